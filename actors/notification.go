@@ -28,10 +28,11 @@ type Address struct {
 
 // Addresses says where notifications of a partner's transactions go; actors/directory implements it.
 type Addresses interface {
-	// Destination returns the id of the terminal whose address receives the webhooks about a transaction. If the
-	// transaction has a terminal, the webhooks go to this terminal's address. Otherwise (the zero id) they go to the
-	// address of the partner's notification-only terminal in the environment (real or test money). If neither the chosen
-	// terminal nor the partner has an address, Destination returns false, and no merchant is notified.
+	// Destination returns the id of the terminal that receives the webhooks about a transaction. This is the transaction's
+	// terminal. If the transaction has none (the zero id), it is the partner's notification-only terminal in the
+	// environment (real or test money). If there is no such terminal either, Destination returns the partner's id. The
+	// webhooks go to the terminal's address or, if the terminal has none, to the partner's address. If the partner has no
+	// address either, Destination returns false, and no merchant is notified.
 	Destination(org ledger.ID, partner int64, env money.Env, terminal ledger.ID) (destination ledger.ID, hasAddress bool)
 	// Address returns a destination's current address. If the destination has no address, it returns false, and the
 	// Address holds only the destination's secrets; the secrets sign the notifications that listeners receive.

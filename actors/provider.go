@@ -91,12 +91,18 @@ type Inquiry struct {
 
 // Outcome is a provider's reply to a submission or an inquiry.
 type Outcome struct {
-	Verdict      payment.Verdict
-	Failure      payment.Failure // for VerdictRefused, VerdictFailed and VerdictNotSent; a missing code means CardDeclined for a refusal, else ProcessingError
-	RRN          string          // retrieval reference number, 12 digits, for VerdictCharged and VerdictHeld
-	InquireAfter time.Duration   // for VerdictPending, VerdictUnknown and VerdictAction: wait before an inquiry; if 0, the provider time-out, but no inquiry for VerdictAction
-	Status       payment.Status  // for VerdictPending: status that the rail reports and the merchant sees; empty means charging or refunding
-	Meta         []byte          // JSON object with the rail's own keys, shown in merchant_meta; nil if none
+	Verdict payment.Verdict
+	// Failure is set for VerdictRefused, VerdictFailed and VerdictNotSent. A missing code means CardDeclined for
+	// VerdictRefused, and ProcessingError otherwise.
+	Failure payment.Failure
+	RRN     string // retrieval reference number, 12 digits, for VerdictCharged and VerdictHeld
+	// InquireAfter, for VerdictPending, VerdictUnknown and VerdictAction, is how long to wait before an inquiry. If it is 0,
+	// the wait is the provider time-out, but for VerdictAction there is no inquiry.
+	InquireAfter time.Duration
+	// Status, for VerdictPending, is the status that the rail reports and the merchant sees. If it is empty, the status is
+	// charging or refunding.
+	Status payment.Status
+	Meta   []byte // JSON object with the rail's own keys, shown in merchant_meta; nil if none
 
 	// Unreachable says that the provider could not be reached or did not answer. It counts as a failure
 	// for the terminal's circuit breaker.

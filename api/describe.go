@@ -17,9 +17,9 @@ import (
 	"mizan/internal/secret"
 )
 
-// Describe returns the description of the API (an OpenAPI document) of a server that has every route. It starts no server. The
-// services in the Config here do nothing, because only the routes' handlers call services. The API's clients are generated from
-// the description.
+// Describe returns the OpenAPI document that describes the API of a server with every route. It starts no server. The services
+// in the Config here may be empty, because only the routes' handlers call them. The API's clients are generated from the
+// description.
 func Describe(version string) *description.Document {
 	s := New(Config{
 		Version:         version,

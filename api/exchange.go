@@ -12,17 +12,17 @@ import (
 	"mizan/ledger"
 )
 
-// Exchange is what the metrics get to know about a request and its response.
+// Exchange describes a request and its response for the metrics.
 type Exchange struct {
 	Route   string // the path pattern of the route, or "none"
 	Method  string // a known HTTP method, or "other"
 	Status  int
 	Took    time.Duration
-	Limiter ledger.Limiter // the limiter that refused the request; empty if none did
+	Limiter ledger.Limiter // the limiter that refused the request; empty if it was not refused by a limiter
 }
 
-// beginHop begins the hop of a request: its span in a trace (package tracing). Without a Tracer it records nothing. Health checks
-// are not recorded, because they would be most of a quiet service's traces.
+// beginHop begins the span of a request in a trace (a hop, in package tracing). Without a Tracer nothing is recorded. Health
+// checks are never recorded, because most traces of a quiet service would be health checks.
 func (s *Server) beginHop(ctx *fasthttp.RequestCtx, started time.Time) tracing.Hop {
 	if s.cfg.Tracer == nil || isCheck(string(ctx.Path())) {
 		return tracing.Hop{}
@@ -33,7 +33,7 @@ func (s *Server) beginHop(ctx *fasthttp.RequestCtx, started time.Time) tracing.H
 	return hop
 }
 
-// report passes a response to the metrics, to the access log and to the request's hop (its span in a trace).
+// report passes a response to the metrics, to the access log and to the request's span in a trace (the hop).
 func (s *Server) report(ctx *fasthttp.RequestCtx, method string, started time.Time, hop tracing.Hop) {
 	req, isRouted := ctx.UserValue(requestKey).(*web.Request)
 	e := Exchange{Route: noRoute, Method: method, Status: ctx.Response.StatusCode(), Took: time.Since(started), Limiter: web.LimiterOf(ctx)}
@@ -52,7 +52,7 @@ func (s *Server) report(ctx *fasthttp.RequestCtx, method string, started time.Ti
 		line.Organization, line.Partner = req.Identity()
 	}
 	if stream, isStream := ctx.Response.BodyStream().(web.EndedStream); isStream {
-		ended := line // a copy: the closure below would otherwise make line escape to the heap for every request
+		ended := line // a copy for the closure below, which would otherwise make line escape to the heap for every request
 		ended.RequestID = bytes.Clone(line.RequestID)
 		stream.OnEnd(func(sent int64) {
 			ended.Bytes = sent
@@ -63,7 +63,7 @@ func (s *Server) report(ctx *fasthttp.RequestCtx, method string, started time.Ti
 	s.describe(line, started, wantsLine, hop)
 }
 
-// reportOutside passes a response that no Server has sent to the metrics and to the access log.
+// reportOutside is for responses that are sent without a Server. It passes the response to the metrics and to the access log.
 func (cfg *Config) reportOutside(e Exchange, requestID []byte, length int) {
 	if cfg.Observe != nil {
 		cfg.Observe(e)
@@ -75,8 +75,8 @@ func (cfg *Config) reportOutside(e Exchange, requestID []byte, length int) {
 	}
 }
 
-// describe writes the access log's line for a request whose response is complete, and ends the request's hop (its span in a
-// trace). It writes no line unless wantsLine is set.
+// describe is called when a response is complete. If wantsLine is true, it writes the request's line to the access log. It
+// also ends the request's span in the trace (the hop).
 func (s *Server) describe(line accesslog.Line, started time.Time, wantsLine bool, hop tracing.Hop) {
 	line.At = time.Now()
 	line.Took = line.At.Sub(started)
@@ -102,8 +102,7 @@ func (s *Server) describe(line accesslog.Line, started time.Time, wantsLine bool
 	hop.EndAt(line.At)
 }
 
-// bodyLength returns the length of the response's body in bytes. It returns 0 for a stream whose length is unknown before it is
-// sent.
+// bodyLength returns the length of the response's body in bytes. If the body is a stream of unknown length, it returns 0.
 func bodyLength(ctx *fasthttp.RequestCtx) int64 {
 	switch {
 	case ctx.IsHead():

@@ -19,20 +19,20 @@ import (
 
 // Bounds of a connection.
 const (
-	headerLimit = 8 << 10 // bytes of request line and headers
+	headerLimit = 8 << 10 // bytes of the request line and the headers
 	readTimeout = 30 * time.Second
 	idleTimeout = 2 * time.Minute
 )
 
-// requestKey is the key under which the fasthttp context of a request has its *web.Request, for metrics and logs.
+// requestKey is the key under which the *web.Request of a request is stored in its fasthttp context. Metrics and logs
+// read it there.
 const requestKey = "request"
 
-// noRoute is the route label of requests that match no route, so that invented paths do not
-// become labels of metrics.
+// noRoute is the label for requests that match no route, so that arbitrary paths do not become labels of metrics.
 const noRoute = "none"
 
-// guard wraps everything, including Fiber's router: it sets the response's x-request-id, refuses requests
-// that parsers can read in two ways, turns a panic into a response, and wipes the body.
+// guard wraps all request handling, including Fiber's router. It sets the response's x-request-id, refuses
+// requests that two parsers could read differently, turns a panic into a response, and wipes the body.
 func (s *Server) guard(inner fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		started := time.Now()
@@ -46,8 +46,8 @@ func (s *Server) guard(inner fasthttp.RequestHandler) fasthttp.RequestHandler {
 	}
 }
 
-// finish wipes a request's body, responds to a panic of its handler, and reports the response. It is deferred, so that it also
-// runs after a panic.
+// finish wipes a request's body, sends a response if the handler has panicked, and reports the response. It is deferred, so
+// that it also runs after a panic.
 func (s *Server) finish(ctx *fasthttp.RequestCtx, started time.Time, hop tracing.Hop) {
 	p := recover()
 	body.Wipe(ctx)
@@ -58,8 +58,8 @@ func (s *Server) finish(ctx *fasthttp.RequestCtx, started time.Time, hop tracing
 	s.report(ctx, methodOf(ctx), started, hop)
 }
 
-// respondToPanic sends the response after a panic. It logs only the text of a runtime error, because other
-// panic values may contain data of the request.
+// respondToPanic sends the response after a panic. It logs the panic's text only if the panic is a runtime
+// error, because any other value may contain data of the request.
 func (s *Server) respondToPanic(ctx *fasthttp.RequestCtx, p any) {
 	id := string(ctx.Response.Header.PeekBytes(web.HeaderRequestID))
 	secure := len(ctx.Response.Header.PeekBytes(web.HeaderTLSOnly)) > 0
@@ -81,18 +81,17 @@ func (s *Server) respondToPanic(ctx *fasthttp.RequestCtx, p any) {
 	s.cfg.Log.Error("panic in a handler", "request_id", id, "reason", reason, "stack", string(debug.Stack()))
 }
 
-// refuseAsPage responds to an error with an error page of the console. It returns false if no page could be made; it recovers
-// from a panic of the function that makes the page.
+// refuseAsPage responds with an error page of the console. If making the page fails or panics, it returns false.
 func refuseAsPage(req *web.Request, fault error) (isMade bool) {
 	defer func() { isMade = recover() == nil && isMade }()
 	return refuse(req, fault) == nil
 }
 
-// otherMethod is the label of requests without a known method, so that invented methods do not become labels of metrics.
+// otherMethod is the label for requests with an unknown method, so that arbitrary methods do not become labels of metrics.
 const otherMethod = "other"
 
-// methodOf returns the label of the request's method. TRACE, which no route has, is "other" too, because checkRequest replaces
-// unknown methods by it.
+// methodOf returns the label for the request's method. TRACE counts as unknown, because no route has this method and
+// checkRequest replaces unknown methods by TRACE.
 func methodOf(ctx *fasthttp.RequestCtx) string { return methodLabel(ctx.Request.Header.Method()) }
 
 func methodLabel[T string | []byte](method T) string {
@@ -104,9 +103,8 @@ func methodLabel[T string | []byte](method T) string {
 	return otherMethod
 }
 
-// begin sets the headers that every response has: x-request-id, a content security policy and, over TLS, the
-// instruction to use TLS only. An id in the request is ignored, because in the log it would look like the service's
-// own.
+// begin sets the headers that every response has: x-request-id, a content security policy and, over TLS, the instruction to
+// use TLS only. An x-request-id in the request is ignored, because in the log it would look like one of the service's own ids.
 func (s *Server) begin(ctx *fasthttp.RequestCtx) {
 	var buf [36]byte
 	ctx.Response.Header.SetCanonical(web.HeaderRequestID, schema.AppendID(buf[:0], uuid.New()))
@@ -116,15 +114,15 @@ func (s *Server) begin(ctx *fasthttp.RequestCtx) {
 	}
 }
 
-// setPolicy forbids browsers to load resources for a response and to show the response in a frame. Responses that are pages
-// replace this content security policy by their own.
+// setPolicy sets headers that forbid browsers to load resources for the response, and to show the response in a frame. A
+// response that is a page replaces this content security policy by its own.
 func setPolicy(ctx *fasthttp.RequestCtx) {
 	ctx.Response.Header.SetCanonical(web.HeaderPolicy, web.ValueStrictPolicy)
 	ctx.Response.Header.SetCanonical(web.HeaderFrameOptions, web.ValueDeny)
 }
 
-// tlsOnly returns the value of the header that tells browsers how long to use TLS only. In a sandbox the time is short, because
-// the developer may also run programs without TLS under the same host name, localhost.
+// tlsOnly returns the value of the header that tells browsers for how long they must use TLS only. In a sandbox the time
+// is short, because a developer may also run programs without TLS under the same host name, localhost.
 func (s *Server) tlsOnly() []byte {
 	if s.cfg.Env == sandbox {
 		return web.ValueTLSOnlyBriefly
@@ -132,8 +130,8 @@ func (s *Server) tlsOnly() []byte {
 	return web.ValueTLSOnly
 }
 
-// checkRequest refuses a request that is malformed, that parsers could read in different ways, or that should have come over TLS,
-// before any work is done for it. It also removes repeated credentials.
+// checkRequest runs before any work is done for a request. It refuses a request that is malformed, that two parsers could read
+// in different ways, or that should have come over TLS. If credentials occur more than once, it removes them.
 func (s *Server) checkRequest(ctx *fasthttp.RequestCtx) error {
 	headers, err := checkHeaders(ctx.Request.Header.RawHeaders())
 	if err == nil && headers.chunked && !ctx.Request.Header.IsHTTP11() {
@@ -143,11 +141,11 @@ func (s *Server) checkRequest(ctx *fasthttp.RequestCtx) error {
 		err = checkTarget(&ctx.Request.Header)
 	}
 	if err != nil {
-		conn.HangUp(ctx) // it is unknown where on the connection the next request begins
+		conn.HangUp(ctx) // we cannot know where the next request on the connection begins
 		return err
 	}
 	if s.cfg.BehindProxy {
-		// If there are two X-Forwarded-Proto headers, the client may have sent one of them.
+		// Two X-Forwarded-Proto headers prove nothing, because the client may have sent one of them.
 		switch isSecure := headers.schemes == 1 && s.access.Proxies.IsSecure(ctx); {
 		case isSecure:
 			ctx.Response.Header.SetCanonical(web.HeaderTLSOnly, s.tlsOnly())
@@ -159,7 +157,7 @@ func (s *Server) checkRequest(ctx *fasthttp.RequestCtx) error {
 		return ledger.Refuse("api.guard", web.UnsupportedMediaType, "content encodings are not supported")
 	}
 	if methodOf(ctx) == otherMethod {
-		// No route has the method TRACE, so the router responds with 404 or 405, depending only on the path.
+		// No route has the method TRACE, so the router responds with 404 or 405 according to the path alone.
 		ctx.Request.Header.SetMethod(fiber.MethodTrace)
 	}
 	headers.removeRepeated(&ctx.Request.Header)

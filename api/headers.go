@@ -12,12 +12,12 @@ import (
 	"mizan/ledger"
 )
 
-// seenHeaders is the result of checkHeaders. It counts some headers, because fasthttp returns only the first of two headers with
-// the same name.
+// seenHeaders is the result of checkHeaders. If a request has the same header twice, fasthttp returns only the first one, so
+// checkHeaders counts the headers for which this matters.
 type seenHeaders struct {
 	encoded, chunked            bool // whether the request has Content-Encoding and Transfer-Encoding
-	organizations, keys, tokens int  // how often the request has X-Organization-Id, X-Api-Key and Authorization
-	schemes                     int  // how often it has X-Forwarded-Proto
+	organizations, keys, tokens int  // number of X-Organization-Id, X-Api-Key and Authorization headers
+	schemes                     int  // number of X-Forwarded-Proto headers
 }
 
 // checkHeaders parses the raw headers, and refuses headers that two parsers could read in different ways.
@@ -50,7 +50,7 @@ func checkHeaders(raw []byte) (seen seenHeaders, err error) {
 			lengths++
 		case isHeader(name, "Transfer-Encoding"):
 			if transferEncodings++; !isHeader(bytes.Trim(value, " \t"), "chunked") {
-				// If the encoding is "identity", fasthttp takes the request to have no body, but other parsers read one.
+				// With the encoding "identity", fasthttp finds no body in the request, but other parsers do.
 				return seen, ledger.Refuse("api.guard", web.BadRequest, "the only transfer encoding is chunked")
 			}
 		case isHeader(name, "Content-Encoding"):
@@ -72,9 +72,9 @@ func checkHeaders(raw []byte) (seen seenHeaders, err error) {
 	return seen, nil
 }
 
-// removeRepeated removes the credentials if a request has one of them more than once, so that the request is unauthorized. If the
-// request has several X-Organization-Id headers, removeRepeated replaces them by a value that is refused. Otherwise the server
-// would use the first of the headers, while a proxy in front of it may have checked another one.
+// removeRepeated removes all credentials from a request that has the same credential header twice, so that the request is
+// unauthorized. Several X-Organization-Id headers are replaced by a value that is refused. The reason is that the server would
+// use the first of the headers, while a proxy in front of it may have checked another of them.
 func (seen *seenHeaders) removeRepeated(h *fasthttp.RequestHeader) {
 	if seen.keys > 1 || seen.tokens > 1 {
 		h.DelBytes(web.HeaderAPIKey)
@@ -90,8 +90,8 @@ func isHeader(name []byte, header string) bool {
 	return len(name) == len(header) && strings.EqualFold(string(name), header)
 }
 
-// checkTarget refuses a request unless its version is HTTP/1.0 or HTTP/1.1, its target has no control character and no space,
-// and, with HTTP/1.1, it names a host.
+// checkTarget refuses a request whose version is neither HTTP/1.0 nor HTTP/1.1, whose target contains a control character or
+// a space, or that has version HTTP/1.1 but no host.
 func checkTarget(h *fasthttp.RequestHeader) error {
 	if p := h.Protocol(); string(p) != "HTTP/1.1" && string(p) != "HTTP/1.0" {
 		return ledger.Refuse("api.guard", web.BadRequest, "the protocol must be HTTP/1.1 or HTTP/1.0")

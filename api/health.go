@@ -11,10 +11,10 @@ import (
 	"mizan/ledger/schema"
 )
 
-// StatusOK is the state of a working part of the service.
+// StatusOK is the state of a part of the service that works.
 const StatusOK = "ok"
 
-// Status is the state of the parts of the service.
+// Status contains the states of the parts of the service.
 type Status struct {
 	Core string // StatusOK if all due work is scheduled
 	DB   string // StatusOK if the disk has enough space for commands
@@ -27,43 +27,43 @@ const (
 	readinessPath = "/readyz"
 )
 
-// isProbe tells whether the path is that of a health check whose response has nothing but a state. Supervisors request these
-// checks directly, from this machine or its network, so the checks are served even if all other requests must come through a
-// proxy.
+// isProbe tells whether the path is /livez or /readyz. Supervisors request these health checks directly, from this machine
+// or its network, so they are served even if all other requests must come through a proxy. This is safe because the
+// responses contain only a state.
 func isProbe(path []byte) bool {
 	return string(path) == livenessPath || string(path) == readinessPath
 }
 
-// isCheck tells whether the path is that of a health check.
+// isCheck tells whether the path belongs to a health check.
 func isCheck(path string) bool {
 	return path == healthPath || path == livenessPath || path == readinessPath
 }
 
-// health serves the health check (specification, "Health"): 503 while the service
-// starts or stops, so that a load balancer which reads only the status code sends
-// it no requests. While the disk is nearly full the response is 200, because the service still serves reads and
-// stores the outcomes of calls to providers.
+// health serves the health check (specification, "Health"). While the service starts or stops, the status is
+// 503, so that a load balancer that looks only at the status sends no requests. While the disk is nearly full,
+// the status is 200, because the service still serves reads and stores the outcomes of calls to providers.
 func (s *Server) health(req *web.Request) error {
 	status := s.cfg.Status()
 	writeState(req, status.Core, s.cfg.healthBody(status))
 	return nil
 }
 
-// liveness serves GET /livez: always 200, because a process that responds is alive.
+// liveness serves GET /livez. The status is always 200, because a process that responds is alive.
 func (s *Server) liveness(req *web.Request) error {
 	web.WriteJSON(req.RequestCtx, fiber.StatusOK, stateBody(StatusOK))
 	return nil
 }
 
-// readiness serves GET /readyz: 503 while the service starts, stops, or refuses
-// commands because the disk is nearly full.
+// readiness serves GET /readyz. The status is 503 while the service starts, stops, or refuses commands because the
+// disk is nearly full.
 func (s *Server) readiness(req *web.Request) error {
 	state := s.cfg.Status().State()
 	writeState(req, state, stateBody(state))
 	return nil
 }
 
-// writeState responds with a state. The HTTP status is 200 for StatusOK, otherwise 503 with a Retry-After header.
+// writeState sends the response of a health check. The HTTP status is 200 if the state is StatusOK, and otherwise 503
+// with a Retry-After header.
 func writeState(req *web.Request, state string, body []byte) {
 	if state != StatusOK {
 		req.Response.Header.SetCanonical(web.HeaderRetryAfter, []byte("1"))
@@ -71,7 +71,7 @@ func writeState(req *web.Request, state string, body []byte) {
 	web.WriteJSON(req.RequestCtx, statusCode(state), body)
 }
 
-// State returns StatusOK, or the state that keeps the service from accepting commands.
+// State returns StatusOK if the service accepts commands, and otherwise the state that prevents this.
 func (s Status) State() string {
 	if s.Core != StatusOK {
 		return s.Core
@@ -107,9 +107,9 @@ func (cfg *Config) healthBody(status Status) []byte {
 }
 
 // StartingHandler returns the handler that serves requests while the service starts, before its Server exists. Health
-// checks report that the service is starting, and every other request gets 503. The handler uses only Status, Version,
-// Env, Domain, Observe and AccessLog of the Config. Each response closes its connection, so that
-// the client's next request reaches the Server that replaces this handler.
+// checks report that the service is starting. Every other request gets the status 503. The handler uses only Status,
+// Version, Env, Domain, Observe and AccessLog of the Config. Each response closes its connection, so that the client's
+// next request reaches the Server that replaces this handler.
 func StartingHandler(cfg Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		started, route, id := time.Now(), noRoute, uuid.NewString()
@@ -136,7 +136,7 @@ func StartingHandler(cfg Config) http.Handler {
 			h.Set(string(web.HeaderRetryAfter), "1")
 		}
 		w.WriteHeader(code)
-		_, _ = w.Write(body) // if the caller has disconnected, nobody needs the response
+		_, _ = w.Write(body) // fails if the client has disconnected, and then nobody needs the response
 		if r.Method == http.MethodHead {
 			body = nil
 		}

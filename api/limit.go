@@ -10,12 +10,12 @@ import (
 	"mizan/ledger"
 )
 
-// maxLimiters bounds how many rate limiters are in memory. A key whose limiter was removed gets a new one with a full burst, as
-// after a long idle time.
+// maxLimiters bounds the number of rate limiters in memory. If the limiter of a key was removed, the key gets a new limiter
+// with a full burst, like after a long idle time.
 const maxLimiters = 65_536
 
-// limits allows each key (of a partner or of a session) a number of requests per second. It uses real time, because callers would
-// be refused forever while a manual clock stands still. A nil *limits allows all requests.
+// limits allows each key (the id of an API key or of a session) a number of requests per second. It uses real time, because
+// callers would be refused forever while a manual clock stands still. A nil *limits allows all requests.
 type limits struct {
 	perSecond int
 
@@ -30,9 +30,9 @@ func newLimits(perSecond int) *limits {
 	return &limits{perSecond: perSecond, keys: make(map[ledger.ID]*rate.Limiter)}
 }
 
-// limitedBy returns the id whose rate limit applies to a request: the id of the partner's API key, or of the session of a person
-// who acts as a partner. To make a page, the console calls the API inside the process. These calls, in which req.Grant is set,
-// are not limited; only the request for the page counts.
+// limitedBy returns the id whose rate limit applies to a request: the id of the partner's API key, or of the session of a
+// person who acts as a partner. For a page, the console makes further calls of the API inside the process. These calls, in
+// which req.Grant is set, are not limited, because the request for the page has been counted already.
 func limitedBy(req *web.Request) (id ledger.ID, isLimited bool) {
 	who := &req.Principal
 	switch {
@@ -46,7 +46,8 @@ func limitedBy(req *web.Request) (id ledger.ID, isLimited bool) {
 	return id, false
 }
 
-// allow tells whether the key may make one more request, and counts that request. The burst is twice the rate.
+// allow tells whether the key may make one more request now, and counts this request. The burst is as many
+// requests as are allowed in two seconds.
 func (l *limits) allow(key ledger.ID, now time.Time) bool {
 	if l == nil {
 		return true
@@ -64,8 +65,8 @@ func (l *limits) allow(key ledger.ID, now time.Time) bool {
 	return limiter.AllowN(now, 1)
 }
 
-// makeRoom removes the limiters of all keys whose burst is full again. If that removes none, it removes the limiter of an
-// arbitrary key.
+// makeRoom removes the limiters of all keys that were not used for so long that their burst is full again. If there is
+// still no room, it removes the limiter of an arbitrary key.
 func (l *limits) makeRoom(now time.Time) {
 	for key, limiter := range l.keys {
 		if limiter.TokensAt(now) >= float64(2*l.perSecond) {

@@ -11,9 +11,9 @@ import (
 	"mizan/ledger"
 )
 
-// PlainHTTPResponse returns the bytes of the response, with status 400, to an HTTP request without TLS on a port that expects
-// TLS. It does not depend on the request, which is never read: the request may contain a card or a key that must not be used. The
-// function uses only Observe and AccessLog of the Config, and passes the response to both.
+// PlainHTTPResponse returns the bytes of the response to a request without TLS on a port that expects TLS. The status is 400.
+// The request is never read, because it may contain a card or a key that must not be used; so the response is always the same.
+// The function reports the response to Observe and AccessLog of the Config, and uses no other fields.
 func PlainHTTPResponse(cfg Config) []byte {
 	id := []byte(uuid.NewString())
 	var ctx fasthttp.RequestCtx

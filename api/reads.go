@@ -9,20 +9,21 @@ import (
 )
 
 const (
-	// readsOfCore is how many read requests are served at once for each core of the processor. With two per core, one read may
-	// wait for the disk while the other runs. With more, each step of a payment would have to wait longer for a core.
+	// readsOfCore is the number of read requests per core of the processor that are served at the same time. With two per core,
+	// one of them can run while the other waits for the disk. With more, each step of a payment would wait longer for a core.
 	readsOfCore = 2
 
-	// readLapse is how long a read may occupy its place. It is longer than any page of a list takes. A read that lasts even
-	// longer waits for something other than the processor, such as a slow client, so another read may begin.
+	// readLapse is the time after which a read's place becomes free even if the read has not ended. No page of a list takes
+	// so long. A read that does must be waiting for something other than the processor, such as a slow client, so another
+	// read may begin.
 	readLapse = time.Second
 )
 
-// reads bounds how many read requests are served at once. The others wait in the order in which they came. Without the bound, a
-// thousand clients that read lists would have a thousand runnable goroutines, each of which runs for a millisecond. Each step of
-// a payment or a health check would wait for all these goroutines.
+// reads bounds the number of read requests that are served at the same time. Other reads wait in the order of their arrival.
+// Without the bound, a thousand clients that read lists would cause a thousand runnable goroutines, each of which runs for a
+// millisecond. Each step of a payment or a health check would have to wait for all these goroutines.
 type reads struct {
-	places chan struct{} // has an element for each served read
+	places chan struct{} // contains one element for each read that is being served
 	lapse  time.Duration
 }
 
@@ -41,8 +42,8 @@ func (r *reads) enter() (leave func()) {
 	}
 }
 
-// isBoundedRead tells whether the requests of a route need a place among the reads. Commands do not, because they have a queue of
-// their own. Health checks do not, because they must be answered even when everything else waits.
+// isBoundedRead tells whether a request of this route needs a place among the reads. Commands need none, because they have
+// their own queue. Health checks need none, because they must be answered even when everything else waits.
 func isBoundedRead(r *web.Route) bool {
 	return r.Method == "GET" && !r.Command && !r.SkipsQueues && !isCheck(r.Path)
 }

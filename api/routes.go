@@ -19,7 +19,8 @@ import (
 	"mizan/ledger"
 )
 
-// newRoutes creates the handlers and returns all their routes. When the context serving ends, handlers that wait stop waiting.
+// newRoutes creates the handlers and returns all their routes. When the context serving ends, handlers that are waiting
+// for something stop waiting.
 func (s *Server) newRoutes(serving context.Context) []web.Route {
 	cfg := &s.cfg
 	s.ledger = ledgerapi.New(ledgerapi.Config{
@@ -69,8 +70,8 @@ func (s *Server) newRoutes(serving context.Context) []web.Route {
 	return routes
 }
 
-// describedRoutes returns the routes that the API's description contains: all except those of the console, whose pages are for
-// people only.
+// describedRoutes returns the routes that the API's description contains. It omits the routes of the console, whose pages are
+// only for people.
 func (s *Server) describedRoutes() []web.Route {
 	return slices.DeleteFunc(slices.Clone(s.routes), func(r web.Route) bool { return r.IsConsole })
 }

@@ -37,7 +37,7 @@ import (
 	"mizan/ledger"
 )
 
-// Config has the settings of a Server and the services that its routes call.
+// Config contains the settings of a Server and the services that its routes call.
 type Config struct {
 	Payments  payments.Transactions
 	Directory Directory
@@ -45,12 +45,12 @@ type Config struct {
 	Clock     clock.Clock
 	Log       *slog.Logger
 
-	// BeginCommand waits while a manual clock is being moved, and then begins a command. It returns
-	// the function that ends the command.
+	// BeginCommand is called before each command (a request that may write). It waits while a manual clock is being
+	// moved. The caller must call leave when the command ends.
 	BeginCommand func() (leave func())
 
-	// ProviderCalls returns how many provider calls are under way. Package shed bounds how many commands run at once, and does
-	// not count the commands that wait for a provider. If ProviderCalls is nil, no command calls a provider.
+	// ProviderCalls returns the number of calls of providers in progress. Package shed bounds the number of running commands,
+	// but does not count the commands that wait for a provider. If ProviderCalls is nil, no command calls a provider.
 	ProviderCalls func() int
 
 	// Advance moves the manual clock. If Advance is nil, the server has no manual clock and no routes for it.
@@ -59,64 +59,64 @@ type Config struct {
 	// Signer signs the heads of the ledger. A head is the size and root hash of an organization's journal.
 	Signer note.Signer
 
-	// HeadKey is the public half of Signer's key, as note.NewVerifier takes it.
+	// HeadKey is the public key for Signer's signatures, in the form that note.NewVerifier expects.
 	HeadKey string
 
-	// Fingerprint returns a keyed hash of a card number or a request, so that equal ones can be
-	// recognized without being stored. Because of the key, the input can't be found by hashing all possible
-	// values.
+	// Fingerprint returns a keyed hash of a card number or a request. Equal inputs can be recognized by their
+	// hash, without being stored. Without the key, nobody can find the input by hashing all possible values.
 	Fingerprint func(number []byte) string
 
-	// AggregateWait is how long a request for an aggregate (sums of transactions) may wait in the queue of such requests. After
-	// that time it gets 503. 0 means 3 s.
+	// AggregateWait is the time that a request for an aggregate (sums of transactions) may wait in the queue of such requests.
+	// After this time the request gets the status 503. If AggregateWait is 0, the time is 3 seconds.
 	AggregateWait time.Duration
 
-	// UsageReader returns how much of a limit is used; nil: the response is 503.
+	// UsageReader returns how much of a limit is used. If it is nil, the response has the status 503.
 	UsageReader admin.UsageReader
 
-	// Pages makes the URLs of the pages on which payers pay, and Payers executes what payers request on these pages. Challenges
-	// serves the challenge page of the provider simulator. If one of the three is not set, the server does not have the routes
-	// that need it.
+	// Pages makes the URLs of the pages on which payers pay. Payers carries out what payers request on these pages. Challenges
+	// serves the challenge page of the provider simulator. If one of these fields is not set, the routes that need it are
+	// missing.
 	Pages      payerpage.Pages
 	Payers     checkout.Payers
 	Challenges checkout.Challenges
 
-	// ProviderUpdates accepts provider updates; nil: the route is missing.
+	// ProviderUpdates accepts a provider's announcements that a transaction has changed. If it is nil, the route is missing.
 	ProviderUpdates payments.Updates
 
-	// Deliveries lists and repeats the deliveries of notifications, sent and waiting ones; nil: the routes are missing.
+	// Deliveries lists notifications, both sent and waiting ones, and sends them again. If it is nil, the routes are missing.
 	Deliveries admin.Deliveries
 
-	// LastCheck returns the result of the last check of the store; nil: the route is missing.
+	// LastCheck returns the result of the last check of the store. If it is nil, the route is missing.
 	LastCheck func() (*ledgerapi.CheckResult, error)
 
-	// Periods closes months; nil: the route is missing.
+	// Periods closes the months of an organization's books. If it is nil, the route is missing.
 	Periods ledgerapi.Periods
 
-	// Backup begins a backup and returns it as a stream, which the reader closes. If since is nil, the backup is full; otherwise
-	// it has only what has changed since another backup. If the error is a *ledger.Refusal, the response has the refusal's HTTP
-	// status. If Backup is nil, the route is missing.
+	// Backup begins a backup and returns it as a stream, which the caller must close. If since is nil, the backup is full.
+	// Otherwise it contains only what has changed since the backup that since identifies. If the error is a *ledger.Refusal,
+	// its HTTP status becomes the status of the response. If Backup is nil, the route is missing.
 	Backup func(since *admin.BackupBase) (io.ReadCloser, error)
 
-	// Finder finds transactions for GET /search; nil: the search finds them only by their ids.
+	// Finder finds transactions for GET /search. If it is nil, GET /search finds transactions only by their ids.
 	Finder admin.Finder
 
-	// Circuits returns the states of the terminals' circuit breakers; nil: the route is missing.
+	// Circuits returns the states of the terminals' circuit breakers. If it is nil, the route is missing.
 	Circuits admin.Circuits
 
-	// System returns the figures of the process and its store; nil: the route is missing.
+	// System returns the figures of the process and its store. If it is nil, the route is missing.
 	System func() (admin.System, error)
 
-	// Contracts creates, changes and reads participatory-finance contracts; nil: the routes are missing.
+	// Contracts creates, changes and reads participatory-finance contracts. If it is nil, the routes are missing.
 	Contracts contracts.Service
 
-	// Subscriptions creates and changes subscriptions, which renew payments; nil: the routes are missing.
+	// Subscriptions creates and changes subscriptions (recurring payments). If it is nil, the routes are missing.
 	Subscriptions payments.Subscriptions
 
-	// Turnover has figures about each partner's transactions of each day, such as charges and refunds; nil: the route is missing.
+	// Turnover returns figures about a partner's transactions of each day, such as charges and refunds. If it is nil,
+	// the route is missing.
 	Turnover payments.Turnover
 
-	// Storefront has the payment links, products and images; nil: the routes are missing.
+	// Storefront stores payment links, products and images. If it is nil, the routes are missing.
 	Storefront Storefront
 
 	// Status returns the state that the health check reports.
@@ -125,25 +125,27 @@ type Config struct {
 	Env     string // "sandbox" or "production"
 	Domain  string // host of the base URL
 
-	// TrustedProxies are the proxies whose X-Forwarded-For and X-Forwarded-Proto headers the server trusts. If BehindProxy is
-	// true, requests from all other addresses are refused, as well as requests that reached a proxy without TLS.
+	// TrustedProxies are the addresses of the proxies whose X-Forwarded-For and X-Forwarded-Proto headers the server trusts.
+	// If BehindProxy is true, a request is refused if it comes from any other address, or if it reached the proxy without TLS.
 	TrustedProxies []netip.Prefix
 	BehindProxy    bool
 
-	// RateLimit is how many requests per second each API key of a partner may make; 0: any number.
+	// RateLimit is the number of requests per second that each API key of a partner, and each session of a person who
+	// acts as a partner, may make. If it is 0, there is no limit.
 	RateLimit int
 
 	// Observe, if set, is called with every response.
 	Observe func(Exchange)
 
-	// AccessLog writes a line for each request; nil: none.
+	// AccessLog writes a line for each request. If it is nil, nothing is written.
 	AccessLog *accesslog.Log
 
-	// Tracer records a hop (a span of a trace) for each request except health checks; nil: none is recorded.
+	// Tracer records a span of a trace for each request except health checks. If it is nil, nothing is recorded.
 	Tracer *tracing.Tracer
 }
 
-// Directory finds and changes the directory's records; *directory.Service of package actors/directory implements it.
+// Directory finds and changes the records of the directory (organizations, partners, terminals, keys, …). The type
+// *Service of actors/directory implements it.
 type Directory interface {
 	auth.Directory
 	admin.Directory
@@ -151,20 +153,20 @@ type Directory interface {
 	journal.Directory
 }
 
-// Storefront has the payment links, products and images; *storefront.Service of package actors/storefront implements it.
+// Storefront stores payment links, products and images. The type *Service of actors/storefront implements it.
 type Storefront interface {
 	storefront.Records
 	checkout.Storefront
 	IsImage(org ledger.ID, address string) (bool, error)
 }
 
-// Server is the service's HTTP server. It takes each request through the same steps, and then calls the route's handler.
+// Server is the service's HTTP server. Each request passes the same steps before the route's handler is called.
 type Server struct {
 	cfg    Config
 	access web.Authorizer
 	errors web.Errors
 	limits *limits
-	shed   *shed.Gate // bounds how many commands run at once
+	shed   *shed.Gate // bounds the number of running commands
 	reads  *reads
 	bodies *body.Bodies
 	app    *fiber.App
@@ -178,14 +180,14 @@ type Server struct {
 	routes []web.Route
 	silent conn.SilentConnections // connections that have sent nothing yet
 
-	stop context.CancelFunc // ends the context of all handlers
+	stop context.CancelFunc // ends the context serving (see newRoutes)
 
 	mu        sync.Mutex
 	stopped   bool           // guarded by mu
 	listeners []net.Listener // guarded by mu
 }
 
-// New returns a server that accepts no connections before Serve is called.
+// New returns a server, which accepts connections once Serve is called.
 func New(cfg Config) *Server {
 	proxies := web.NewProxies(cfg.TrustedProxies, cfg.Log)
 	s := &Server{
@@ -203,9 +205,9 @@ func New(cfg Config) *Server {
 		Immutable:                    true,
 		StrictRouting:                true,
 		CaseSensitive:                true,
-		EnableTrustedProxyCheck:      true, // Fiber's list of trusted proxies is empty, so Fiber ignores the headers of proxies; access.Proxies reads these headers
+		EnableTrustedProxyCheck:      true, // Fiber trusts no proxy and ignores their headers; access.Proxies reads them
 		StreamRequestBody:            true, // s.bodies reads the body after the caller is authenticated
-		BodyLimit:                    1,    // bytes of a body that fasthttp reads before the caller is authenticated
+		BodyLimit:                    1,    // number of bytes of a body that fasthttp reads before the caller is authenticated
 		ReadBufferSize:               headerLimit,
 		ReadTimeout:                  readTimeout,
 		WriteTimeout:                 web.WriteTimeout,
@@ -218,7 +220,7 @@ func New(cfg Config) *Server {
 	s.inner = transport.Handler
 	transport.Handler = s.guard(s.inner)
 	transport.HeaderReceived = body.LimitFirstByteWait
-	transport.SecureErrorLogMessage = true // an error message would quote the request
+	transport.SecureErrorLogMessage = true // otherwise an error message would quote the request
 	transport.CloseOnShutdown = true
 	transport.ConnState = conn.NoteState
 	s.routes = s.newRoutes(serving)
@@ -243,7 +245,7 @@ func (s *Server) register(route *web.Route) {
 	}
 }
 
-// handle admits the caller and calls the route's handler.
+// handle passes a request through the steps before the route's handler, and then calls the handler.
 func (s *Server) handle(req *web.Request) error {
 	route := req.Route
 	if err := s.access.Admit(req); err != nil {
@@ -291,16 +293,16 @@ func refuse(req *web.Request, err error) error {
 	return err
 }
 
-// BodyBytes returns how many bytes of memory are in use for large request bodies: those that do not
-// fit into body.FirstBuffer bytes.
+// BodyBytes returns the number of bytes of memory that large request bodies occupy. A body is large if it is longer
+// than body.FirstBuffer.
 func (s *Server) BodyBytes() int { return s.bodies.HeldBytes() }
 
-// Shed returns how long commands wait before they run, and how many were refused because they
-// would have waited too long.
+// Shed returns figures about waiting commands: how long they wait before they run, and how many were refused because
+// they would have waited too long.
 func (s *Server) Shed() shed.Figures { return s.shed.Figures() }
 
-// handleError responds to requests that Fiber itself refuses: requests with an unknown path or method, and requests that could
-// not be parsed.
+// handleError responds to the requests that Fiber itself refuses, because their path or method is unknown or they cannot be
+// parsed.
 func (s *Server) handleError(c *fiber.Ctx, err error) error {
 	ctx := c.Context()
 	if len(ctx.Response.Header.PeekBytes(web.HeaderRequestID)) == 0 {
@@ -322,7 +324,7 @@ func (s *Server) handleError(c *fiber.Ctx, err error) error {
 	return nil
 }
 
-// isOfConsole tells whether a path belongs to the console.
+// isOfConsole tells whether a URL path belongs to the console.
 func isOfConsole(path string) bool {
 	return strings.HasPrefix(path, view.Root)
 }
@@ -344,8 +346,8 @@ func routerRefusal(status int) error {
 	return ledger.Refuse(op, ledger.Internal, "the router failed")
 }
 
-// Serve accepts and serves connections of the listener until Shutdown, and closes the listener. It returns the error that has
-// ended it, or nil after Shutdown.
+// Serve accepts and serves connections of the listener until Shutdown is called, and closes the listener. It returns nil
+// after Shutdown, and otherwise the error that ended it.
 func (s *Server) Serve(l net.Listener) error {
 	s.mu.Lock()
 	if s.stopped {
@@ -357,12 +359,12 @@ func (s *Server) Serve(l net.Listener) error {
 	return s.app.Listener(conn.Listener{Listener: l, SilentConnections: &s.silent})
 }
 
-// Shutdown stops accepting connections, waits for the running requests until ctx ends, and closes idle connections. The server
-// can't be used again.
+// Shutdown stops accepting connections, closes idle connections, and waits until the running requests have ended, but no
+// longer than until ctx ends. The server can't be used again.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	s.stopped = true
-	// fasthttp closes only the listeners that it has begun to serve.
+	// The listeners are closed here because fasthttp closes only those that it has begun to serve.
 	for _, l := range s.listeners {
 		_ = l.Close()
 	}

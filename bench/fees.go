@@ -16,14 +16,15 @@ type feeRule struct {
 	converts   bool // the partner receives another currency
 }
 
-// feeRules has the rules of the terminals that take a fee or convert the currency, by the terminals' ids.
+// feeRules has the rules of those terminals that take a fee or convert the currency. The key is the terminal's id.
 type feeRules map[string]*feeRule
 
-// wholeBasisPoints is a hundred percent.
+// wholeBasisPoints is a hundred percent, in basis points.
 var wholeBasisPoints = big.NewInt(10_000)
 
 // price has the amounts that one payment moves on the accounts of the provider, the partner and the fees. The provider's amount
-// is the sum of the other two. The partner's amount is negative if the fee is more than the payment's amount.
+// is the sum of the partner's amount and the fee. The partner's amount is negative if the fee is more than the payment's
+// amount.
 type price struct{ provider, partner, fee *big.Int }
 
 // price returns the amounts that one payment of the bench moves under the rule. A nil rule means that there is no fee. price
@@ -53,7 +54,7 @@ type listedTerminal struct {
 	} `json:"provider_params"`
 }
 
-// rule returns the terminal's rule; nil if the terminal takes no fee of the bench's payments and does not convert them.
+// rule returns the terminal's rule, or nil if the terminal takes no fee for the bench's payments and does not convert them.
 func (t *listedTerminal) rule() *feeRule {
 	if t.Type != "payment" || t.Env != paymentEnv {
 		return nil
@@ -75,7 +76,7 @@ func (t *listedTerminal) rule() *feeRule {
 }
 
 // readFeeRules reads the rules of the partner's terminals, or of all terminals if all partners make payments. It is called
-// before the run: a fee that is changed during the run makes the check fail.
+// before the run, so if a fee is changed during the run, the check of the ledger fails.
 func (a *auditor) readFeeRules(ctx context.Context) (feeRules, error) {
 	rules, o := make(feeRules), &operator{client: a.client, sandbox: a.sandbox}
 	query := url.Values{"limit": {pageSize}}
@@ -108,7 +109,7 @@ func (a *auditor) readFeeRules(ctx context.Context) (feeRules, error) {
 // total adds up the prices of payments: the credits and debits of the partners, and the fees.
 type total struct{ credits, debits, fees big.Int }
 
-// add adds the amounts of count payments, each of which moves the amounts of p.
+// add adds the amounts of count payments. Each of these payments moves the amounts in p.
 func (t *total) add(p price, count *big.Int) {
 	var part big.Int
 	if part.Mul(p.partner, count); p.partner.Sign() >= 0 {
@@ -119,8 +120,8 @@ func (t *total) add(p price, count *big.Int) {
 	t.fees.Add(&t.fees, part.Mul(p.fee, count))
 }
 
-// checkCharged checks that the totals in b exceed those in before, which were read before the run, by exactly what count charged
-// payments move. It returns the sum of the fees of these payments.
+// checkCharged compares the totals in b with the totals in before, which were read before the run. The difference must be
+// exactly the amounts that count charged payments move. It returns the sum of the fees of these payments.
 //
 // The server may route a payment to any terminal, so checkCharged must compute the number of payments at each terminal in rules.
 // It divides the rise of the terminal's provider account by the amount that one payment moves there. A remainder is an error.
@@ -151,7 +152,7 @@ func (b *books) checkCharged(before *books, count uint64, rules feeRules) (fees 
 		{"the provider's accounts of terminals without a fee", &before.provider, &b.provider, new(big.Int).Mul(plain.provider, remaining), true},
 		{"the credits of the partners", &before.credits, &b.credits, &want.credits, true},
 		// A payment debits its partner only if the fee is more than the amount. If no rule has such a fee, the debits are not
-		// checked, because others may make refunds during the run.
+		// checked, because other clients may make refunds during the run.
 		{"the debits of the partners", &before.debits, &b.debits, &want.debits, want.debits.Sign() != 0},
 		{"the account of fees", &before.fees, &b.fees, &want.fees, true},
 	} {

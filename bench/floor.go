@@ -18,9 +18,9 @@ import (
 	"mizan/bench/server"
 )
 
-// Bounds of the rounds of --against-floor, which compares payments with two operations that do less than a payment: a
-// bare echo of an HTTP request, and a lone durable write. The rounds are short, so that other work of the machine
-// affects all three alike.
+// Bounds of the rounds of --against-floor, which compares payments with two operations that do less than a payment: a bare echo
+// of an HTTP request, and a lone durable write. The rounds are short, so that other work of the machine affects all three
+// operations alike.
 const (
 	roundDuration = time.Second / 2 // length of a round, but there are at least minRounds and at most maxRounds
 	minRounds     = 4
@@ -31,7 +31,7 @@ const (
 type Floor struct {
 	Rounds       []floor.Round     `json:"rounds"`
 	RoundSeconds float64           `json:"round_seconds"` // length of a round of each of the three kinds
-	RequestBytes int               `json:"request_bytes"` // size of a payment's request, and so of an echo's
+	RequestBytes int               `json:"request_bytes"` // size of a payment's request, and also of an echoed request
 	Echo         generator.Outcome `json:"echo"`
 	EchoServer   Costs             `json:"echo_server"`
 	Sync         generator.Outcome `json:"sync"` // lone writes of SyncBytes, each with an fdatasync
@@ -39,7 +39,7 @@ type Floor struct {
 	Ratios       floor.Ratios      `json:"ratios"`
 }
 
-// Echo prints a URL, and answers each POST to it with the request's own body until ctx ends.
+// Echo prints a URL. Until ctx ends, it answers each POST to this URL with the request's own body.
 func Echo(ctx context.Context, out io.Writer) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -54,10 +54,10 @@ func Echo(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
-// echoJob sends requests that would create payments to the echo server.
+// echoJob makes the same requests as a paymentJob, but sends them to the echo server, which creates no payments.
 type echoJob struct{ *paymentJob }
 
-// Check implements generator.Job: the response must be the body of the request.
+// Check implements generator.Job. The response must be the body of the request.
 func (e *echoJob) Check(_ uint64, a *generator.Response) string {
 	switch {
 	case a.Status != 200:
@@ -68,10 +68,10 @@ func (e *echoJob) Check(_ uint64, a *generator.Response) string {
 	return ""
 }
 
-// OnLost implements generator.Job: an echo stores nothing.
+// OnLost implements generator.Job. A lost echo needs no follow-up, because the echo server stores nothing.
 func (*echoJob) OnLost(uint64) {}
 
-// floorRun alternates rounds of payments, of echoes, and of lone writes.
+// floorRun runs rounds of payments, rounds of echoes and rounds of lone writes in turn.
 type floorRun struct {
 	*serverRun
 	report      *Floor
@@ -85,12 +85,12 @@ type floorRun struct {
 	nextPayment, nextEcho    uint64
 
 	payments, echoes, writes *generator.Figures // of all rounds
-	generatorCPU             time.Duration      // of this process, during rounds of payments
+	generatorCPU             time.Duration      // CPU time of this process during rounds of payments
 	round                    floor.Round        // the round under way
 }
 
-// againstFloor measures payments, echoed requests and lone writes in turn. The rounds of each kind take the run's duration
-// together. The payments are numbered from firstNumber on. againstFloor returns the results of the payments.
+// againstFloor measures payments, echoed requests and lone writes in turn. All rounds of one kind together take the run's
+// duration. The payments are numbered from firstNumber on. againstFloor returns the results of the payments.
 func (r *serverRun) againstFloor(ctx context.Context, firstNumber uint64) (o generator.Outcome, err error) {
 	f := &floorRun{
 		serverRun: r, report: &Floor{SyncBytes: floor.BlockSize}, nextPayment: firstNumber,
@@ -117,14 +117,14 @@ func (r *serverRun) againstFloor(ctx context.Context, firstNumber uint64) (o gen
 	return f.payments.Outcome(), nil
 }
 
-// roundsIn returns the number of rounds of each kind if the rounds of a kind take d together. The number is even, because every
-// second round has the reverse order of kinds (see kindOrder), and both orders must be equally frequent.
+// roundsIn returns the number of rounds of each kind. All rounds of one kind together take the time d. The number is even,
+// because every second round has the reverse order of kinds (see kindOrder), and both orders must be equally frequent.
 func roundsIn(d time.Duration) int {
 	n := int(min(max((d+roundDuration-1)/roundDuration, minRounds), maxRounds))
 	return n + n%2
 }
 
-// open starts the echo, and opens the connections and the file for the lone writes.
+// open starts the echo server, opens the connections, and opens the file for the lone writes.
 func (f *floorRun) open(ctx context.Context) error {
 	binary, err := os.Executable()
 	if err != nil {
@@ -263,7 +263,7 @@ func measuredOf(o *generator.Outcome) floor.Measured {
 	return floor.Measured{PerSecond: o.PerSecond, P50: o.Latency.P50}
 }
 
-// compareWithFloor computes the ratios, once the report has the outcome and the server's CPU.
+// compareWithFloor computes the ratios. Before it is called, the report must have the outcome and the server's CPU.
 func (r *serverRun) compareWithFloor() {
 	f := r.floor
 	if f == nil {
@@ -278,7 +278,7 @@ func (r *serverRun) compareWithFloor() {
 	}
 	f.Ratios = floor.Compare(total, f.Rounds)
 	r.report.Floor = f
-	r.report.Generator.CPUSeconds = r.generatorCPU.Seconds() // without the echoes and the writes
+	r.report.Generator.CPUSeconds = r.generatorCPU.Seconds() // CPU time of the payments alone
 }
 
 // printFloor prints the results of echoes and lone writes, and the ratios.

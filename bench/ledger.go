@@ -78,8 +78,8 @@ func Ledger(ctx context.Context, cfg LedgerConfig, out io.Writer) error {
 	return errors.Join(ledgerErr, writeReport(cfg.Report, &report))
 }
 
-// openJournal opens the journal as the server does. If the store fails, the process ends, because nothing may be
-// acknowledged after a failed write.
+// openJournal opens the journal like the server does. If the store fails, the process ends, because nothing may be acknowledged
+// after a failed write.
 func openJournal(dir string) (*posting.Journal, error) {
 	return posting.Open(posting.Options{
 		Store: store.Options{Dir: dir, MinFree: minFreeSpace, Log: slog.New(slog.DiscardHandler)},

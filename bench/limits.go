@@ -15,7 +15,7 @@ import (
 // limitWriters is the number of goroutines that create the limits of --limits. Each creates one limit at a time.
 const limitWriters = 32
 
-// limit is the body of POST /api/v1/limits, which limits a partner's payments.
+// limit is the body of POST /api/v1/limits. This request limits a partner's payments.
 type limit struct {
 	Partner   int64  `json:"partner_id"`
 	Kind      string `json:"kind"`

@@ -10,7 +10,7 @@ import (
 	"mizan/bench/generator"
 )
 
-// linkWorkload is the workload that always GETs the page of the same payment link, as payers do: without an API key.
+// linkWorkload is the workload that always GETs the page of the same payment link. Like a payer, it sends no API key.
 type linkWorkload struct{ requestBytes []byte }
 
 // newLinkWorkload creates a payment link with three products. Each request has an Idempotency-Key, so that a second run on
@@ -51,7 +51,7 @@ func (l *linkWorkload) Request(uint64) []byte { return l.requestBytes }
 
 var formTag = []byte(`<form method="post"`)
 
-// Check implements generator.Job: the response must be a page with a form.
+// Check implements generator.Job. The response must be a page with a form.
 func (l *linkWorkload) Check(_ uint64, a *generator.Response) string {
 	switch {
 	case a.Status != 200:
@@ -62,5 +62,5 @@ func (l *linkWorkload) Check(_ uint64, a *generator.Response) string {
 	return ""
 }
 
-// OnLost implements generator.Job: a read changes nothing.
+// OnLost implements generator.Job. A lost answer to a read needs no follow-up, because a read changes nothing.
 func (l *linkWorkload) OnLost(uint64) {}

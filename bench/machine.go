@@ -23,7 +23,7 @@ type Machine struct {
 	Cores      int    `json:"cores"`
 	Kernel     string `json:"kernel"`
 	Go         string `json:"go"`
-	Revision   string `json:"revision,omitempty"` // of the binary, if the build recorded it
+	Revision   string `json:"revision,omitempty"` // commit of the binary, if the build recorded it
 	FileSystem string `json:"file_system"`        // of the data directory
 }
 
@@ -61,7 +61,7 @@ func kernelRelease() string {
 	return strings.TrimSpace(string(release))
 }
 
-// buildRevision returns the commit from which the binary was built; empty if the build did not record it.
+// buildRevision returns the commit from which the binary was built, or an empty text if the build did not record the commit.
 func buildRevision() string {
 	build, _ := debug.ReadBuildInfo()
 	text := ""
@@ -116,8 +116,8 @@ func warnIfInMemory(out io.Writer, dir string) {
 	}
 }
 
-// dataDirectory returns the named data directory or, without a name, a new one on a disk. remove
-// deletes the directory if it is new.
+// dataDirectory returns the directory with the given name. If name is empty, it returns a new directory on a disk, and remove
+// deletes this directory.
 func dataDirectory(name string) (dir string, remove func(), err error) {
 	if name != "" {
 		if dir, err = filepath.Abs(name); err == nil {
@@ -138,7 +138,7 @@ func dataDirectory(name string) (dir string, remove func(), err error) {
 	return "", nil, fmt.Errorf("bench: no directory on a disk found; give --data")
 }
 
-// writeReport writes a report to the named file; without a name it does nothing.
+// writeReport writes a report to the named file. If name is empty, it does nothing.
 func writeReport(name string, report any) error {
 	if name == "" {
 		return nil
@@ -153,8 +153,8 @@ func writeReport(name string, report any) error {
 	return nil
 }
 
-// diskUsage returns the disk space that the files below a directory occupy, in bytes. It does not
-// add up their lengths, because some files are sparse.
+// diskUsage returns the disk space that the files below a directory occupy, in bytes. It does not add up the lengths of the
+// files, because some files are sparse.
 func diskUsage(dir string) (bytes int64) {
 	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		var stat syscall.Stat_t
@@ -191,7 +191,7 @@ func sectorsWritten(line string) (int64, error) {
 	return n * 512, err
 }
 
-// printLine prints a line. It ignores errors of the output.
+// printLine prints a line. It ignores errors of the write.
 func printLine(out io.Writer, format string, args ...any) {
 	_, _ = fmt.Fprintf(out, format+"\n", args...)
 }

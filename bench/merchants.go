@@ -72,7 +72,7 @@ func (m *merchants) keys() (keys []string) {
 }
 
 // readMerchants returns the merchants that an earlier run has created in a data directory, or nil if there are none. It returns
-// an error if their numbers are not those in want, because merchants can't be removed.
+// an error if the numbers of these merchants differ from want, because merchants can't be removed.
 func readMerchants(dir string, s *server.Sandbox, want merchantCounts) (*merchants, error) {
 	content, err := os.ReadFile(filepath.Join(dir, merchantsFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -134,8 +134,8 @@ func addMerchants(ctx context.Context, dir string, s *server.Sandbox, want merch
 	return m, os.WriteFile(filepath.Join(dir, merchantsFile), content, 0o600)
 }
 
-// ensureMerchants makes sure that the server's organization has the merchants of the run. Creating
-// them requires a closed store, so it stops the server and starts it again.
+// ensureMerchants makes sure that the server's organization has the merchants of the run. If merchants have to be created, it
+// stops the server and starts it again, because the store must be closed meanwhile.
 func (r *serverRun) ensureMerchants(ctx context.Context, dir string) (err error) {
 	want := r.cfg.wantedMerchants()
 	if r.merchants, err = readMerchants(dir, &r.sandbox, want); err != nil || r.merchants != nil {

@@ -7,10 +7,10 @@ import (
 	"mizan/bench/server"
 )
 
-// meter measures the resources that the server and the load generator, which is this process, use. Its arrays have
-// the server's value at index 0 and the generator's at index 1.
+// meter measures the resources that the server and the load generator (this process) use. In each array, index 0
+// has the server's value, and index 1 has the generator's value.
 type meter struct {
-	server   *server.Server // nil: the run did not start the server
+	server   *server.Server // nil if the run did not start the server
 	before   [2]server.Usage
 	peakAnon [2]int64 // anonymous memory in bytes
 	stopping chan struct{}
@@ -51,8 +51,8 @@ func (m *meter) watch() {
 	}
 }
 
-// stop ends the measurement and returns the resources that the server (nil if the run has not started it) and
-// the generator have used.
+// stop ends the measurement and returns the resources that the server and the generator have used. If the run has
+// not started the server, the server's resources are nil.
 func (m *meter) stop() (server *Costs, generator Costs) {
 	close(m.stopping)
 	<-m.stopped

@@ -21,7 +21,7 @@ type Notices struct {
 	DuringRun    int     `json:"during"`        // received until the run's last response
 	Unique       int     `json:"unique"`        // distinct event ids, after everything has arrived
 	Repeated     int     `json:"repeated"`      // deliveries of an id that had arrived before
-	Unsigned     int     `json:"unsigned"`      // without the signature headers that the specification requires
+	Unsigned     int     `json:"unsigned"`      // notifications without the signature headers that the specification requires
 	DrainSeconds float64 `json:"drain_seconds"` // seconds from the run's last response to the last notification
 }
 
@@ -147,8 +147,8 @@ func (s *sink) counts() Notices {
 	return s.notices
 }
 
-// drain waits until notifications with want distinct event ids have arrived. duringRun is the number of event ids that arrived
-// during the run; drain copies it into the result.
+// drain waits until notifications of the wanted number of different events have arrived. duringRun is the number of event ids
+// that arrived during the run. drain copies this number into the result.
 func (s *sink) drain(ctx context.Context, want int, duringRun int) (Notices, error) {
 	began := time.Now()
 	ticker := time.NewTicker(5 * time.Millisecond)
@@ -190,8 +190,8 @@ func (r *serverRun) setNotificationAddress(ctx context.Context) (err error) {
 	return nil
 }
 
-// awaitNotifications waits for the notifications of all charged payments. duringRun is the number that arrived
-// during the run.
+// awaitNotifications waits for the notifications of all charged payments. duringRun is the number of notifications that
+// arrived during the run.
 func (r *serverRun) awaitNotifications(ctx context.Context, duringRun int) error {
 	if r.sink == nil {
 		return nil

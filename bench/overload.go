@@ -12,7 +12,7 @@ import (
 // second that are charged over capacityConnections connections, each of which waits for every response.
 var overloadFactors = []float64{1, 2, 5}
 
-// capacityConnections is the number of connections over which the capacity is measured. Each has one request at a
+// capacityConnections is the number of connections over which the capacity is measured. Each connection has one request at a
 // time.
 const capacityConnections = 256
 
@@ -23,10 +23,10 @@ type OfferedLoad struct {
 	Outcome generator.Outcome `json:"outcome"`
 }
 
-// overload measures the capacity, and then how many payments are charged when one, two and five times as many are offered. The
-// requests are numbered from firstNumber on. Latencies are measured from the instant at which a payment was due. They include
-// those of payments that were due but never sent. If the server is overloaded and refuses a payment, the payment counts as an
-// error (HTTP 503).
+// overload measures the capacity. Then it offers one, two and five times as many payments, and measures how many of them are
+// charged. The requests are numbered from firstNumber on. The latency of a payment is measured from the instant at which the
+// payment was due. Payments that were due but never sent count too. If the server is overloaded and refuses a payment, the
+// payment counts as an error (HTTP 503).
 func (r *serverRun) overload(ctx context.Context, firstNumber uint64) (generator.Outcome, error) {
 	l := r.load(r.payments.job)
 	l.Connections, l.Duration = capacityConnections, r.cfg.Duration

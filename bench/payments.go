@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	startTimeout = 15 * time.Minute // because the server may read a large store when it starts
+	startTimeout = 15 * time.Minute // the server may have to read a large store when it starts
 	stopTimeout  = 30 * time.Second
 
 	// samplePeriod is how often the server's memory is measured.
@@ -31,7 +31,7 @@ type PaymentsReport struct {
 	Header
 	Workload    string            `json:"workload"`
 	Connections int               `json:"connections"`
-	Rate        float64           `json:"rate"` // requests a second; 0: each connection sends as soon as it can
+	Rate        float64           `json:"rate"` // requests a second; 0 if each connection sends as soon as it can
 	Preload     generator.Outcome `json:"preload,omitzero"`
 	Outcome     generator.Outcome `json:"outcome"`
 	Overload    []OfferedLoad     `json:"overload,omitempty"` // with --overload; Outcome is then the capacity
@@ -50,8 +50,8 @@ type PaymentsReport struct {
 	Console *clicks.Report `json:"console,omitempty"` // with --console
 }
 
-// Costs are the resources that a process used while it was measured. The fields that begin with Ready
-// describe its start: the seconds until it accepted requests, and its memory at that time.
+// Costs are the resources that a process used while it was measured. The fields that begin with Ready describe the start of the
+// process: the seconds until it accepted requests, and its memory at that time.
 type Costs struct {
 	CPUSeconds    float64 `json:"cpu_seconds"`
 	PeakAnon      int64   `json:"peak_anonymous_bytes"`
@@ -111,16 +111,16 @@ type serverRun struct {
 	booksBefore *books
 
 	floor        *Floor        // with --against-floor
-	generatorCPU time.Duration // with --against-floor: during rounds of payments
+	generatorCPU time.Duration // with --against-floor: CPU time of the generator during rounds of payments
 
 	sink         *sink        // receiver of notifications; nil without --notify
-	merchants    *merchants   // nil: the sandbox's own partner makes the payments
+	merchants    *merchants   // nil if the sandbox's own partner makes the payments
 	usageAtReady server.Usage // usage of the server at the time when it was ready
 	ledgerErr    error        // error of awaitNotifications or checkLedger
 }
 
-// open starts the server, unless the flags name a target, and reads its sandbox.json. It also creates what the
-// flags ask for: merchants, limits and a receiver of notifications.
+// open starts the server, unless the flags name a target, and reads the server's sandbox.json. It also creates what the flags
+// ask for: merchants, limits and a receiver of notifications.
 func (r *serverRun) open(ctx context.Context, dir string) (err error) {
 	if r.cfg.Target == "" {
 		if err := r.start(ctx, dir); err != nil {
@@ -319,7 +319,7 @@ func (r *serverRun) measuredJob(ctx context.Context) (newJob func() generator.Jo
 	return r.payments.job, nil
 }
 
-// load returns a load with the settings of the run's flags. The caller adds its duration or its limit.
+// load returns a load with the settings of the run's flags. The caller adds the duration or the limit of the load.
 func (r *serverRun) load(newJob func() generator.Job) *generator.Load {
 	return &generator.Load{
 		Dialer: r.dialer, NewJob: newJob, Connections: r.cfg.Connections,
@@ -345,8 +345,8 @@ func (r *serverRun) runLoad(ctx context.Context, name string, l *generator.Load,
 	return l.Figures.Outcome(), err
 }
 
-// printProgress prints one line each second until stop is closed. If the number of requests is limited, the line ends with how
-// many are done and how long the others take at this rate.
+// printProgress prints one line each second until stop is closed. If the number of requests is limited, the line ends with the
+// number of requests that are done and the time that the remaining requests will take.
 func printProgress(out io.Writer, name string, f *generator.Figures, limit uint64, stop <-chan struct{}) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -363,8 +363,8 @@ func printProgress(out io.Writer, name string, f *generator.Figures, limit uint6
 	}
 }
 
-// remaining returns a text with the number of requests that are done and the time that the others will take. The text is empty
-// if limit is 0.
+// remaining returns a text with the number of requests that are done and the time that the remaining requests will take. The
+// text is empty if limit is 0.
 func remaining(done, limit uint64, seconds int) string {
 	if limit == 0 || done == 0 || done > limit {
 		return ""
@@ -387,7 +387,7 @@ func (r *serverRun) checkLedger(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if r.cfg.Workload != workloadLink { // another load may make payments at the same time
+	if r.cfg.Workload != workloadLink { // with the link workload, another load may make payments meanwhile
 		var fees *big.Int
 		if fees, err = after.checkCharged(r.booksBefore, r.report.Charged, r.feeRules); err == nil {
 			r.report.Fees = fees.String()

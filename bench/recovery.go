@@ -25,17 +25,17 @@ const (
 	// other time.
 	maxPaymentsToKill = 50_000
 
-	// killPoll is how often it is checked whether enough payments were sent.
+	// killPoll is the time between two checks whether enough payments were sent.
 	killPoll = 2 * time.Millisecond
 
-	// clockFile is the file of a manual clock in the data directory. A store that has it can't be served with a real clock.
+	// clockFile is the file of a manual clock in the data directory. A store with this file can't be served with a real clock.
 	clockFile = "clock"
 )
 
 var errKilled = errors.New("the server was killed")
 
-// recover kills the server under load two times. After the first kill it measures how long a start with the real clock takes,
-// after the second kill a start with a manual clock. At the end the server runs with the real clock.
+// recover kills the server under load two times. After the first kill it measures how long a start with the real clock takes.
+// After the second kill it measures how long a start with a manual clock takes. At the end the server runs with the real clock.
 func (s *soakRun) recover(ctx context.Context) error {
 	if err := s.killUnderLoad(ctx); err != nil {
 		return err
@@ -56,7 +56,8 @@ func (s *soakRun) recover(ctx context.Context) error {
 }
 
 // withManualClock measures a start with a manual clock. Then it removes the clock's file, so that the store can be served with
-// the real clock again. That is safe because the manual clock has stood still, so nothing was booked ahead of the real time.
+// the real clock again. Removing the file is safe because the manual clock has stood still, so nothing was booked ahead of the
+// real time.
 func (s *soakRun) withManualClock(ctx context.Context) (err error) {
 	defer func() {
 		if removeErr := os.Remove(filepath.Join(s.dir, clockFile)); !errors.Is(removeErr, fs.ErrNotExist) {
@@ -80,7 +81,7 @@ func (s *soakRun) restart(ctx context.Context, clock string) error {
 	return s.reconnect()
 }
 
-// killUnderLoad makes payments and ends the server with SIGKILL meanwhile. Payments that were under way have an unknown
+// killUnderLoad makes payments, and meanwhile ends the server with SIGKILL. Payments that were under way have an unknown
 // outcome, which is looked up before the ledger is checked.
 func (s *soakRun) killUnderLoad(ctx context.Context) error {
 	l := s.load(s.payments.job)
@@ -105,7 +106,7 @@ func (s *soakRun) killUnderLoad(ctx context.Context) error {
 	return nil
 }
 
-// killAfter kills the server once the load has begun all requests with numbers smaller than the given one.
+// killAfter kills the server when the load has begun all requests below the given number.
 func (s *soakRun) killAfter(ctx context.Context, l *generator.Load, request uint64) error {
 	tick := time.NewTicker(killPoll)
 	defer tick.Stop()
@@ -119,8 +120,8 @@ func (s *soakRun) killAfter(ctx context.Context, l *generator.Load, request uint
 	return s.server.Kill()
 }
 
-// reconnect directs all clients to the server that was started last, which has another port. The payments' requests keep a
-// Host header with the first server's port; the server ignores it.
+// reconnect directs all clients to the server that was started last. This server has another port. The Host header of the
+// payments' requests still has the port of the first server, but the server ignores this header.
 func (r *serverRun) reconnect() error {
 	r.auditor.client.CloseIdleConnections()
 	r.sandbox = r.server.Sandbox

@@ -13,8 +13,8 @@ const (
 	resolvePause   = 10 * time.Millisecond
 )
 
-// resolveUnknown finds the outcome of each payment whose outcome is unknown: it creates the payment again with the same
-// txid, and the server returns the existing transaction or creates it now. It returns how many payments had an
+// resolveUnknown finds the outcome of each payment whose outcome is unknown. It sends the create request again with the
+// same txid, and the server returns the existing transaction or creates it now. It returns how many payments had an
 // unknown outcome.
 func (p *payments) resolveUnknown(ctx context.Context, d *generator.Dialer) (int, error) {
 	p.mu.Lock()
@@ -48,7 +48,7 @@ type resolver struct {
 	conn       *generator.Conn // nil: closed
 }
 
-// resolve creates payment n once more and tells whether its outcome is known now.
+// resolve sends the create request of payment n once more, and tells whether the payment's outcome is known now.
 func (r *resolver) resolve(ctx context.Context, n uint64) bool {
 	if r.conn == nil {
 		c, err := r.dialer.Dial(ctx)

@@ -61,7 +61,7 @@ type SoakReport struct {
 	Connections int               `json:"connections"`
 	Outcome     generator.Outcome `json:"outcome"` // of these payments
 	Rows        []soak.Row        `json:"intervals"`
-	Windows     *soak.Windows     `json:"ten_seconds,omitempty"` // the first ten seconds and those with the most CPU time for each payment; nil if not known
+	Windows     *soak.Windows     `json:"ten_seconds,omitempty"` // first and most CPU-intensive ten seconds; nil if unknown
 	Server      *Costs            `json:"server,omitempty"`      // nil with --target
 	Generator   Costs             `json:"generator"`
 	Recovery    []Recovery        `json:"recovery,omitempty"`
@@ -110,7 +110,7 @@ func Soak(ctx context.Context, cfg SoakConfig, out io.Writer) (err error) {
 	if err == nil {
 		err = s.check(ctx)
 	}
-	// The report is written even if a later step failed, because it has the rows of a run that took hours.
+	// The report is written even if a later step failed, because it contains the rows of a run that may have taken hours.
 	if err != nil {
 		s.report.Ledger = "not checked: " + err.Error()
 	}

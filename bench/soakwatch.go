@@ -10,10 +10,10 @@ import (
 	"mizan/bench/soak"
 )
 
-// windowPeriod is the longest time between two samples. At each sample the window of ten seconds moves.
+// windowPeriod is the longest time between two samples. With each sample, the window of ten seconds moves.
 const windowPeriod = time.Second
 
-// soakWatch measures a long run while it lasts: it adds a row of figures at the end of each interval.
+// soakWatch measures a long run. It adds a row of figures at the end of each interval.
 type soakWatch struct {
 	*serverRun
 	figures  *generator.Figures
@@ -21,7 +21,7 @@ type soakWatch struct {
 	slider   soak.Slider
 	rows     []soak.Row
 
-	rowStart      time.Duration // start of the row under way, since the run began
+	rowStart      time.Duration // start of the current row, counted from the beginning of the run
 	rowCPU        time.Duration // CPU time of the server from the run's beginning to rowStart
 	cpuBefore     time.Duration // CPU time of the server when the run began
 	writtenBefore int64         // bytes written by the server before the run began
@@ -48,7 +48,7 @@ func newSoakWatch(r *serverRun, f *generator.Figures, interval time.Duration) *s
 	return w
 }
 
-// usage returns the server's usage; nil if the run has not started the server, or the server has ended.
+// usage returns the server's usage, or nil if the run has not started the server or the server has ended.
 func (w *soakWatch) usage() *server.Usage {
 	if w.server == nil {
 		return nil
@@ -60,7 +60,7 @@ func (w *soakWatch) usage() *server.Usage {
 	return &u
 }
 
-// run samples until stop is closed. The last row ends then.
+// run takes samples until stop is closed. Then it ends the last row.
 func (w *soakWatch) run(stop <-chan struct{}) {
 	began := time.Now()
 	tick := time.NewTicker(windowPeriod)
@@ -79,7 +79,7 @@ func (w *soakWatch) run(stop <-chan struct{}) {
 	}
 }
 
-// sample moves the window of ten seconds on, and ends the row under way if its interval is over.
+// sample moves the window of ten seconds on, and ends the current row if the row's interval is over.
 func (w *soakWatch) sample(now time.Duration, usage *server.Usage) {
 	if usage != nil {
 		w.slider.Add(soak.Sample{At: now, Payments: w.figures.Good(), CPU: usage.CPU - w.cpuBefore})
@@ -89,7 +89,7 @@ func (w *soakWatch) sample(now time.Duration, usage *server.Usage) {
 	}
 }
 
-// endRow completes the row under way and prints it.
+// endRow completes the current row and prints it.
 func (w *soakWatch) endRow(now time.Duration, usage *server.Usage) {
 	length := now - w.rowStart
 	if length <= 0 {
@@ -141,6 +141,6 @@ func (w *soakWatch) print(r *soak.Row) {
 		r.End, r.Charged, r.PerSecond, r.P50, r.P99, cpu, mib(&r.Disk), mib(r.Written), mib(r.Device), perPayment, mib(r.Anon), r.Errors)
 }
 
-// windows returns the first window of ten seconds and the one with the most CPU for each payment; nil if the
-// server's CPU is not known or the run was shorter than a window.
+// windows returns the first window of ten seconds, and the window in which a payment cost the most CPU time
+// on average. It returns nil if the server's CPU is not known, or if the run was shorter than a window.
 func (w *soakWatch) windows() *soak.Windows { return w.slider.Windows() }

@@ -19,9 +19,9 @@ const maxTransfer = 1_000
 
 var transferAsset = money.Asset{Currency: "USD", Env: money.Prod}
 
-// transfer is one Change (the unit that the journal stores completely or not at all) that debits one account and
-// credits another. It also holds the values to which the Change's fields point. A fixed number of transfers is
-// reused, so that the run allocates none.
+// transfer is one Change (the unit that the journal stores completely or not at all) that debits one account and credits
+// another. It also holds the values to which the Change's fields point. A fixed number of transfers is reused, so that the run
+// does not allocate transfers.
 type transfer struct {
 	change   posting.Change
 	steps    [1]posting.Step
@@ -99,7 +99,7 @@ func (t *transfers) fill(x *transfer) {
 }
 
 // chooseAccounts chooses the debited and the credited account. Account 0 is the hot account. A fraction hotShare of the
-// transfers use it. If there is only one other account, all transfers use it.
+// transfers use the hot account. If there is only one other account, all transfers use the hot account.
 func (t *transfers) chooseAccounts() (from, to int) {
 	otherAccounts := len(t.paths) - 1
 	from = 1 + t.random.IntN(otherAccounts)
@@ -116,7 +116,7 @@ func (t *transfers) chooseAccounts() (from, to int) {
 	return from, to
 }
 
-// onReceipt counts the transfer, or keeps its error, and makes the transfer idle (free for reuse). The
+// onReceipt counts a successful transfer, or keeps the first error. Then it makes the transfer idle (free for reuse). The
 // journal's writer calls onReceipt, so it must be quick.
 func (t *transfers) onReceipt(x *transfer, r posting.Receipt) {
 	now := time.Since(t.began)

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// moments are the statistics of a sample that Welch's t-test uses, a test of whether two samples have the same mean.
+// moments are the statistics of a sample that Welch's t-test uses. The test compares the means of two samples.
 type moments struct {
 	n        int
 	mean     float64
@@ -35,8 +35,8 @@ func welch(a, b moments) float64 {
 }
 
 // cropSlowest returns the samples without their slowest values, because other work of the machine has delayed these. It removes
-// all values above one bound, which is the quantile of all samples together. A bound for each sample of its own could hide that
-// one case is slower than the others.
+// all values above one bound, which is the quantile of all samples together. If each sample had its own bound, this could hide
+// that one case is slower than the others.
 func cropSlowest(samples [][]float64, quantile float64) [][]float64 {
 	sorted := slices.Concat(samples...)
 	slices.Sort(sorted)

@@ -24,7 +24,7 @@ const (
 	idSize = len("00000000-0000-0000-0000-000000000000")
 )
 
-// requestHead returns the head of an HTTP request, which ends before the body.
+// requestHead returns the head of an HTTP request: everything that precedes the body.
 func requestHead(method, path, host string, s *server.Sandbox, bodyLength int) []byte {
 	var b bytes.Buffer
 	_, _ = fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\nx-api-key: %s\r\nx-organization-id: %s\r\n", method, path, host, s.APIKey, s.OrganizationID)
@@ -53,12 +53,12 @@ func paymentRequest(host, runID string, s *server.Sandbox) []byte {
 // unknown.
 type payments struct {
 	template []byte // the request
-	bodySize int    // of the request, in bytes
+	bodySize int    // size of the request's body, in bytes
 	numberAt int    // position of the payment's number in template
-	keys     []byte // API keys that the payments use in turn, keySize bytes each; empty: all payments use the template's key
+	keys     []byte // API keys that the payments use in turn, keySize bytes each; empty if all payments use the template's key
 	keySize  int
 	keyAt    int  // position of the API key in template
-	keepIDs  bool // charged payments' ids are kept in ids, for the read workload
+	keepIDs  bool // the ids of charged payments are kept in ids, for the read workload
 
 	mu                sync.Mutex
 	chargedCount      uint64
@@ -147,7 +147,7 @@ func (p *payments) recordCharged(a *generator.Response) {
 	}
 }
 
-// OnLost implements generator.Job: it records a payment whose outcome is unknown.
+// OnLost implements generator.Job. It records a payment whose outcome is unknown.
 func (p *payments) OnLost(n uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -189,7 +189,7 @@ func (r *readJob) Request(uint64) []byte {
 	return r.requestBytes
 }
 
-// Check implements generator.Job: the response must be the requested payment, charged.
+// Check implements generator.Job. The response must be the requested payment, with the status charged.
 func (r *readJob) Check(_ uint64, a *generator.Response) string {
 	switch {
 	case a.Status != 200:
@@ -202,7 +202,7 @@ func (r *readJob) Check(_ uint64, a *generator.Response) string {
 	return ""
 }
 
-// OnLost implements generator.Job: a read changes nothing.
+// OnLost implements generator.Job. A lost answer to a read needs no follow-up, because a read changes nothing.
 func (r *readJob) OnLost(uint64) {}
 
 // listWorkload is the workload that always GETs the same page of the list of transactions.
@@ -219,7 +219,7 @@ func (l *listWorkload) Request(uint64) []byte { return l.requestBytes }
 
 var cursorKey = []byte(`"cursor":{`)
 
-// Check implements generator.Job: the response must be a page, with any number of rows.
+// Check implements generator.Job. The response must be a page, with any number of rows.
 func (l *listWorkload) Check(_ uint64, a *generator.Response) string {
 	switch {
 	case a.Status != 200:
@@ -230,5 +230,5 @@ func (l *listWorkload) Check(_ uint64, a *generator.Response) string {
 	return ""
 }
 
-// OnLost implements generator.Job: a read changes nothing.
+// OnLost implements generator.Job. A lost answer to a read needs no follow-up, because a read changes nothing.
 func (l *listWorkload) OnLost(uint64) {}

@@ -7,8 +7,8 @@ import (
 	"mizan/ledger/money"
 )
 
-// Class is an account's class, such as asset or income. It is the first letter of the account's path, and determines the
-// normal side of the account.
+// Class is the class of an account, such as asset or income. The first letter of the account's path is its class. The class
+// determines the account's normal side, with a few exceptions (see Path.NormalSide).
 type Class byte
 
 // The classes of the chart of accounts.
@@ -21,10 +21,10 @@ const (
 	ClassMemorandum  Class = 'M'
 )
 
-// Side is the side of an account that a posting goes to.
+// Side is the side of an account on which an amount is posted: debit or credit.
 type Side uint8
 
-// The two sides. The zero value is invalid.
+// Sides of an account. The zero value of Side is invalid.
 const (
 	Debit Side = iota + 1
 	Credit
@@ -41,17 +41,17 @@ func (s Side) String() string {
 	return "invalid"
 }
 
-// Opposite returns the other side.
+// Opposite returns Credit for Debit, and Debit for Credit.
 func (s Side) Opposite() Side { return Debit + Credit - s }
 
-// Path names an account inside an organization, for example "L:partner:1:available".
+// Path is the name of an account within an organization, for example "L:partner:1:available".
 type Path string
 
-// MaxPath bounds a path's length in bytes.
+// MaxPath is the maximum length of a path in bytes.
 const MaxPath = 200
 
-// Account identifies an account within an organization by its path and its asset. Each organization has its own journal. The
-// asset determines the environment (production or test).
+// Account identifies an account within an organization by its path and its asset. The asset also determines the environment
+// (production or test). Account need not name the organization, because each organization has its own journal.
 type Account struct {
 	Path  Path
 	Asset money.Asset
@@ -82,7 +82,7 @@ func (p Path) NormalSide() Side {
 	return Credit
 }
 
-// stem returns the path's first two segments, which name the kind of account.
+// stem returns the first two segments of the path, which name the kind of account.
 func (p Path) stem() string {
 	s := string(p)
 	firstColon := strings.IndexByte(s, ':')
@@ -95,9 +95,9 @@ func (p Path) stem() string {
 	return s
 }
 
-// Group returns the path of the account's group: the beginning that its path shares with the other accounts of the group.
-// It is the path's first two segments with their colons, such as "L:partner:". For an account with a path of only two
-// segments, such as "A:bank", it is the class with its colon. Each account is in exactly one group.
+// Group returns the path of the group of accounts to which the account belongs. Each account belongs to one group. The path of
+// a group is the first two segments of its accounts' paths, with a colon after each, such as "L:partner:". Accounts whose path
+// has only two segments, such as "A:bank", are grouped by class; the path of their group is "A:".
 func (p Path) Group() Path {
 	if n := len(p.stem()); n < len(p) {
 		return p[:n+1]
@@ -105,14 +105,15 @@ func (p Path) Group() Path {
 	return p[:strings.IndexByte(string(p), ':')+1]
 }
 
-// IsGroup tells whether the path is that of a group of accounts.
+// IsGroup tells whether p is the path of a group of accounts.
 func (p Path) IsGroup() bool {
-	account := p + "x" // a possible account of the group
+	account := p + "x" // path of a possible account in the group
 	return account.IsValid() && account.Group() == p
 }
 
-// IsValid tells whether the path is a class letter, a colon and segments of ASCII letters, digits, '-', '_' and '.',
-// separated by colons. A path is part of stored keys, which must not contain other characters.
+// IsValid tells whether the path has the right form: the letter of a class, a colon, and one or more segments that are
+// separated by colons. A segment consists of ASCII letters, digits, '-', '_' and '.'. Other characters are not allowed, because
+// a path is part of stored keys.
 func (p Path) IsValid() bool {
 	if len(p) < 3 || len(p) > MaxPath || p[1] != ':' {
 		return false
@@ -139,13 +140,13 @@ func (p Path) IsValid() bool {
 	return previous != ':'
 }
 
-// These accounts have their normal side on credit, unlike the other accounts of their class. They are one contra asset
-// account and two memorandum accounts.
+// Accounts whose normal side is credit, although the normal side of their class is debit: one contra asset account and two
+// memorandum accounts.
 const contraAssetAccount = "A:accumulated_depreciation"
 
 var isCreditMemorandum = map[string]bool{"M:partner_capital": true, "M:arrears_control": true}
 
-// Paths of accounts that payments use. An organization has each of these accounts once in each asset.
+// Paths of accounts that payments use. For each asset, an organization has one account with each of these paths.
 const (
 	Bank         Path = "A:bank"
 	Fees         Path = "I:fees"
@@ -153,20 +154,20 @@ const (
 	FXPosition   Path = "Q:fx_position"
 )
 
-// ProviderReceivable returns the path of the account of what a terminal's payment provider owes the institution.
+// ProviderReceivable returns the path of the account for money that the payment provider of a terminal owes the institution.
 func ProviderReceivable(terminal ID) Path {
 	const prefix = "A:provider:"
 	var buffer [len(prefix) + 36]byte
 	return Path(appendID(append(buffer[:0], prefix...), terminal))
 }
 
-// PartnerAvailable returns the path of the account of what the institution owes a partner: the partner's balance.
+// PartnerAvailable returns the path of the account for money that the institution owes a partner (the partner's balance).
 func PartnerAvailable(partner int64) Path { return partnerPath("L:partner:", partner, ":available") }
 
-// PartnerReceivable returns the path of the account of what a partner owes the institution.
+// PartnerReceivable returns the path of the account for money that a partner owes the institution.
 func PartnerReceivable(partner int64) Path { return partnerPath("A:partner:", partner, ":receivable") }
 
-// Suspense returns the path of the account of money that moved for a partner's transaction after the transaction was closed.
+// Suspense returns the path of the account for money that moved for a partner's transaction after the transaction was closed.
 func Suspense(partner int64) Path { return partnerPath("L:suspense:", partner, "") }
 
 func partnerPath(prefix string, partner int64, suffix string) Path {

@@ -2,37 +2,37 @@ package ledger
 
 import "slices"
 
-// Author says who asked for an event. The zero value is invalid: every event has an author.
+// Author says who requested an event. Every event has an author, so the zero value is invalid.
 type Author struct {
 	Kind AuthorKind
 
-	// Seq is the number, in the organization's journal, of the event that created the author's record; 0 for the kinds of
-	// authors that have no record. So an event names its author without a copy of an id, a name or a secret, and the author
-	// can be proven like any other event.
+	// Seq identifies the author's record, such as an API key. It is the number, in the organization's journal, of the event
+	// that created the record. Some kinds of authors have no record; for them Seq is 0. An event with a Seq needs no copy of an
+	// id, a name or a secret of its author, and an auditor can verify the author like any other event.
 	Seq uint64
 }
 
-// AuthorKind is the kind of an author. Its value is part of canonical bytes, so it never changes.
+// AuthorKind is the kind of an author. The values are part of the canonical bytes of events, so they must never change.
 type AuthorKind byte
 
 // The kinds of authors.
 const (
-	ByAdminToken AuthorKind = iota + 1 // an operator with the administration token
+	ByAdminToken AuthorKind = iota + 1 // an operator who uses the administration token
 	ByAPIKey                           // a partner's server; its record is the API key
 	BySession                          // a person who has logged in; the person's record is the user or the partner
 	ByPayer                            // the payer of a hosted page or of a link
 	ByProvider                         // a provider's answer or report
-	BySystem                           // the service itself: a timer, a retry, a renewal
+	BySystem                           // the service itself, for example a timer, a retry or a renewal
 )
 
-// authorKinds has, for each kind of author, its name in the API and the kinds of records that Author.Seq may refer to.
+// authorKinds describes each kind of author: its name in the API, and the kinds of records to which Author.Seq may refer.
 var authorKinds = [...]struct {
 	word    string
-	records []Kind // empty: authors of this kind have no record
+	records []Kind // empty if authors of this kind have no record
 }{
 	ByAdminToken: {word: "admin_token"},
 	ByAPIKey:     {word: "api_key", records: []Kind{APIKey}},
-	BySession:    {word: "session", records: []Kind{User, Partner, Session}}, // Session: one that no login began
+	BySession:    {word: "session", records: []Kind{User, Partner, Session}}, // Session: for sessions without a login
 	ByPayer:      {word: "payer"},
 	ByProvider:   {word: "provider"},
 	BySystem:     {word: "system"},
@@ -46,7 +46,7 @@ func AuthorKinds() (kinds []AuthorKind) {
 	return kinds
 }
 
-// AuthorKindOf returns the kind of author with this name in the API; false if there is none.
+// AuthorKindOf returns the kind of author with the given name in the API. If there is no such kind, it returns false.
 func AuthorKindOf(word string) (AuthorKind, bool) {
 	for _, k := range AuthorKinds() {
 		if k.String() == word {
@@ -56,10 +56,10 @@ func AuthorKindOf(word string) (AuthorKind, bool) {
 	return 0, false
 }
 
-// IsValid tells whether the kind exists.
+// IsValid tells whether k is a kind of author.
 func (k AuthorKind) IsValid() bool { return k != 0 && int(k) < len(authorKinds) }
 
-// String returns the kind's name in the API; empty for a kind that does not exist.
+// String returns the kind's name in the API, or an empty string if the kind is not valid.
 func (k AuthorKind) String() string {
 	if !k.IsValid() {
 		return ""
@@ -67,16 +67,16 @@ func (k AuthorKind) String() string {
 	return authorKinds[k].word
 }
 
-// HasRecord tells whether authors of the kind have a record.
+// HasRecord tells whether authors of kind k have a record.
 func (k AuthorKind) HasRecord() bool { return k.IsValid() && authorKinds[k].records != nil }
 
-// Author returns the author of this kind, for a kind whose authors have no record.
+// Author returns an author of kind k. It is for kinds whose authors have no record.
 func (k AuthorKind) Author() Author { return Author{Kind: k} }
 
-// MayRefer tells whether an author of the kind may be a record of the given kind.
+// MayRefer tells whether Author.Seq may refer to a record of the given kind if the author is of kind k.
 func (k AuthorKind) MayRefer(record Kind) bool {
 	return k.HasRecord() && slices.Contains(authorKinds[k].records, record)
 }
 
-// IsValid tells whether the author's kind exists, and Seq is set exactly if authors of this kind have a record.
+// IsValid tells whether the author's kind is valid, and Seq is set if and only if authors of this kind have a record.
 func (a Author) IsValid() bool { return a.Kind.IsValid() && (a.Seq != 0) == a.Kind.HasRecord() }

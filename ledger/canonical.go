@@ -7,11 +7,11 @@ import (
 	"mizan/ledger/money"
 )
 
-// canonicalVersion is the first byte of every leaf. A leaf is an event's canonical form: the bytes that the
-// organization's Merkle tree hashes. A new form of leaves would get another number.
+// canonicalVersion is the first byte of every leaf. A leaf is the canonical form of an event: the bytes that are hashed in the
+// organization's Merkle tree. If the form of leaves ever changes, canonicalVersion must change too.
 const canonicalVersion = 3
 
-// Each of these flags says that a leaf has an optional part. A leaf has the sum of its flags in one byte.
+// Flags that say which optional parts a leaf has. One byte of the leaf contains the sum of the flags.
 const (
 	hasEntry = 1 << iota
 	hasRecord
@@ -21,18 +21,17 @@ const (
 	allParts = hasEntry | hasRecord | hasNotices | hasClaims
 )
 
-// MaxClaimHashes is the largest length of Stored.Claims.
+// MaxClaimHashes is the maximum length of Stored.Claims.
 const MaxClaimHashes = 64
 
-// ErrCanonical is the error for bytes that are not an event's canonical form.
+// ErrCanonical is returned for bytes that are not the canonical form of an event.
 var ErrCanonical = errors.New("not a canonical event")
 
-// AppendCanonical appends the event's leaf bytes. They begin with canonicalVersion, the flags of the optional parts,
-// and the hash of the record, so that a reader of the hash need not parse the rest. Then come Seq, Version, Previous
-// and Booked as unsigned varints; the source's kind and id; the author's kind and, if the
-// kind has a record, its Seq as an unsigned varint; Name, From and To, each after its length; the entry;
-// and the hashes of notices and claims. Two different events never have the same form, and an event has exactly one
-// form.
+// AppendCanonical appends the event's canonical form to dst. The form begins with canonicalVersion, the flags of the optional
+// parts, and the hash of the record. The hash comes first so that it can be read without parsing the rest. Then follow Seq,
+// Version, Previous and Booked as unsigned varints; the kind and the id of the source; the author's kind and, for kinds with a
+// record, the author's Seq as an unsigned varint; Name, From and To, each preceded by its length; the entry; and the hashes of
+// notices and claims. Each event has exactly one canonical form, and different events have different forms.
 func (e *Event) AppendCanonical(dst []byte) []byte {
 	parts := e.optionalParts()
 	dst = append(dst, canonicalVersion, parts)
@@ -67,7 +66,7 @@ func (e *Event) AppendCanonical(dst []byte) []byte {
 	return dst
 }
 
-// optionalParts returns the flags of the optional parts of the event's leaf.
+// optionalParts returns the flags of the optional parts that the event's leaf has.
 func (e *Event) optionalParts() (parts byte) {
 	if e.Entry != nil {
 		parts |= hasEntry
@@ -105,8 +104,8 @@ func appendText(dst []byte, s string) []byte {
 	return append(dst, s...)
 }
 
-// ParseCanonical parses an event's leaf bytes. The error is ErrCanonical for anything that
-// AppendCanonical would not have written.
+// ParseCanonical parses the canonical form of an event. If AppendCanonical would not have written these bytes for any event,
+// the error is ErrCanonical.
 func ParseCanonical(src []byte) (Event, error) {
 	r := canonicalReader{src: src, text: string(src)}
 	var e Event
@@ -140,10 +139,10 @@ func ParseCanonical(src []byte) (Event, error) {
 	return e, nil
 }
 
-// canonicalReader parses canonical bytes. After the first invalid part, hasFailed stays true.
+// canonicalReader parses canonical bytes. When a part is invalid, hasFailed becomes true and stays true.
 type canonicalReader struct {
-	src       []byte // the bytes not read yet
-	text      string // a copy of all bytes; the event's texts are substrings of it
+	src       []byte // bytes that were not read yet
+	text      string // copy of all bytes; the texts of the event are substrings of the copy
 	hasFailed bool
 }
 
@@ -172,7 +171,7 @@ func (r *canonicalReader) readEntry() *Entry {
 	return e
 }
 
-// readAuthor reads an author. An author that no event can have is a fault.
+// readAuthor reads an author. If the author is not valid, reading fails.
 func (r *canonicalReader) readAuthor() (a Author) {
 	a.Kind = AuthorKind(r.readByte())
 	if a.Kind.HasRecord() {
@@ -182,8 +181,8 @@ func (r *canonicalReader) readAuthor() (a Author) {
 	return a
 }
 
-// readHash reads a hash. A hash of zeros is a fault, because an event without this hash would then have a
-// second form.
+// readHash reads a hash. If all bytes of the hash are zero, reading fails, because otherwise an event without this hash would
+// have two canonical forms.
 func (r *canonicalReader) readHash() (h Hash) {
 	copy(h[:], r.readBytes(len(h)))
 	r.hasFailed = r.hasFailed || h == Hash{}
@@ -222,7 +221,7 @@ func (r *canonicalReader) readByte() byte {
 
 func (r *canonicalReader) readUvarint() uint64 {
 	v, n := binary.Uvarint(r.src)
-	if r.hasFailed || n <= 0 || (n > 1 && r.src[n-1] == 0) { // a padded varint would be a second form of the number
+	if r.hasFailed || n <= 0 || (n > 1 && r.src[n-1] == 0) { // refuse a padded varint, because a number must have only one form
 		r.hasFailed = true
 		return 0
 	}
@@ -230,8 +229,8 @@ func (r *canonicalReader) readUvarint() uint64 {
 	return v
 }
 
-// readDate reads a day. A number that a Date cannot hold is a fault: it would be truncated, so a day would have
-// a second form.
+// readDate reads a day. If the number does not fit into a Date, reading fails. Otherwise the number would be truncated, and a
+// day would have two canonical forms.
 func (r *canonicalReader) readDate() Date {
 	v := r.readUvarint()
 	d := Date(v)

@@ -6,18 +6,21 @@ import (
 	"mizan/ledger/money"
 )
 
-// Phase is the effect of an entry on the accounts' posted and pending totals.
+// Phase tells how an entry changes the posted and pending totals of its accounts.
 type Phase uint8
 
-// The phases. The zero value is invalid.
+// Phases of entries. The zero value is invalid.
 const (
 	Posted  Phase = iota + 1 // changes posted totals
 	Pending                  // holds money: changes pending totals
-	Capture                  // posts Entry.Postings, and closes the whole pending entry of the event with the Seq Entry.Closes
-	Void                     // closes the pending entry of the event with the Seq Entry.Closes; Entry.Postings repeats that entry's postings
+
+	// Capture posts Entry.Postings. It also closes the whole pending entry that Entry.Closes identifies.
+	Capture
+	// Void closes the pending entry that Entry.Closes identifies. Entry.Postings equals the postings of the pending entry.
+	Void
 )
 
-// String returns the phase as the API shows it.
+// String returns the name of the phase in the API.
 func (p Phase) String() string {
 	switch p {
 	case Posted:
@@ -32,37 +35,39 @@ func (p Phase) String() string {
 	return "invalid"
 }
 
-// Posting is one line of an entry.
+// Posting is a line of an entry: an amount that is debited or credited to an account.
 type Posting struct {
 	Account Path
 	Asset   money.Asset
 	Side    Side
 	Amount  money.Amount
 
-	// Spill is an optional second account. The journal's writer splits the amount between Account and Spill. A credit first
-	// pays the debt on Spill. If a debit exceeds the available balance of Account, the excess goes to Spill. The writer
-	// replaces the posting by one or two postings without Spill. Only Posted and Capture entries may have a Spill.
+	// Spill is an optional second account, for the part of the amount that does not belong on Account. A credit first pays the
+	// debt on Spill, and the rest goes to Account. If a debit exceeds the available balance of Account, the excess goes to
+	// Spill. The journal's writer replaces the posting with one or two postings without Spill. Only postings of Posted and
+	// Capture entries may have a Spill.
 	Spill Path
 }
 
-// Entry is a balanced movement of money. If Effective is zero, the journal's writer sets it to the day
-// on which the entry is booked.
+// Entry is a balanced movement of money. If Effective is zero, the journal's writer sets Effective to the day on which it books
+// the entry.
 type Entry struct {
 	Phase     Phase
 	Effective Date
-	Reverses  uint64 // Event.Seq of the entry that this entry reverses; 0: none
-	Closes    uint64 // Event.Seq of the record's pending entry that a Capture or Void closes; the writer fills it in
+	Reverses  uint64 // Event.Seq of the entry that this entry reverses; 0 if none
+	Closes    uint64 // Event.Seq of the pending entry that a Capture or Void closes; set by the journal's writer
 	Postings  []Posting
 
-	// Released are the postings of the pending entry that a Capture closes. The Capture subtracts them from the
-	// pending totals. They are not part of the canonical bytes, because Closes identifies them.
+	// Released are the postings of the pending entry that a Capture closes. The Capture subtracts these postings from the
+	// pending totals. They are not part of the canonical bytes, because Closes already identifies the pending entry.
 	Released []Posting
 }
 
-// MaxPostings bounds an entry, so that an event fits into one block (a stored row of consecutive events).
+// MaxPostings is the maximum number of postings of an entry. With this bound, an event fits into one block (a stored row of
+// consecutive events).
 const MaxPostings = 256
 
-// Check returns an error if the entry must not be booked. Such an entry is a bug in the calling code.
+// Check returns an error if the entry breaks a rule of bookkeeping. Then the code that made the entry has a bug.
 func (e *Entry) Check() error {
 	if e.Phase < Posted || e.Phase > Void {
 		return fmt.Errorf("entry: phase %d", e.Phase)
@@ -110,8 +115,8 @@ func checkBalanced(postings []Posting, maySplit bool) error {
 	return nil
 }
 
-// memorandumBalances tells whether the postings of the asset on memorandum accounts balance among themselves. If they do, the
-// entry may have postings on other accounts too. The entry that funds a contract, for example, has both.
+// memorandumBalances tells whether the postings on memorandum accounts, in the given asset, have equal debits and credits. If
+// so, the entry may also have postings on other accounts. For example, the entry that funds a contract has both.
 func memorandumBalances(postings []Posting, asset money.Asset) bool {
 	var totals [3]money.Amount
 	for i := range postings {

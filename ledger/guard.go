@@ -8,24 +8,24 @@ import (
 	"mizan/ledger/money"
 )
 
-// ClaimKind is the kind of a claim's unique key.
+// ClaimKind is the kind of unique key that a claim takes.
 type ClaimKind byte
 
 // The kinds of claims.
 const (
-	ClaimTxID        ClaimKind = 't' // partner number + txid → transaction id
+	ClaimTxID        ClaimKind = 't' // partner number and txid → transaction id
 	ClaimLogin       ClaimKind = 'l' // login → partner or user id
-	ClaimReference   ClaimKind = 'r' // reference by which the provider knows the charge of a second or later attempt → transaction id
-	ClaimSettlement  ClaimKind = 's' // partner or terminal + reference → settlement id
-	ClaimKeyHash     ClaimKind = 'k' // hash of a key or token → its record's id
-	ClaimNumber      ClaimKind = 'n' // partner number → partner's record id (platform)
-	ClaimAddress     ClaimKind = 'a' // kind and id of a record with a public address → its organization (platform)
+	ClaimReference   ClaimKind = 'r' // provider's reference for the charge of a second or later attempt → transaction id
+	ClaimSettlement  ClaimKind = 's' // partner or terminal, and reference → settlement id
+	ClaimKeyHash     ClaimKind = 'k' // hash of a key or token → id of its record
+	ClaimNumber      ClaimKind = 'n' // partner number → id of the partner's record (in the platform's journal)
+	ClaimAddress     ClaimKind = 'a' // record with a public address → id of its organization (in the platform's journal)
 	ClaimIdempotency ClaimKind = 'i' // idempotency key → the record that the request wrote
 )
 
-// Claim takes a unique key forever. It is part of a Change (everything that one decision makes durable, all or
-// nothing). If an earlier Change has taken the key, the journal's writer refuses the whole Change with ClaimTaken,
-// and the receipt of the refused Change names the key's owner.
+// Claim takes a unique key for ever. A Claim is part of a Change (everything that one decision makes durable, all or nothing).
+// If an earlier Change has taken the key, the journal's writer refuses the whole Change with the code ClaimTaken, and the
+// receipt names the owner of the key.
 type Claim struct {
 	Org   ID
 	Kind  ClaimKind
@@ -33,91 +33,93 @@ type Claim struct {
 	Owner []byte
 }
 
-// FundsGuard refuses a Change with InsufficientFunds if, after it, the account's available
-// balance would be less than minus Overdraft.
+// FundsGuard limits how far a Change may overdraw an account. If the account's available balance after the Change would be less
+// than minus Overdraft, the Change is refused with the code InsufficientFunds.
 type FundsGuard struct {
 	Org       ID
 	Account   Account
 	Overdraft money.Amount
 }
 
-// CounterGuard adds an amount to a stored counter, and refuses the Change with RefusalCode if the counter would exceed Max. A
-// guard with IsRelease subtracts an amount that an earlier Change added, and never refuses.
+// CounterGuard adds an amount to a stored counter. If the counter would exceed Max, the guard refuses the Change with
+// RefusalCode. A guard with IsRelease subtracts an amount that an earlier Change has added, and never refuses the Change.
 type CounterGuard struct {
 	Org         ID
 	Key         string // for example "headroom/prod/USD/"
-	Window      string // for example "2026-11" for a calendar month; empty: unlimited
+	Window      string // for example "2026-11" for a calendar month; empty if the counter is for all time
 	Add         money.Amount
 	Max         money.Amount
 	IsRelease   bool // subtracts Add instead of adding it
 	RefusalCode Code // LimitExceeded, OutOfRange or Conflict
 }
 
-// MaxAmount is the largest amount of a transaction, in minor units: 10^72.
+// MaxAmount is the maximum amount of a transaction: 10^72 minor units.
 var MaxAmount = money.MustParse("1" + zeros72)
 
 const zeros72 = "000000000000000000000000000000000000000000000000000000000000000000000000"
 
-// Headroom returns the guard that keeps the totals of an asset from overflowing. Its counter is the sum of all
-// settled and pending amounts. The counter stays below 2^256, and no total can exceed the counter.
+// Headroom returns the guard that prevents overflows of an asset's totals. The counter of the guard is the sum of all settled
+// and pending amounts. No total can exceed the counter, and the guard keeps the counter below 2^256.
 func Headroom(org ID, asset money.Asset, amount money.Amount) CounterGuard {
 	return CounterGuard{Org: org, Key: headroomKey(asset), Add: amount, Max: maxHeadroom, RefusalCode: OutOfRange}
 }
 
-// maxHeadroom is one less than the largest value of a counter. Only the outcome of a charge, which is never
-// refused, may raise the counter to its largest value.
+// maxHeadroom is one less than the maximum value of a counter. Only the outcome of a charge may raise the counter to its
+// maximum value, because the outcome of a charge is never refused.
 var maxHeadroom = func() money.Amount {
 	a, err := money.Max.Sub(money.FromUint64(1))
 	assert.NoError(err)
 	return a
 }()
 
-// ReleaseHeadroom returns the guard that releases an amount that Headroom reserved for a charge that has moved no money.
+// ReleaseHeadroom returns the guard that releases an amount that Headroom has reserved. It is for charges that have moved no
+// money.
 func ReleaseHeadroom(org ID, asset money.Asset, amount money.Amount) CounterGuard {
 	return CounterGuard{Org: org, Key: headroomKey(asset), Add: amount, IsRelease: true}
 }
 
-// BatchedActionsKey is the key of an organization's counter of contract actions that are running in batches (several Changes,
-// each for some of the holders of shares). While the counter is above zero, no month can be closed, because the batches are
-// booked on the action's day, which may be in that month.
+// BatchedActionsKey is the key of a counter in each organization. If a contract has many holders of shares, an action is
+// carried out in batches: several Changes, each for some of the holders. The counter is the number of such actions that have
+// not finished. While the counter is above zero, no month can be closed, because later batches of the action may still be
+// booked on a day in this month.
 const BatchedActionsKey = "contracts/under_way"
 
-// CountBatchedAction returns the guard that adds one to the counter with the key BatchedActionsKey. It is for the Change with
-// which an action in batches begins.
+// CountBatchedAction returns the guard that adds one to the counter with the key BatchedActionsKey. It belongs in the first
+// Change of an action that is carried out in batches.
 func CountBatchedAction(org ID) CounterGuard {
 	return CounterGuard{Org: org, Key: BatchedActionsKey, Add: money.FromUint64(1), Max: money.Max, RefusalCode: OutOfRange}
 }
 
-// UncountBatchedAction returns the guard that subtracts one from the counter with the key BatchedActionsKey. It is for the
-// Change with which an action in batches ends.
+// UncountBatchedAction returns the guard that subtracts one from the counter with the key BatchedActionsKey. It belongs in the
+// last Change of an action that is carried out in batches.
 func UncountBatchedAction(org ID) CounterGuard {
 	return CounterGuard{Org: org, Key: BatchedActionsKey, Add: money.FromUint64(1), IsRelease: true}
 }
 
-// RefuseDuringBatches returns a guard that refuses a Change with Conflict while any action of the organization is
-// running in batches.
+// RefuseDuringBatches returns a guard that refuses a Change with Conflict while an action of the organization is being carried
+// out in batches.
 func RefuseDuringBatches(org ID) CounterGuard {
 	return CounterGuard{Org: org, Key: BatchedActionsKey, RefusalCode: Conflict}
 }
 
-// A payment link has three counters of its payments: their number, the number of charged payments, and the sum of the
-// charged amounts.
+// A payment link has three counters: the number of its payments, the number of its charged payments, and the sum of the charged
+// amounts.
 
-// LinkBegunKey returns the key of the counter of all payments of a link, whatever their outcome.
+// LinkBegunKey returns the key of the counter of all payments of a link, including those that failed.
 func LinkBegunKey(link ID) string { return LinkPrefix + "begun/" + link.String() }
 
 // LinkChargedKey returns the key of the counter of a link's charged payments.
 func LinkChargedKey(link ID) string { return LinkPrefix + "charged/" + link.String() }
 
-// LinkAmountKey returns the key of the counter of the amounts that a link's payments charged.
+// LinkAmountKey returns the key of the counter that sums the charged amounts of a link's payments.
 func LinkAmountKey(link ID) string { return LinkPrefix + "amount/" + link.String() }
 
-// LinkPrefix is the prefix of a link's three counters of payments (LinkBegunKey, LinkChargedKey, LinkAmountKey). The key of
-// LinkAbandonedKey does not have this prefix.
+// LinkPrefix is the prefix of the keys LinkBegunKey, LinkChargedKey and LinkAmountKey. The key LinkAbandonedKey does not have
+// this prefix.
 const LinkPrefix = "link/"
 
-// LinkBegins returns the guards that count a payment of a link when the payment begins. They refuse the Change with
-// Conflict if the link has changed to another asset since the payer saw the link's page.
+// LinkBegins returns the guards for the Change with which a payment of a link begins. They count the payment. If the asset of
+// the link was changed after the payer saw the link's page, they refuse the Change with Conflict.
 func LinkBegins(org, link ID, asset money.Asset) []CounterGuard {
 	return []CounterGuard{
 		{Org: org, Key: LinkBegunKey(link), Add: money.FromUint64(1), Max: money.Max, RefusalCode: OutOfRange},
@@ -125,28 +127,28 @@ func LinkBegins(org, link ID, asset money.Asset) []CounterGuard {
 	}
 }
 
-// LinkAbandonedKey returns the key of a link's counter for an asset. The counter is above zero if the link's amounts were in
-// this asset before and are in another asset now.
+// LinkAbandonedKey returns the key of a link's counter for an asset. If the counter is above zero, the link had this asset in
+// the past and has a different asset now.
 func LinkAbandonedKey(link ID, asset money.Asset) string {
 	return "abandoned/" + link.String() + "/" + string(asset.Currency) + "/" + string(asset.Network)
 }
 
-// LinkAbandons returns the guard for a Change that replaces the link's asset. The argument asset is the old asset.
+// LinkAbandons returns the guard for a Change that replaces the asset of a link. The argument asset is the old asset.
 func LinkAbandons(org, link ID, asset money.Asset) CounterGuard {
 	return CounterGuard{Org: org, Key: LinkAbandonedKey(link, asset), Add: money.FromUint64(1), Max: money.Max, RefusalCode: OutOfRange}
 }
 
-// LinkResumes returns the guard for a Change that gives a link an asset that the link has had before.
+// LinkResumes returns the guard for a Change that sets the asset of a link to an asset that the link had in the past.
 func LinkResumes(org, link ID, asset money.Asset) CounterGuard {
 	return CounterGuard{Org: org, Key: LinkAbandonedKey(link, asset), Add: money.FromUint64(1), IsRelease: true}
 }
 
-// LinkHasNoPayments returns a guard that refuses a Change with LimitExceeded once a payment of the link has begun.
+// LinkHasNoPayments returns a guard that refuses a Change with LimitExceeded if a payment of the link has begun.
 func LinkHasNoPayments(org, link ID) CounterGuard {
 	return CounterGuard{Org: org, Key: LinkBegunKey(link), RefusalCode: LimitExceeded}
 }
 
-// LinkCharged returns the guards that count a charged payment of a link and its amount.
+// LinkCharged returns the guards that count a charged payment of a link and add its amount to the sum.
 func LinkCharged(org, link ID, amount money.Amount) [2]CounterGuard {
 	return [...]CounterGuard{
 		{Org: org, Key: LinkChargedKey(link), Add: money.FromUint64(1), Max: money.Max, RefusalCode: OutOfRange},
@@ -154,25 +156,25 @@ func LinkCharged(org, link ID, amount money.Amount) [2]CounterGuard {
 	}
 }
 
-// A volume limit has two counters for each window and subject. The first is the sum of the reserved and the
-// settled amounts, which the limit bounds. The second is the settled part of that sum.
+// A volume limit has two counters for each window and subject. The first counter is the sum of reserved and settled amounts.
+// This sum must not exceed the limit. The second counter is the sum of settled amounts alone.
 
-// VolumeKey returns the key of a limit's counter of reserved or settled amounts. The window is a UTC day, month
-// or year (WindowNumber). The subject identifies one card, address or e-mail, and is empty for a limit
-// of the whole partner.
+// VolumeKey returns the key of the counter that sums a limit's reserved and settled amounts. The window is a UTC day, month or
+// year (WindowNumber). The subject identifies a card, an address or an e-mail. If the limit applies to the whole partner, the
+// subject is empty.
 func VolumeKey(limit ID, window, subject string) string {
 	volumeKey, _ := VolumeKeys(limit, window, subject)
 	return volumeKey
 }
 
-// SettledKey returns the key of a limit's counter of settled amounts.
+// SettledKey returns the key of the counter that sums a limit's settled amounts.
 func SettledKey(limit ID, window, subject string) string {
 	_, settledKey := VolumeKeys(limit, window, subject)
 	return settledKey
 }
 
-// VolumeKeys returns the results of VolumeKey and SettledKey, built in one allocation, because a payment under
-// a limit needs both.
+// VolumeKeys returns the results of VolumeKey and SettledKey. A payment under a limit needs both keys, and VolumeKeys makes
+// both in one allocation.
 func VolumeKeys(limit ID, window, subject string) (volumeKey, settledKey string) {
 	const volumePrefix, settledPrefix = "volume/", "settled/"
 	var buffer [256]byte
@@ -191,9 +193,9 @@ func appendCounterKey(key []byte, limit ID, window, subject string) []byte {
 	return append(append(key, '/'), subject...)
 }
 
-// appendID appends the text form of an id, with hyphens.
+// appendID appends an id as text, with hyphens.
 func appendID(dst []byte, id ID) []byte {
-	for i, start := range [...]int{0, 4, 6, 8, 10} { // the groups of a UUID's text form
+	for i, start := range [...]int{0, 4, 6, 8, 10} { // groups of bytes that hyphens separate in the text of a UUID
 		if i > 0 {
 			dst = append(dst, '-')
 		}
@@ -205,9 +207,9 @@ func appendID(dst []byte, id ID) []byte {
 // DayWindow returns the window of a UTC day, for example "2026-11-21".
 func DayWindow(d Date) string { return d.String() }
 
-// WindowNumber encodes a window as a small number, for storage. A window is a UTC day ("2026-11-21"), calendar month
-// ("2026-11") or year ("2026"). Its number is three times the days, months or years since 1970, plus 0 for a day, 1 for a
-// month or 2 for a year. ok is false for any other text, and for years outside 1970 to 9999.
+// WindowNumber encodes a window as a small number, which needs little space in the store. A window is a UTC day ("2026-11-21"),
+// month ("2026-11") or year ("2026"). The number is three times the number of days, months or years since 1970, plus 0 for a
+// day, 1 for a month or 2 for a year. If the text is not a window, or if the year is not from 1970 to 9999, ok is false.
 func WindowNumber(window string) (n uint64, ok bool) {
 	for i, layout := range windowLayouts {
 		if len(window) != len(layout) {
@@ -225,10 +227,9 @@ func WindowNumber(window string) (n uint64, ok bool) {
 
 var windowLayouts = [...]string{time.DateOnly, "2006-01", "2006"}
 
-// WindowOf returns the window that WindowNumber encodes as n; ok is false for a number that WindowNumber never
-// returns.
+// WindowOf returns the window that WindowNumber encodes as n. If WindowNumber never returns n, ok is false.
 func WindowOf(n uint64) (window string, ok bool) {
-	const maxUnits = 2_932_896 // days from 1970 to 9999-12-31; there are fewer months and years
+	const maxUnits = 2_932_896 // number of days from 1970 to 9999-12-31; the numbers of months and years are smaller
 	unit, units := n%3, n/3
 	if units > maxUnits {
 		return "", false

@@ -2,7 +2,7 @@ package ledger
 
 import "encoding/binary"
 
-// kinds has, for each kind of record, its name in the API and whether it is a kind of the administration (see
+// kinds describes each kind of record: its name in the API, and whether such records belong to the administration (see
 // IsAdministration).
 var kinds = []struct {
 	kind             Kind
@@ -15,7 +15,7 @@ var kinds = []struct {
 	{Partner, "partner", true},
 	{Terminal, "terminal", true},
 	{APIKey, "api_key", true},
-	{Session, "session", false}, // changes of sessions are in the log of logins
+	{Session, "session", false}, // the log of logins shows changes of sessions
 	{User, "user", true},
 	{Settlement, "settlement", true},
 	{Limit, "limit", true},
@@ -34,8 +34,8 @@ var kinds = []struct {
 	{Transfer, "transfer", false},
 }
 
-// kindIndex has, at the position of a kind's letter, one plus the kind's index in kinds; 0 means that there is no such kind.
-// It is an array because the journal's writer looks up the kind of every event.
+// kindIndex maps the letter of a kind to one plus the index of the kind in kinds, or to 0 if there is no such kind. It is an
+// array because the journal's writer looks up the kind of every event, and an array is faster than a map.
 var kindIndex = func() (index [256]uint8) {
 	for i := range kinds {
 		index[kinds[i].kind] = uint8(i + 1)
@@ -51,7 +51,7 @@ func Kinds() (all []Kind) {
 	return all
 }
 
-// Word returns the kind's name in the API; for a kind that does not exist, its letter.
+// Word returns the kind's name in the API. If there is no such kind, Word returns the letter.
 func (k Kind) Word() string {
 	if i := kindIndex[k]; i != 0 {
 		return kinds[i-1].word
@@ -60,31 +60,31 @@ func (k Kind) Word() string {
 }
 
 // IsAdministration tells whether records of this kind belong to the administration, such as partners, terminals and
-// settlements. The events that change them are in the list AdministrationChanges, so that auditors find who made each change.
+// settlements. The list AdministrationChanges shows the events that change such records, so that auditors can find out who made
+// each change.
 func (k Kind) IsAdministration() bool {
 	i := kindIndex[k]
 	return i != 0 && kinds[i-1].isAdministration
 }
 
-// IsAdministrationChange tells whether the event is a change of a record of the administration (see IsAdministration), and
-// somebody asked for the change. It is false for changes that the service makes itself, such as storing when a key was last
-// used.
+// IsAdministrationChange tells whether the event changes a record that belongs to the administration (see IsAdministration), at
+// somebody's request. For changes that the service makes itself, such as storing when a key was last used, it returns false.
 func (e *Event) IsAdministrationChange() bool {
 	return e.Source.Kind.IsAdministration() && e.Author.Kind != BySystem
 }
 
-// AdministrationChanges is the list of the events for which IsAdministrationChange is true. The journal's writer keeps this
-// list, so that a reader finds these events without a scan of the payments between them. An event is in the list by SeqID,
-// not by the id of its record.
+// AdministrationChanges is the list of the events for which IsAdministrationChange is true. The journal's writer maintains this
+// list, so that these events can be read without scanning the payments between them. Other lists contain ids of records. This
+// list contains the SeqID of each event.
 var AdministrationChanges = NewList(Organization, 1)
 
-// SeqID returns an id that contains an event's Seq. It is the event's id in the list AdministrationChanges.
+// SeqID returns the id that stands for the event with the given Seq in the list AdministrationChanges.
 func SeqID(seq uint64) (id ID) {
 	binary.BigEndian.PutUint64(id[len(id)-8:], seq)
 	return id
 }
 
-// SeqOf returns the Seq that an id from SeqID contains; ok is false for any other id.
+// SeqOf returns the Seq from which SeqID has made the id. If the id was not made by SeqID, ok is false.
 func SeqOf(id ID) (seq uint64, ok bool) {
 	seq = binary.BigEndian.Uint64(id[len(id)-8:])
 	return seq, id == SeqID(seq)

@@ -1,15 +1,15 @@
 package ledger
 
-// Limiter names a limit of the service, such as a rate or the length of a queue. While the limit is reached, requests are
-// refused. Metrics count refusals by these names, so the names never change.
+// Limiter is the name of a limit of the service, such as a rate or the length of a queue. While the service is at the limit, it
+// refuses requests. Metrics count the refusals under these names, so the names must never change.
 type Limiter string
 
-// The limiters.
+// The limits of the service.
 const (
-	LimitKeyRate        Limiter = "key_rate"        // requests a second of an API key or of a partner's session
-	LimitCommands       Limiter = "commands"        // commands in the queues, waiting to be processed
+	LimitKeyRate        Limiter = "key_rate"        // requests per second with an API key or a partner's session
+	LimitCommands       Limiter = "commands"        // commands that wait in queues
 	LimitQueue          Limiter = "queue"           // changes that wait for the journal's writer
-	LimitActors         Limiter = "actors"          // messages and jobs that wait for actors, and actors that have work
+	LimitActors         Limiter = "actors"          // messages and jobs that wait for actors, and busy actors
 	LimitDisk           Limiter = "disk"            // free space on the disk
 	LimitBodies         Limiter = "bodies"          // memory for request bodies
 	LimitLogins         Limiter = "logins"          // attempts to log in
@@ -21,13 +21,13 @@ const (
 	LimitTestDeliveries Limiter = "test_deliveries" // test notifications
 )
 
-// Limiters are all limiters.
+// Limiters lists the names of all limits.
 var Limiters = []Limiter{
 	LimitKeyRate, LimitCommands, LimitQueue, LimitActors, LimitDisk, LimitBodies, LimitLogins, LimitPagePayments, LimitPageAttempts,
 	LimitAggregates, LimitExports, LimitUploads, LimitTestDeliveries,
 }
 
-// By sets the service's limit that caused the refusal, and returns the refusal.
+// By records which limit of the service caused the refusal, and returns the refusal.
 func (r *Refusal) By(l Limiter) *Refusal {
 	r.Limiter = l
 	return r

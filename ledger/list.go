@@ -8,16 +8,16 @@ import (
 	"mizan/ledger/money"
 )
 
-// List is the key of a list of records. Its first byte is the kind of the records in the list; its second byte is the
-// list's number among the lists of that kind. The rest identifies the list's owner, in a form that only the package
-// that declares the list knows. The zero value means no list.
+// List is the key of a list of records. The first byte is the kind of the records in the list. The second byte is a number that
+// distinguishes lists of the same kind of records. The rest identifies the owner of the list; only the package that declares
+// the list knows the encoding of the owner. The zero value means "no list".
 type List [2 + ListOwnerLength]byte
 
-// ListOwnerLength is the length of a list's owner, such as a partner and an environment.
+// ListOwnerLength is the length of the owner in a List. An owner is, for example, a partner and an environment.
 const ListOwnerLength = 9
 
-// NewList returns the key of the list with this owner and number. The owner is at most ListOwnerLength bytes long, and the
-// owners of all lists with one number have the same length.
+// NewList returns the key of the list with the given kind, number and owner. The owner has at most ListOwnerLength bytes. All
+// lists with the same kind and number must have owners of the same length.
 func NewList(kind Kind, number byte, owner ...byte) (l List) {
 	assert.That(len(owner) <= ListOwnerLength, "a list's owner of %d bytes", len(owner))
 	l[0], l[1] = byte(kind), number
@@ -28,36 +28,37 @@ func NewList(kind Kind, number byte, owner ...byte) (l List) {
 // Kind returns the kind of the records that the list shows.
 func (l List) Kind() Kind { return Kind(l[0]) }
 
-// Number returns the list's number among those of its kind.
+// Number returns the number that distinguishes the list from other lists of the same kind.
 func (l List) Number() byte { return l[1] }
 
-// String returns the list's kind, number and owner.
+// String returns the kind, number and owner of the list, for messages.
 func (l List) String() string { return fmt.Sprintf("%c%d of %x", l[0], l[1], l[2:]) }
 
-// PartnerLists are several lists of one kind of record. Each partner has each of these lists once in each environment.
+// PartnerLists declares all partners' lists of one kind of record. Each partner has every declared list once for each
+// environment.
 type PartnerLists[R any] struct {
 	kind  Kind
 	owner func(*R) (partner int64, env money.Env)
 	lists []declaredList[R]
 }
 
-// declaredList is a list, and the function that tells which records the list shows.
+// declaredList is a list together with a function that tells whether the list shows a record.
 type declaredList[R any] struct {
 	list  PartnerList
 	shows func(*R) bool
 }
 
-// MaxPartnerLists is the largest number of lists that a kind can have.
+// MaxPartnerLists is the maximum number of lists of one kind of record.
 const MaxPartnerLists = 8
 
-// NewPartnerLists returns PartnerLists without lists, for a kind of record. Declare adds the lists. The function owner
-// returns the partner and the environment of a record.
+// NewPartnerLists returns a PartnerLists without lists, to which Declare adds lists. The function owner must return the partner
+// and the environment of a record.
 func NewPartnerLists[R any](kind Kind, owner func(*R) (partner int64, env money.Env)) *PartnerLists[R] {
 	return &PartnerLists[R]{kind: kind, owner: owner}
 }
 
-// Declare adds a list of the records for which shows returns true. The number is part of stored keys. The result of
-// shows for a record must never change.
+// Declare adds a list that shows the records for which the function shows returns true. For the same record, shows must always
+// return the same result. The number is part of stored keys, so it must never change.
 func (p *PartnerLists[R]) Declare(number byte, shows func(*R) bool) PartnerList {
 	l := PartnerList{p.kind, number}
 	for i := range p.lists {
@@ -68,8 +69,8 @@ func (p *PartnerLists[R]) Declare(number byte, shows func(*R) bool) PartnerList 
 	return l
 }
 
-// Of returns the lists that show a record: the first list, and the others. Both results are zero if no list shows the record.
-// The first list is a result of its own because most records are in one list, which then costs no allocation.
+// Of returns the lists that show a record. If no list shows the record, both results are zero. The first list is returned
+// separately, so that Of needs no allocation for most records, which are in a single list.
 func (p *PartnerLists[R]) Of(r *R) (first List, others []List) {
 	for i := range p.lists {
 		if !p.lists[i].shows(r) {
@@ -84,13 +85,13 @@ func (p *PartnerLists[R]) Of(r *R) (first List, others []List) {
 	return first, others
 }
 
-// PartnerList is a kind of list that each partner has once in each environment.
+// PartnerList is a list that every partner has once for each environment.
 type PartnerList struct {
 	kind   Kind
 	number byte
 }
 
-// Of returns a partner's list in an environment.
+// Of returns the key of a partner's list for an environment.
 func (p PartnerList) Of(partner int64, env money.Env) (l List) {
 	l[0], l[1], l[2] = byte(p.kind), p.number, byte(env)
 	binary.BigEndian.PutUint64(l[3:], uint64(partner))

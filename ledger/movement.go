@@ -2,33 +2,33 @@ package ledger
 
 import "mizan/ledger/money"
 
-// Movement is the change that some entries make to an account's four running totals. A field is negative if the entries
-// subtract more than they add. The sum of all movements of an account equals its Totals.
+// Movement is the difference that some entries make to the four running totals of an account. If the entries subtract more from
+// a total than they add, its field is negative. The sum of all movements of an account equals the account's Totals.
 type Movement struct {
 	DebitsPosted, CreditsPosted, DebitsPending, CreditsPending money.Signed
 }
 
-// Post adds a posted amount on the side.
+// Post adds the amount to the posted total of the side.
 func (m *Movement) Post(side Side, amount money.Amount) error {
 	return addSigned(ofSide(side, &m.DebitsPosted, &m.CreditsPosted), money.Signed{Abs: amount})
 }
 
-// Hold adds an amount that is held on the side.
+// Hold adds the amount to the pending total of the side.
 func (m *Movement) Hold(side Side, amount money.Amount) error {
 	return addSigned(ofSide(side, &m.DebitsPending, &m.CreditsPending), money.Signed{Abs: amount})
 }
 
-// Release subtracts an amount that was held on the side.
+// Release subtracts the amount from the pending total of the side.
 func (m *Movement) Release(side Side, amount money.Amount) error {
 	return addSigned(ofSide(side, &m.DebitsPending, &m.CreditsPending), money.Signed{Abs: amount}.Neg())
 }
 
-// Unpost subtracts a posted amount on the side.
+// Unpost subtracts the amount from the posted total of the side.
 func (m *Movement) Unpost(side Side, amount money.Amount) error {
 	return addSigned(ofSide(side, &m.DebitsPosted, &m.CreditsPosted), money.Signed{Abs: amount}.Neg())
 }
 
-// Add adds another movement of the same account. The error is money.ErrOverflow.
+// Add adds another movement of the same account. If a sum overflows, it returns money.ErrOverflow.
 func (m *Movement) Add(other *Movement) error {
 	for _, f := range [...]struct{ sum, added *money.Signed }{
 		{&m.DebitsPosted, &other.DebitsPosted},
@@ -46,7 +46,7 @@ func (m *Movement) Add(other *Movement) error {
 	return nil
 }
 
-// Totals returns the movement as totals; ok is false if a total would be negative.
+// Totals converts the movement to Totals. If a field is negative, ok is false.
 func (m *Movement) Totals() (t Totals, ok bool) {
 	isTotal := [4]bool{}
 	t.DebitsPosted, isTotal[0] = m.DebitsPosted.Amount()
@@ -56,7 +56,7 @@ func (m *Movement) Totals() (t Totals, ok bool) {
 	return t, isTotal == [4]bool{true, true, true, true}
 }
 
-// MovementOf converts an account's totals to a Movement: the sum of all movements of the account.
+// MovementOf converts an account's Totals to a Movement, which is the sum of all movements of the account.
 func MovementOf(t *Totals) Movement {
 	return Movement{
 		DebitsPosted: money.Signed{Abs: t.DebitsPosted}, CreditsPosted: money.Signed{Abs: t.CreditsPosted},

@@ -5,44 +5,46 @@ import (
 	"fmt"
 )
 
-// Code is the reason of a refusal. Codes are API: they never change.
+// Code is the reason of a refusal. Codes are part of the API, so they must never change.
 type Code string
 
 // The refusal codes. Package api maps each code to one HTTP status.
 const (
-	Invalid              Code = "invalid"      // the value of a field is wrong; Field names the field
+	Invalid              Code = "invalid"      // the value of a field is wrong; Refusal.Field names the field
 	WrongParams          Code = "wrong_params" // the request has no params object
 	InvalidRefundAmount  Code = "invalid_refund_amount"
 	NotReversible        Code = "not_reversible"
 	InvalidCaptureAmount Code = "invalid_capture_amount"
 	NotContinuable       Code = "flow_not_continuable"
-	Expired              Code = "expired" // the submission came after its deadline
+	Expired              Code = "expired" // the payer's input came after the deadline
 	NotFound             Code = "not_found"
 	Conflict             Code = "conflict"
 	Forbidden            Code = "forbidden"
 	Unauthorized         Code = "unauthorized"
 	ModuleNotActive      Code = "module_not_active"
-	Unavailable          Code = "unavailable" // the service cannot answer now (queue or disk full, stopping); the request can be repeated
+	Unavailable          Code = "unavailable" // a queue or the disk is full, or the service stops; clients may try again
 	Internal             Code = "internal"
 	IllegalTransition    Code = "illegal_transition"
 
-	// Refusals by the journal's writer, which makes decisions durable. The actor that made the decision handles them.
+	// Codes with which the journal's writer refuses to make a decision durable. The actor that has made the decision handles
+	// the refusal.
 	ClaimTaken        Code = "claim_taken"        // a unique key has another owner
-	StaleVersion      Code = "stale_version"      // the record has changed meanwhile
-	InsufficientFunds Code = "insufficient_funds" // an account has less money than a guard (a condition of the entry) requires
-	LimitExceeded     Code = "limit_exceeded"     // a counter would exceed a guard's maximum
+	StaleVersion      Code = "stale_version"      // the record has changed since the decision
+	InsufficientFunds Code = "insufficient_funds" // an account has less money than a FundsGuard requires
+	LimitExceeded     Code = "limit_exceeded"     // a counter would exceed the maximum of a CounterGuard
 	OutOfRange        Code = "out_of_range"       // a total could overflow
 )
 
-// Refusal is an error caused by a request or by the present state, not by a bug. It says what was refused and why, in words
-// that the client may see, and never contains data of the request.
+// Refusal is an error whose cause is the request or the present state, not a bug. It says what was refused and why. The client
+// may see this text. The text never contains data of the request.
 type Refusal struct {
 	Op     string // for logs, for example "payment.Capture"
 	Code   Code
-	Field  string // the request's field that is wrong; empty if the refusal is not about a field
-	Detail string // what is wrong, as a text for people
+	Field  string // name of the request's field that is wrong; empty if no single field is wrong
+	Detail string // text for people that says what is wrong
 
-	// Limiter is the service's limit that caused the refusal, for metrics; empty if no such limit did.
+	// Limiter is the limit of the service that caused the refusal. It is used for metrics. If the refusal has another cause,
+	// Limiter is empty.
 	Limiter Limiter
 }
 
@@ -54,7 +56,7 @@ func (r *Refusal) Error() string {
 	return fmt.Sprintf("%s: %s: %s", r.Op, r.Code, r.Detail)
 }
 
-// IsRefusal tells whether the error is a Refusal with the code.
+// IsRefusal tells whether err is, or wraps, a Refusal with the given code.
 func IsRefusal(err error, code Code) bool {
 	var refusal *Refusal
 	return errors.As(err, &refusal) && refusal.Code == code
@@ -65,7 +67,7 @@ func Refuse(op string, code Code, format string, args ...any) *Refusal {
 	return &Refusal{Op: op, Code: code, Detail: fmt.Sprintf(format, args...)}
 }
 
-// RefuseField builds a Refusal about one field of a request.
+// RefuseField builds a Refusal with the code Invalid, for a request in which one field is wrong.
 func RefuseField(op, field, format string, args ...any) *Refusal {
 	return &Refusal{Op: op, Code: Invalid, Field: field, Detail: fmt.Sprintf(format, args...)}
 }

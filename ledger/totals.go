@@ -6,8 +6,8 @@ import (
 	"mizan/ledger/money"
 )
 
-// Totals are an account's four running totals, in minor units. None is ever negative. A pending
-// total decreases when the pending money is captured or voided.
+// Totals are the four running totals of an account, in minor units. No total is ever negative. When pending money is captured
+// or voided, it is subtracted from the pending total.
 type Totals struct {
 	DebitsPosted, CreditsPosted, DebitsPending, CreditsPending money.Amount
 }
@@ -33,7 +33,7 @@ func (t *Totals) Release(side Side, amount money.Amount) error {
 	return nil
 }
 
-// Add adds the totals of another account of the same asset. The error is money.ErrOverflow.
+// Add adds the totals of another account with the same asset. If a sum overflows, it returns money.ErrOverflow.
 func (t *Totals) Add(other *Totals) error {
 	for _, f := range [...]struct {
 		sum   *money.Amount
@@ -51,7 +51,7 @@ func (t *Totals) Add(other *Totals) error {
 	return nil
 }
 
-// ofSide returns the argument debit or credit, whichever belongs to the side.
+// ofSide returns the argument debit if side is Debit, and otherwise the argument credit.
 func ofSide[T any](side Side, debit, credit T) T {
 	if side == Debit {
 		return debit
@@ -68,7 +68,8 @@ func addTo(total *money.Amount, amount money.Amount) error {
 	return nil
 }
 
-// Balance returns the posted balance: positive if it is on the given side, negative if it is on the other side.
+// Balance returns the difference between posted debits and posted credits. If the total of the given side is larger, the
+// difference is positive.
 func (t Totals) Balance(side Side) money.Signed {
 	if side == Debit {
 		return money.Difference(t.DebitsPosted, t.CreditsPosted)
@@ -76,13 +77,13 @@ func (t Totals) Balance(side Side) money.Signed {
 	return money.Difference(t.CreditsPosted, t.DebitsPosted)
 }
 
-// Available returns posted credits less posted debits less pending debits. This is the amount that can still be paid out of
-// an account whose normal side is credit.
+// Available returns the posted credits minus the posted debits and the pending debits. If the account's normal side is credit,
+// this amount can still be paid out.
 func (t Totals) Available() money.Signed {
 	spent, err := t.DebitsPosted.Add(t.DebitsPending)
 	if err != nil {
-		// The writer refuses an entry after which a sum of totals could overflow. If a sum overflows
-		// anyway, nothing is available.
+		// This cannot happen, because the journal's writer refuses an entry after which a sum of totals could overflow. In case
+		// of a bug, make nothing available.
 		return money.Difference(money.Amount{}, t.DebitsPosted)
 	}
 	return money.Difference(t.CreditsPosted, spent)

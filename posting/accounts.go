@@ -6,20 +6,20 @@ import (
 	"mizan/posting/store"
 )
 
-// accountKey identifies an account of an organization. The functions in this file run on the orderer, the goroutine that
-// prepares groups of changes. They load the balances of accounts into its memory, and book entries on the balances.
+// accountKey identifies an account of an organization. The functions in this file load balances of accounts into memory, and
+// book entries on these balances. They run on the orderer, the goroutine that prepares groups of changes.
 type accountKey struct {
 	org     ledger.ID
 	account ledger.Account
 }
 
-// balance has an account's running totals. It also has the page that collects the account's new lines. A line is a posting
-// with the account's totals after it.
+// balance contains an account's running totals, and the page that collects the account's new lines. A line is a posting with
+// the account's totals after it.
 type balance struct {
 	accountKey
 	totals        ledger.Totals
 	page          page
-	hasStoredPage bool // the account has a stored page; lists of accounts are read from stored pages only
+	hasStoredPage bool // the account has a stored page, and so appears in lists of accounts
 }
 
 func newBalance(k accountKey, prefix []byte) *balance {
@@ -28,7 +28,7 @@ func newBalance(k accountKey, prefix []byte) *balance {
 	return b
 }
 
-// setTotalsAfter sets b.totals to the totals in the last of the lines.
+// setTotalsAfter sets b.totals to the totals in the last line of lines.
 func (b *balance) setTotalsAfter(lines []byte) error {
 	return store.DecodePage(lines, func(l *store.Line) (bool, error) {
 		b.totals = l.Totals
@@ -36,7 +36,8 @@ func (b *balance) setTotalsAfter(lines []byte) error {
 	})
 }
 
-// account returns an account's balance. If the cache lacks it, account reads the account's last stored page.
+// account returns an account's balance. If the balance is not cached, account reads the totals from the account's last stored
+// page.
 func (w *writer) account(org ledger.ID, a ledger.Account) *balance {
 	k := accountKey{org, a}
 	b, ok := w.balances.get(k)
@@ -54,8 +55,8 @@ func (w *writer) account(org ledger.ID, a ledger.Account) *balance {
 
 const maxMicros = ledger.Micros(1<<63 - 1)
 
-// book applies an entry to its accounts, after all checks of the change have passed. It returns no error, because nothing may
-// fail any more.
+// book applies an entry to its accounts, after all checks of the change have passed. It returns no error, because after the
+// checks nothing may fail.
 func (w *writer) book(org ledger.ID, e *ledger.Event) {
 	entry := e.Entry
 	if entry.Phase == ledger.Capture {
@@ -69,8 +70,8 @@ func (w *writer) book(org ledger.ID, e *ledger.Event) {
 	}
 }
 
-// release subtracts the amounts that a capture releases from the pending totals of their accounts. If the capture has no
-// posting on such an account, the account gets a line of its own, which explains why its totals changed.
+// release subtracts the amounts that a capture releases from the accounts' pending totals. If the capture has no posting on
+// such an account, release appends a line that explains why the account's totals changed.
 func (w *writer) release(org ledger.ID, e *ledger.Event) {
 	released := e.Entry.Released
 	for i := range released {
@@ -83,7 +84,7 @@ func (w *writer) release(org ledger.ID, e *ledger.Event) {
 	}
 }
 
-// hasPostingOn tells whether the entry has a posting on the account of p.
+// hasPostingOn tells whether the entry has a posting on the same account as p.
 func hasPostingOn(entry *ledger.Entry, p *ledger.Posting) bool {
 	for i := range entry.Postings {
 		if q := &entry.Postings[i]; q.Account == p.Account && q.Asset == p.Asset {
@@ -94,7 +95,7 @@ func hasPostingOn(entry *ledger.Entry, p *ledger.Posting) bool {
 }
 
 // appendLine appends a line for the posting to the page of the posting's account. If the entry's effective day is not the day
-// on which it is booked, the line is also written as a row of its own, whose key has the effective day.
+// on which it is booked, the line is also written as a row of its own, whose key contains the effective day.
 func (w *writer) appendLine(b *balance, e *ledger.Event, index int, p *ledger.Posting) {
 	page := &b.page
 	w.makeRoom(page, e.Booked)
@@ -111,8 +112,9 @@ func (w *writer) appendLine(b *balance, e *ledger.Event, index int, p *ledger.Po
 	}
 }
 
-// newLines returns a buffer for the lines of a page, or nil if there is no spare one. The method recycle takes buffers back.
-// A page without lines keeps no buffer; otherwise every cached page would keep a buffer as large as its busiest group needed.
+// newLines returns a spare buffer for the lines of a page, or nil if there is no spare buffer. When a page has no lines any
+// more, its buffer is given back to recycle. Otherwise every cached page would keep a buffer as large as its busiest group
+// needed.
 func (w *writer) newLines() []byte {
 	n := len(w.buffers) - 1
 	if n < 0 {

@@ -9,26 +9,28 @@ import (
 )
 
 // bufferIndex keeps the lines of the page buffer in memory. So a reader of one account or list need not search the stored
-// page-buffer rows, which have the lines of all accounts and lists. The index shares memory with the writer's pages. The
-// orderer adds lines before they are durable, so a view ignores lines of groups that are later than the view.
+// page-buffer rows, in which the lines of all accounts and lists are mixed. The index shares memory with the writer's pages.
+// The orderer adds lines before they are durable, so a view ignores the lines of groups that became durable after the view was
+// opened.
 //
-// Lines that have moved to a stored page are kept for a while, because a view that was opened earlier does not see that page.
+// Lines that have moved to a stored page are kept for a while, because a view that was opened before the move cannot see that
+// page.
 type bufferIndex struct {
 	seed   maphash.Seed
 	shards [64]struct {
 		sync.RWMutex
-		pages map[string]*bufferedPage // the key is the common prefix of the keys of the page's stored rows
+		pages map[string]*bufferedPage // by the common prefix of the keys of the page's stored rows
 	}
-	complete atomic.Uint64 // number of a group; views of earlier groups must read the stored rows instead
+	complete atomic.Uint64 // a group's number: the index is complete only for views of this group or a later one
 
 	// Only the orderer uses the fields below.
-	moved    []movedRun // runs that are kept for earlier views, oldest first
+	moved    []movedRun // runs that are kept only for older views, the oldest first
 	bytes    int        // memory of these runs in bytes
 	maxBytes int        // maximum of bytes
 }
 
-// maxMovedBytes is the maximum memory of lines that are kept after they have moved to a stored page. runOverhead is what a
-// run takes in addition to its lines. Both are in bytes.
+// maxMovedBytes is the maximum memory for lines that are kept after they have moved to a stored page. runOverhead is the memory
+// that a run takes in addition to its lines. Both are in bytes.
 const (
 	maxMovedBytes = 8 << 20
 	runOverhead   = 256
@@ -42,35 +44,35 @@ func newBufferIndex() *bufferIndex {
 	return b
 }
 
-// bufferedPage has the buffered lines of one page, that is, of one account or list.
+// bufferedPage contains the buffered lines of one page, that is, of one account or list.
 type bufferedPage struct {
 	prefix string // common prefix of the keys of the page's stored rows
 
 	mu   sync.Mutex
-	runs []*run // oldest first; the lines of all runs but the last have moved to stored pages
+	runs []*run // the oldest first; only the last run may have lines that are not on a stored page
 }
 
-// run has consecutive lines of a page. They have moved to a stored page together, or have not moved yet.
+// run contains consecutive lines of a page. Either all of them have moved to a stored page, in the same group, or none of them.
 type run struct {
 	lines []byte
-	ends  []groupEnd // one for each group that has added lines to the run
-	moved uint64     // number of the group that wrote the lines to a stored page; 0: none yet
+	ends  []groupEnd // one for each group whose lines are in the run
+	moved uint64     // number of the group that moved the lines to a stored page; 0 if they have not moved
 }
 
-// groupEnd says where the lines of a group end in run.lines: at the offset end.
+// groupEnd says that the lines of a group end at the offset end in run.lines.
 type groupEnd struct {
 	group uint64
 	end   int
 }
 
-// movedRun is a run whose lines have moved to a stored page, and the page of the run.
+// movedRun is a run whose lines have moved to a stored page, together with the page to which the run belongs.
 type movedRun struct {
 	page *bufferedPage
 	*run
 }
 
-// lines returns the buffered lines of the page with this prefix, as a view of the given group sees them. They must not be
-// changed. If the index no longer has all these lines, ok is false.
+// lines returns the buffered lines of the page with this prefix. It returns the lines that a view sees if the view's last group
+// is the given one. The caller must not modify them. If the index no longer has all these lines, ok is false.
 func (b *bufferIndex) lines(prefix []byte, group uint64) (lines []byte, ok bool) {
 	if b == nil {
 		return nil, false
@@ -82,10 +84,10 @@ func (b *bufferIndex) lines(prefix []byte, group uint64) (lines []byte, ok bool)
 	if p != nil {
 		lines = p.at(group)
 	}
-	return lines, b.complete.Load() <= group // compared last, so that no run that the view needs was dropped before the comparison
+	return lines, b.complete.Load() <= group // compared last: if a run that the view needs was dropped meanwhile, ok is false
 }
 
-// at returns the page's buffered lines, as a view of the given group sees them.
+// at returns the buffered lines of the page that a view sees if the view's last group is the given one.
 func (p *bufferedPage) at(group uint64) []byte {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -93,7 +95,7 @@ func (p *bufferedPage) at(group uint64) []byte {
 		if r.moved != 0 && r.moved <= group {
 			continue
 		}
-		// The search begins at the last group, because most views are of one of the last groups.
+		// The search begins at the newest group, because most views are recent.
 		for n := len(r.ends) - 1; n >= 0; n-- {
 			if r.ends[n].group <= group {
 				return r.lines[:r.ends[n].end:r.ends[n].end]
@@ -104,7 +106,7 @@ func (p *bufferedPage) at(group uint64) []byte {
 	return nil
 }
 
-// extend records the lines that the group has added to the page.
+// extend makes the lines that the group has added to the page known to readers.
 func (b *bufferIndex) extend(p *page, group uint64) {
 	if p.shared == nil {
 		p.shared = b.page(p.prefix)
@@ -126,7 +128,7 @@ func (b *bufferIndex) extend(p *page, group uint64) {
 	r.ends = append(r.ends, groupEnd{group, len(p.lines)})
 }
 
-// page returns the index's entry for the page with this prefix. It adds an entry if there is none.
+// page returns the index's entry for the page with this prefix. If there is no entry, page adds one.
 func (b *bufferIndex) page(prefix []byte) *bufferedPage {
 	shard := &b.shards[maphash.Bytes(b.seed, prefix)%uint64(len(b.shards))]
 	shard.Lock()
@@ -139,8 +141,8 @@ func (b *bufferIndex) page(prefix []byte) *bufferedPage {
 	return p
 }
 
-// move records that the group writes the page's lines to a stored page. From then on only the index has the memory of the
-// lines.
+// move records that the group moves the page's lines to a stored page. From then on the memory of the lines belongs to the
+// index alone.
 func (b *bufferIndex) move(p *page, group uint64) {
 	s := p.shared
 	p.shared, p.lines = nil, nil
@@ -152,7 +154,7 @@ func (b *bufferIndex) move(p *page, group uint64) {
 	b.bytes += len(r.lines) + runOverhead
 }
 
-// drop removes the oldest moved runs from the index as long as they take too many bytes.
+// drop removes the oldest moved runs from the index until the moved runs take at most maxBytes.
 func (b *bufferIndex) drop() {
 	n := 0
 	for ; b.bytes > b.maxBytes; n++ {

@@ -2,13 +2,13 @@ package posting
 
 // cache keeps values that the orderer (the goroutine that prepares groups of changes) has written or read. It has two
 // generations of entries. An entry moves to the young generation when it is used. When the young generation is full, the old
-// one is dropped, and the young one becomes the old one. A generation lives for at least minRotation groups, so that no entry
-// is dropped before its group is durable (invariant 5 in doc.go).
+// generation is dropped, the young one becomes the old one, and a new young one begins. A generation lives for at least
+// minRotation groups, so that no entry is dropped before its group is durable (invariant 5 in doc.go).
 type cache[K comparable, V any] struct {
 	young, old   map[K]V
 	limit        int
-	lastRotation uint64       // number of the group before which the last rotation took place
-	pinned       func(V) bool // tells whether a value must be kept when its generation is dropped; nil: all values may be dropped
+	lastRotation uint64       // number of the first group after the last rotation
+	pinned       func(V) bool // tells whether a value must be kept when its generation is dropped; nil: no value must be
 }
 
 const minRotation = 4
@@ -30,8 +30,7 @@ func (c *cache[K, V]) get(k K) (V, bool) {
 
 func (c *cache[K, V]) set(k K, v V) { c.young[k] = v }
 
-// rotate drops the old generation if the young one is full. It is called between groups, with the number of
-// the next group.
+// rotate drops the old generation if the young one is full. It is called between two groups, with the number of the second.
 func (c *cache[K, V]) rotate(group uint64) {
 	if len(c.young) < c.limit || group < c.lastRotation+minRotation {
 		return

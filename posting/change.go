@@ -18,74 +18,76 @@ type Change struct {
 	Counters []ledger.CounterGuard
 	KVs      []KV
 	Dates    []DateGuard
-	Close    *Closing // nil: the Change closes no month
+	Close    *Closing // nil if the Change closes no month
 
-	// Author is who asked for the Change. Each of its events gets the author. A Change without events needs none.
+	// Author is the person or program that asked for the Change. It is stored in each event of the Change. A Change without
+	// events needs no author.
 	Author ledger.Author
 
-	// Cause identifies the request that caused the Change. The trace span of the Change's group links to it. Cause is not
-	// stored. It is nil if no request caused the Change, or if traces are not recorded.
+	// Cause identifies the request that caused the Change, so that the trace span of the Change's group can link to the
+	// request. Cause is not stored. It is nil if no request caused the Change, or if traces are not recorded.
 	Cause *tracing.Origin
 
-	// MustRecord marks a Change that records what has already happened: an outcome, a capture, a void, or that a due instant
-	// has passed. Such a Change is refused only if its version is stale or one of its claims is taken, because money that has
-	// moved must always be recorded.
+	// MustRecord marks a Change that records something that has happened already: an outcome, a capture or a void, or a due
+	// instant that has passed. Money that has moved must always be recorded, so the writer refuses such a Change only if its
+	// version is stale or one of its claims is taken.
 	MustRecord bool
 }
 
-// Step changes one record, and appends the events that describe the change.
+// Step is the part of a Change that changes one record, and appends the events that describe how the record changes.
 type Step struct {
 	Org    ledger.ID
 	Source ledger.Source
 
-	// Expect is the version that the stored record must have; 0: the record must be new. The id of a new transaction or
-	// transfer must be a UUID v4 that was generated for this Change, because the writer does not check whether such an id is
-	// free.
+	// Expect is the version that the stored record must have. If Expect is 0, the record must be new. The writer does not check
+	// whether the id of a new transaction or transfer is free, so such an id must be a UUID v4 that was generated for this
+	// Change.
 	Expect uint64
 
-	// Record is the record's new payload, at most MaxRecord bytes. It is nil only for a record that consists only of its
-	// event (ledger.Transfer). Such a record has no stored version and is never due.
+	// Record is the record's new payload, at most MaxRecord bytes. It may be nil only for a ledger.Transfer, which consists of
+	// an event and has no row. Such a record has no stored version and is never due.
 	Record []byte
 
-	// Sealed is the new content of the record's sealed row, at most MaxSealed bytes. A sealed row stays beside the record for
-	// a while, and has for example an encrypted card number. Events do not contain it. If Sealed is nil, the row does not
-	// change; RemoveSealed removes the row. Files keep removed bytes until they are compacted, so Sealed must be ciphertext
-	// that nobody can read without its key.
+	// Sealed is the new content of the record's sealed row, at most MaxSealed bytes. A sealed row is stored beside the record
+	// for a limited time, and contains for example an encrypted card number. No event contains Sealed. If Sealed is nil, the
+	// sealed row does not change, unless RemoveSealed removes it. The store's files keep removed bytes until they are
+	// compacted, so Sealed must be ciphertext that nobody can read without its key.
 	Sealed       []byte
 	RemoveSealed bool
 
-	// List is the list that shows the record; the zero value means no list. FurtherLists are further lists that show it.
+	// List is the list that shows the record; the zero value means no list. FurtherLists are more lists that show the record.
 	List         ledger.List
 	FurtherLists []ledger.List
 
-	// Sequence is the name of the sequence from which a new record takes its number; empty: the record gets no number. In
-	// each organization, the numbers of a sequence begin at 1 and have no gaps. The name has at most MaxClaim bytes.
+	// Sequence is the name of the sequence that numbers a new record, at most MaxClaim bytes. If Sequence is empty, the record
+	// gets no number. In each organization, the numbers of a sequence begin at 1 and have no gaps.
 	Sequence string
 
-	// Due is the instant at which the record's timer fires next; 0: never. It replaces the previous due instant. If it is in
-	// the past, the clock's present instant is stored instead.
+	// Due is the instant at which the record's timer fires next; 0 means never. Due replaces the record's previous due instant.
+	// If Due is in the past, the current instant is stored instead.
 	Due ledger.Micros
 
-	// Finish is true if the step's last event brings the record into a final state. The booked time of that event is then
-	// stored as Stamp.Finished.
+	// Finish is true if the step's last event puts the record into a final state. The booked time of that event is then stored
+	// in Stamp.Finished.
 	Finish bool
 
-	// Events are drafts. The writer sets the fields that are known only at booking, such as Seq and Booked.
+	// Events are the events without the fields that are known only at booking, such as Seq and Booked. The writer sets these
+	// fields.
 	Events []ledger.Event
 
 	// Notices are notifications about the events of this step, in the order of the events.
 	Notices []Notice
 
-	// Transient are notices that are not stored, so their delivery is not guaranteed. They are for listeners that follow an
-	// organization's notifications. Once the Change is durable, the function that was set with [Journal.OnNotices] gets them
-	// together with the stored notices.
+	// Transient are notices for listeners that follow an organization's notifications. These notices are not stored, so their
+	// delivery is not guaranteed. Once the Change is durable, they are passed to the function of [Journal.OnNotices], together
+	// with the stored notices.
 	Transient []Notice
 }
 
 // Receipt is the result of a Change.
 type Receipt struct {
-	// Err is nil once the Change is durable. It is a *ledger.Refusal if the Change was refused; then nothing was written. It
-	// is ErrStopped if the outcome is unknown and the process is about to end.
+	// Err is nil if the Change is durable. If the Change was refused, Err is a *ledger.Refusal, and nothing was written. If the
+	// journal is closed or has failed, Err is ErrStopped; after a failure, the Change may be durable nevertheless.
 	Err error
 
 	// If Err has the code ledger.ClaimTaken, Claim is the index in Change.Claims of the first claim
@@ -96,11 +98,12 @@ type Receipt struct {
 	// If a counter guard refused the Change, Counter is the index of that guard in Change.Counters.
 	Counter int
 
-	// Stamps has the stamp of the record of each step, in the order of the steps.
+	// Stamps contains, for each step, the stamp of the step's record.
 	Stamps []Stamp
 }
 
-// Stamp has the fields that the writer stores beside a record's payload, with their values after a Step.
+// Stamp contains the fields that the writer stores beside a record's payload. Their values are those after the record's last
+// Step.
 type Stamp struct {
 	Version     uint64
 	FirstSeq    uint64        // seq of the record's first event
@@ -108,16 +111,16 @@ type Stamp struct {
 	Started     ledger.Micros // booked time of the record's first event
 	Updated     ledger.Micros // booked time of the record's last event
 	Due         ledger.Micros
-	HeldSeq     uint64        // seq of the record's open pending entry; 0: the record has none
-	SettledSeq  uint64        // seq of the record's first posted or captured entry; 0: it has none
-	Finished    ledger.Micros // booked time of the last event that finished the record; 0: none
-	FurtherRows uint64        // number of further rows for a payload that is too long for one row
-	Number      uint64        // the record's number in its sequence; 0: it has none
-	Sealed      ledger.Hash   // hash of the record's sealed row; zero: it has none
+	HeldSeq     uint64        // seq of the record's open pending entry; 0 if there is none
+	SettledSeq  uint64        // seq of the record's first posted or captured entry; 0 if there is none
+	Finished    ledger.Micros // booked time of the last event that finished the record; 0 if there is none
+	FurtherRows uint64        // number of rows in addition to the first, if the payload is too long for one row
+	Number      uint64        // the record's number in its sequence; 0 if it has none
+	Sealed      ledger.Hash   // hash of the record's sealed row; zero if it has none
 }
 
-// check returns an error for a bug of the caller. It runs on the caller's goroutine, so that the bug makes one request fail
-// and does not end the process.
+// check returns an error if the caller has a bug. Submit calls it on the caller's goroutine, so that the bug makes only one
+// request fail. On the writer's goroutines, it would end the process.
 func (c *Change) check() error {
 	if len(c.Steps) > MaxSteps {
 		return fmt.Errorf("change of %d steps", len(c.Steps))
@@ -159,8 +162,9 @@ func (c *Change) check() error {
 	return c.checkSources()
 }
 
-// checkSources returns an error if two steps change the same record, because both steps would be checked against the stored
-// version. It also returns an error if the author is a record of one organization but a step changes a record of another.
+// checkSources returns an error if two steps change the same record, because the expected versions of both would be compared
+// with the same stored version. It also returns an error if the author is a record of one organization and a step changes a
+// record of another.
 func (c *Change) checkSources() error {
 	if len(c.Steps) < 2 {
 		return nil
@@ -209,14 +213,14 @@ func (s *Step) check() error {
 	return s.checkNotices()
 }
 
-// isOnlyEvents tells whether the step's record consists only of its event, so that no row is stored for it. Neither a later
-// change nor a timer reads such a record.
+// isOnlyEvents tells whether the step's record may consist of its event alone, without a stored row. Neither a later change nor
+// a timer ever reads such a record.
 func (s *Step) isOnlyEvents() bool {
 	return s.Source.Kind == ledger.Transfer && s.Expect == 0 && s.Due == 0 && s.Sealed == nil && !s.RemoveSealed
 }
 
-// checkEntry checks an entry with ledger.Entry.Check, and checks two conditions of the writer: the assets can be stored, and
-// there are not too many postings even if all that may be split are split.
+// checkEntry checks an entry with ledger.Entry.Check. It also checks two conditions of the writer: the assets can be stored,
+// and there are not too many postings, even if each posting that may be split is split.
 func checkEntry(entry *ledger.Entry) error {
 	if err := entry.Check(); err != nil {
 		return err

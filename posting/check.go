@@ -7,8 +7,8 @@ import (
 	"mizan/posting/store"
 )
 
-// check looks for a reason to refuse a change, in this order: claims, closing of a month, versions, dates, counters, funds,
-// range of the totals. It changes nothing.
+// check returns a receipt with an error if a change must be refused. It checks claims, the closing of a month, versions, dates,
+// counters, funds and the range of totals, in this order. It changes nothing.
 func (w *writer) check(c *Change) Receipt {
 	for i := range c.Claims {
 		if owner, claimed := w.owner(c.Claims[:i], &c.Claims[i]); claimed {
@@ -42,9 +42,8 @@ func (w *writer) check(c *Change) Receipt {
 	return Receipt{}
 }
 
-// owner tells whether the key of a claim is taken, and returns the owner of the key. It looks at the earlier claims of the
-// same change, at the claims of the group being prepared (changes that become durable together) and of the previous group,
-// and in the store.
+// owner tells whether the key of a claim is taken, and returns the key's owner. It searches the earlier claims of the same
+// change, the claims of the current group (changes that become durable together) and of the previous group, and the store.
 func (w *writer) owner(earlier []ledger.Claim, claim *ledger.Claim) (owner []byte, claimed bool) {
 	for i := range earlier {
 		if e := &earlier[i]; e.Key == claim.Key && e.Kind == claim.Kind && e.Org == claim.Org {
@@ -62,8 +61,8 @@ func (w *writer) owner(earlier []ledger.Claim, claim *ledger.Claim) (owner []byt
 	return owner, claimed
 }
 
-// stamp returns the stamp of the step's record: its version and the other fields that the writer stores beside the payload.
-// It includes changes that are in a group but not durable yet.
+// stamp returns the stamp of the step's record, that is, its version and the other fields that the writer stores beside the
+// payload. The stamp includes changes that are in a group but not durable yet.
 func (w *writer) stamp(s *Step) Stamp {
 	if s.Record == nil {
 		return Stamp{} // a record that consists only of its event has no stored stamp
@@ -88,14 +87,14 @@ func (w *writer) stamp(s *Step) Stamp {
 	return stamp
 }
 
-// isCertainlyNew tells whether the store certainly has no such record, because the record's random id was generated for this
-// change. If an earlier change of the record is not durable yet, its stamp is in the cache.
+// isCertainlyNew tells whether the store need not be searched for the record, because the record is new and its random id was
+// generated for this change. If an earlier change of the record is not durable yet, the record's stamp is in the cache.
 func (s *Step) isCertainlyNew() bool {
 	return s.Expect == 0 && (s.Source.Kind == ledger.Transaction || s.Source.Kind == ledger.Transfer) && s.Source.ID.Version() == 4
 }
 
-// checkCounters checks each counter guard of a change against the amount that its counter has after the preceding guards. If
-// a guard refuses the change, checkCounters returns the guard's index.
+// checkCounters checks the counter guards of a change. Each guard is compared with the counter's amount after the earlier
+// guards of the change. If a guard refuses the change, checkCounters returns the guard's index.
 func (w *writer) checkCounters(c *Change) (int, *ledger.Refusal) {
 	for i := range c.Counters {
 		g := &c.Counters[i]
@@ -113,8 +112,8 @@ func (w *writer) checkCounters(c *Change) (int, *ledger.Refusal) {
 	return 0, nil
 }
 
-// projectedAmount returns the amount that the guard's counter has after the guards in earlier, which precede it in the
-// change.
+// projectedAmount returns the amount that the counter of g will have after the guards in earlier. These are the guards before g
+// in the change.
 func (w *writer) projectedAmount(earlier []ledger.CounterGuard, g *ledger.CounterGuard) (money.Amount, error) {
 	amount := w.counter(counterKey{g.Org, g.Key, g.Window}).amount
 	var err error
@@ -130,9 +129,9 @@ func (w *writer) projectedAmount(earlier []ledger.CounterGuard, g *ledger.Counte
 	return amount, nil
 }
 
-// amountAfter returns a counter's amount after a guard. If the amount is money.Max, a release does not change it: a change
-// marked MustRecord has raised the counter above its range, so its true amount is unknown. Such a full counter refuses all
-// commands.
+// amountAfter returns a counter's amount after a guard has added to it or subtracted from it. If the amount is money.Max, a
+// release does not change it: a change marked MustRecord has exceeded the counter's range, so the true amount is unknown. Such
+// a full counter refuses all commands.
 func amountAfter(amount money.Amount, g *ledger.CounterGuard) (money.Amount, error) {
 	if g.IsRelease {
 		if amount == money.Max {
@@ -143,8 +142,8 @@ func amountAfter(amount money.Amount, g *ledger.CounterGuard) (money.Amount, err
 	return amount.Add(g.Add)
 }
 
-// counter returns a counter, including changes that are in a group but not durable yet. It reads the store only if the
-// counter is not cached.
+// counter returns a counter. Its amount includes changes that are in a group but not durable yet. If the counter is not cached,
+// it is read from the store.
 func (w *writer) counter(k counterKey) *counter {
 	c, ok := w.counters.get(k)
 	if ok {
@@ -162,8 +161,8 @@ func (w *writer) counter(k counterKey) *counter {
 	return c
 }
 
-// checkFunds checks each funds guard against the totals that its account has after the whole change: after all its holds,
-// postings, releases and splits.
+// checkFunds checks the funds guards of a change. Each guard is compared with the totals that its account will have after the
+// whole change, with all holds, postings, releases and splits.
 func (w *writer) checkFunds(c *Change) *ledger.Refusal {
 	if len(c.Funds) == 0 {
 		return nil
@@ -181,7 +180,7 @@ func (w *writer) checkFunds(c *Change) *ledger.Refusal {
 	return nil
 }
 
-// projectAll books the entries of all steps in w.projection. No balance changes.
+// projectAll books the entries of all steps in w.projection only, so no balance changes.
 func (w *writer) projectAll(c *Change) error {
 	w.projection.reset()
 	for i := range c.Steps {
@@ -197,9 +196,9 @@ func (w *writer) projectAll(c *Change) error {
 	return nil
 }
 
-// checkRange refuses a command that could raise a total above half of the range of an amount. Before the command, every total
-// that it changes must be in the lowest quarter of the range, and the sum of the command's postings must be less than a
-// quarter. Outcomes are not checked, because [ledger.Headroom] has reserved their amounts before the provider was called.
+// checkRange refuses a command that could raise a total above half of the largest amount. Every total that the command changes
+// must be below a quarter of the largest amount before the command, and so must be the sum of the command's postings. Outcomes
+// are not checked, because [ledger.Headroom] has reserved their amounts before the provider was called.
 func (w *writer) checkRange(c *Change) *ledger.Refusal {
 	var sum money.Amount
 	for i := range c.Steps {
@@ -228,8 +227,7 @@ var quarter = func() money.Amount {
 	return a
 }()
 
-// hasSmallTotals tells whether a posting changes only accounts all of whose totals are in the lowest quarter of the range of
-// an amount.
+// hasSmallTotals tells whether all totals of the accounts that a posting may change are below a quarter of the largest amount.
 func (w *writer) hasSmallTotals(org ledger.ID, p *ledger.Posting) bool {
 	return w.account(org, ledger.Account{Path: p.Account, Asset: p.Asset}).hasSmallTotals() &&
 		(p.Spill == "" || w.account(org, ledger.Account{Path: p.Spill, Asset: p.Asset}).hasSmallTotals())

@@ -8,14 +8,15 @@ import (
 	"mizan/posting/store"
 )
 
-// prepared is a group (changes that become durable with one sync) on its way to the disk, with the callers that wait for its
-// changes. There are two such values: while the committer writes one to the disk, the orderer fills the other.
+// prepared is a group (changes that become durable with one sync) on its way to the disk, together with the callers that wait
+// for the group's changes. Two such values exist: while the committer writes one of them to the disk, the orderer fills the
+// other.
 type prepared struct {
 	group          *store.Group
 	waiters        []waiter
 	dues           []dueChange
 	notices        []orgNotices
-	earliest       ledger.Micros    // earliest due instant that a change of the group sets; 0: none
+	earliest       ledger.Micros    // earliest due instant that a change of the group sets; 0 if there is none
 	oldestBuffered uint64           // number of the oldest group that still has page-buffer rows
 	prepareTime    time.Duration    // how long the orderer took to prepare the group
 	causes         []tracing.Origin // see DurableGroup.Causes
@@ -37,7 +38,7 @@ func (p *prepared) reset(n uint64, previous [32]byte) {
 	p.notices, p.causes = p.notices[:0], p.causes[:0]
 }
 
-// order is the loop of the orderer. It puts queued changes into groups, and hands each group to the committer.
+// order is the orderer's loop. It puts queued changes into groups, and hands each group to the committer.
 func (j *Journal) order(w *writer) {
 	defer j.stopped.Done()
 	defer close(j.groups)
@@ -71,8 +72,8 @@ func (j *Journal) order(w *writer) {
 	}
 }
 
-// commit is the loop of the committer. It makes each group durable and then acknowledges its changes in order. After a
-// failure it only receives the groups, so that the orderer does not block.
+// commit is the committer's loop. It makes each group durable, and then acknowledges the group's changes in order. After a
+// failure it still receives groups, so that the orderer does not block, but does nothing with them.
 func (j *Journal) commit() {
 	defer j.stopped.Done()
 	for p := range j.groups {
@@ -91,16 +92,16 @@ func (j *Journal) commit() {
 	}
 }
 
-// Confirming means to record durably which group is the last durable one. This record is outside the log segment that
-// contains the group. The last group is confirmed when no further group has followed for confirmAfter. While groups follow
-// each other all the time, the last group is confirmed every confirmWithin.
+// To confirm a group means to record durably, outside the log segment that contains the group, that it is the last durable
+// group. The last group is confirmed if no other group has followed it for confirmAfter. While groups keep following each
+// other, the last group is confirmed once every confirmWithin.
 const (
 	confirmAfter  = 20 * time.Millisecond
 	confirmWithin = 100 * time.Millisecond
 )
 
-// confirm is the loop that calls Log.Confirm from time to time. With what Confirm records, the next start can detect that the
-// last groups are missing from the log. No group waits for Confirm.
+// confirm is a loop that calls Log.Confirm from time to time. Confirm records what the next start needs to detect that the last
+// groups are missing from the log. No group waits for Confirm.
 func (j *Journal) confirm() {
 	defer j.stopped.Done()
 	for {
@@ -119,8 +120,8 @@ func (j *Journal) confirm() {
 	}
 }
 
-// awaitPause waits until no group has followed for confirmAfter, but no longer than confirmWithin. It returns false if the
-// journal is closed.
+// awaitPause waits until no group has become durable for confirmAfter, but not longer than confirmWithin. If the journal is
+// closed, it returns false.
 func (j *Journal) awaitPause() bool {
 	for waited := time.Duration(0); waited < confirmWithin; waited += confirmAfter {
 		select {
@@ -137,13 +138,13 @@ func (j *Journal) awaitPause() bool {
 	return true
 }
 
-// commitGroup makes a group durable and then acknowledges its changes.
+// commitGroup makes a group durable, and then acknowledges the group's changes.
 func (j *Journal) commitGroup(p *prepared) error {
 	if err := j.apply(p); err != nil {
 		return err
 	}
 	j.countPrepared(-1)
-	if p.group.Rows() > 0 { // a group that has only refusals is not stored, so the next group gets its number
+	if p.group.Rows() > 0 { // otherwise all changes were refused, so the group is not stored and the next group gets its number
 		j.Due.applyChanges(p.group.N(), p.dues)
 	}
 	for i := range p.notices {
@@ -162,8 +163,8 @@ func (j *Journal) commitGroup(p *prepared) error {
 	return nil
 }
 
-// apply makes the group durable. A group without rows has only refusals, and nothing is written. Such a group still waits for
-// its turn, so that a refusal is sent only after the groups on which it is based are durable.
+// apply makes the group durable. If the group has no rows, all its changes were refused, and nothing is written. The refusals
+// still wait for their turn, because they may be based on earlier groups, which must be durable first.
 func (j *Journal) apply(p *prepared) error {
 	if p.group.Rows() == 0 {
 		return nil

@@ -9,26 +9,26 @@ import (
 	"mizan/posting/store"
 )
 
-// Due keeps in memory the items that are due soon, in the order of time. It loads later items from the store when their time
-// comes near. An item says that work on a record is due at an instant. It is current as long as the record has this due
-// instant, and stale afterwards. The store has one due row for all items that one group (changes that become durable
-// together) makes due in one second. The row is removed when all its items are stale, or when the low-water mark has passed
-// its second.
+// Due tells which records are due. An item says that a record is due at an instant. The item is current as long as the record
+// has this due instant, and stale afterwards. Due keeps in memory the items that are due soon, ordered by their instants, and
+// loads later items from the store when their time comes near. In the store, the items that one group (changes that become
+// durable together) makes due in one second are in one row, a due row. The row is removed when all its items are stale, or when
+// the low-water mark has passed the row's second.
 type Due struct {
 	journal *Journal
-	wake    chan struct{} // receives a value when the earliest known due instant becomes earlier
+	wake    chan struct{} // receives a value when an item becomes due earlier than all others
 
 	mu         sync.Mutex
 	heap       []heapItem               // ordered by At; stale items stay until they reach the top
-	current    map[dueKey]currentDue    // due instant of each record that is due before horizon
-	dispatched map[dueKey]ledger.Micros // due instants of items that were handed out and are not done yet
-	horizon    ledger.Micros            // all items that are due before this instant, a whole second, are in memory
-	waiting    map[dueRow]int           // for each row of a second before horizon: how many records have their current item in it
-	emptied    []dueRow                 // rows that have lost their last current item; a row can be removed unless it has got one since
-	ticket     uint64                   // the highest ticket so far; each item of the heap has a ticket of its own
-	reported   uint64                   // the last group whose due instants applyChanges has applied
+	current    map[dueKey]currentDue    // current due instant of each record that is due before horizon
+	dispatched map[dueKey]ledger.Micros // due instants of items that Take has handed out, until the record changes
+	horizon    ledger.Micros            // all items that are due before this instant are in memory; it is a whole second
+	waiting    map[dueRow]int           // for each due row of a second before horizon, the number of current items in the row
+	emptied    []dueRow                 // rows that have lost their last current item; some may have a new current item
+	ticket     uint64                   // the highest ticket so far; tickets distinguish the items in the heap
+	reported   uint64                   // number of the last group that applyChanges has applied
 
-	mark int64 // low-water mark: no row of an earlier second has a current item; only the orderer moves the mark
+	mark int64 // low-water mark: no due row of an earlier second has a current item; only the orderer moves the mark
 }
 
 type dueKey struct {
@@ -36,17 +36,17 @@ type dueKey struct {
 	source ledger.Source
 }
 
-// currentDue is a record's current due instant, and the ticket of the record's current item in the heap. If Take has handed
-// out the item, ticket is 0. All other items of the record are stale.
+// currentDue contains a record's current due instant, and the ticket of the item in the heap that has this instant. All other
+// items of the record are stale. If Take has handed out the item, ticket is 0.
 type currentDue struct {
 	at     ledger.Micros
 	ticket uint64
-	group  uint64 // the group whose row has the item
+	group  uint64 // number of the group whose due row contains the item
 }
 
 func (c currentDue) row() dueRow { return dueRow{int64(c.at) / 1_000_000, c.group} }
 
-// dueRow identifies the stored row with the items that one group makes due in one second.
+// dueRow identifies a due row: the stored row with the items that one group makes due in one second.
 type dueRow struct {
 	second int64
 	group  uint64
@@ -57,13 +57,13 @@ type heapItem struct {
 	ticket uint64
 }
 
-// dueChange is the new due instant of a record, set by a change of a durable group.
+// dueChange is a new due instant that a change has set for a record.
 type dueChange struct {
 	dueKey
-	at ledger.Micros // 0: the record is not due any more
+	at ledger.Micros // 0 if the record is not due any more
 }
 
-// dueWindow is how far ahead items are loaded: those that become due within dueWindow from now are in memory.
+// dueWindow is how far ahead items are loaded into memory: all items that become due within dueWindow from now.
 const dueWindow = 10 * time.Minute
 
 func newDue(j *Journal) *Due {
@@ -73,10 +73,10 @@ func newDue(j *Journal) *Due {
 	}
 }
 
-// Wake returns a channel that receives a value when the earliest due instant may have become earlier.
+// Wake returns a channel that receives a value when Next may return an earlier instant than before.
 func (d *Due) Wake() <-chan struct{} { return d.wake }
 
-// Next returns the earliest due instant of the items in memory; false if there are none.
+// Next returns the earliest due instant of the items in memory. If there are no items, it returns false.
 func (d *Due) Next() (ledger.Micros, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -87,8 +87,9 @@ func (d *Due) Next() (ledger.Micros, bool) {
 	return d.heap[0].At, true
 }
 
-// Take hands out at most limit items whose instants are at or before latest, the earliest first. The same item is handed out
-// again only after Return or a restart. So the caller must make sure that the record gets another due instant or none.
+// Take returns at most limit items whose instants are not after latest, the earliest first. An item that Take has returned is
+// returned again only after a call of Return, or after a restart. So the caller must make sure that the item's record gets a
+// new due instant or none.
 func (d *Due) Take(latest ledger.Micros, limit int) []store.DueItem {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -107,7 +108,7 @@ func (d *Due) Take(latest ledger.Micros, limit int) []store.DueItem {
 	return items
 }
 
-// Return puts back an item that Take has handed out and that could not be handled.
+// Return gives back an item that Take has returned but that the caller could not handle. Take will return it again.
 func (d *Due) Return(item store.DueItem) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -117,8 +118,8 @@ func (d *Due) Return(item store.DueItem) {
 	}
 }
 
-// All returns the items in memory for which accept returns true, whatever their time. When a server starts, it uses All to
-// find the provider calls whose outcome is unknown, and asks the providers about them at once.
+// All returns the items in memory for which accept returns true, even if they are not due yet. A server that starts uses All to
+// find provider calls whose outcome is unknown, because it asks the providers about them at once.
 func (d *Due) All(accept func(store.DueItem) bool) []store.DueItem {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -131,20 +132,21 @@ func (d *Due) All(accept func(store.DueItem) bool) []store.DueItem {
 	return items
 }
 
-// isCurrent tells whether an item still has its record's current due instant.
+// isCurrent tells whether an item of the heap is its record's current item.
 func (d *Due) isCurrent(item *heapItem) bool {
 	return d.current[dueKey{item.Org, item.Source}].ticket == item.ticket
 }
 
-// dropStale removes stale items from the top of the heap, until the top is current or the heap is empty.
+// dropStale removes items from the top of the heap until the top item is current or the heap is empty.
 func (d *Due) dropStale() {
 	for len(d.heap) > 0 && !d.isCurrent(&d.heap[0]) {
 		d.pop()
 	}
 }
 
-// setDue sets the record's due instant. The due row of the given group has the item. If the heap already has an item of
-// the record with this instant, that item stays. If the item was handed out, the record becomes due once more.
+// setDue sets the record's due instant. group is the number of the group whose due row contains the new item. If the heap
+// already has an item of the record with this instant, the heap does not change. If Take has handed out the record's item, the
+// record becomes due again.
 func (d *Due) setDue(k dueKey, at ledger.Micros, group uint64) {
 	due, isKnown := d.current[k]
 	newDue := currentDue{at, due.ticket, group}
@@ -171,11 +173,11 @@ func (d *Due) forget(k dueKey) {
 	delete(d.dispatched, k)
 }
 
-// maxEmptied is the maximum number of rows that wait to be removed. Further rows are removed only when the low-water mark
-// passes them, or after the journal is opened again.
+// maxEmptied is the maximum length of Due.emptied. A row that finds no place there is removed later: when the low-water mark
+// passes it, or after the journal is opened again.
 const maxEmptied = 65_536
 
-// markStale records that one more item of a row is stale. When the row has no current item any more, it can be removed.
+// markStale records that one more item of a row is stale. A row without current items can be removed.
 func (d *Due) markStale(row dueRow) {
 	if d.waiting[row]--; d.waiting[row] > 0 {
 		return
@@ -184,23 +186,23 @@ func (d *Due) markStale(row dueRow) {
 	d.markEmptied(row)
 }
 
-// markEmptied notes that a row has no current item and can be removed.
+// markEmptied records that a row has no current item, so that the orderer can remove the row.
 func (d *Due) markEmptied(row dueRow) {
 	if len(d.emptied) < maxEmptied {
 		d.emptied = append(d.emptied, row)
 	}
 }
 
-// takeEmptied returns at most limit rows that have no current item. They can be removed: the changes that made their items
-// stale are durable, and nothing adds an item to a durable row. Rows below the low-water mark are left out, because
-// writer.removePassedDue removes them. Only the orderer (the goroutine that prepares groups) calls takeEmptied.
+// takeEmptied returns at most limit rows that have no current item. It is safe to remove them, because the changes that made
+// their items stale are durable, and no item is ever added to a durable row. Rows below the low-water mark are left out,
+// because writer.removePassedDue removes them. Only the orderer (the goroutine that prepares groups) calls takeEmptied.
 func (d *Due) takeEmptied(limit int) (rows []dueRow) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	taken := 0
 	for ; taken < len(d.emptied) && len(rows) < limit; taken++ {
-		// One change of a group may have emptied the row, and another change of the same group may have put an item into it
-		// afterwards.
+		// A row in d.emptied may have a current item again: after one change of a group has emptied the group's row, a later
+		// change of the same group may have put an item into it.
 		if row := d.emptied[taken]; d.waiting[row] == 0 && row.second >= d.mark {
 			rows = append(rows, row)
 		}
@@ -209,8 +211,8 @@ func (d *Due) takeEmptied(limit int) (rows []dueRow) {
 	return rows
 }
 
-// applyChanges applies the due instants that a durable group has set. It is called once for each group that has rows, in the
-// order of the groups.
+// applyChanges updates the items in memory with the due instants that the changes of a durable group have set. It is called
+// once for each group that has rows, in the order of the groups.
 func (d *Due) applyChanges(group uint64, changes []dueChange) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -239,11 +241,11 @@ func (d *Due) applyChanges(group uint64, changes []dueChange) {
 	}
 }
 
-// minCompact is the smallest number of items at which compact rebuilds the heap.
+// minCompact is the number of items below which compact does not rebuild the heap.
 const minCompact = 4_096
 
-// compact keeps the heap from growing far beyond the number of records that are due. Without it, the heap would fill with
-// stale items of records whose due instants change often and lie far in the future.
+// compact removes the stale items if they are at least half of a large heap. Without it, stale items would fill the heap if
+// records have due instants that change often and are far in the future.
 func (d *Due) compact() {
 	if len(d.heap) < max(minCompact, 2*len(d.current)) {
 		return
@@ -254,8 +256,8 @@ func (d *Due) compact() {
 	}
 }
 
-// LookAhead loads the items that become due within dueWindow after now. It must be called regularly while the clock advances.
-// Before a manual clock is set to an instant, LookAhead must be called with that instant.
+// LookAhead loads the items that become due within dueWindow after now. It must be called regularly while the clock advances. A
+// manual clock may be set to a new instant only after LookAhead was called with that instant.
 func (d *Due) LookAhead(now time.Time) error {
 	newHorizon := horizonAt(now)
 	d.mu.Lock()
@@ -267,13 +269,13 @@ func (d *Due) LookAhead(now time.Time) error {
 	return d.loadTo(newHorizon)
 }
 
-// horizonAt returns the end of the window that begins at now. It is a whole second, so that all items of a row are in memory
-// or none.
+// horizonAt returns the end of the window that begins at now. The end is a whole second, so that a due row is loaded as a whole
+// or not at all.
 func horizonAt(now time.Time) ledger.Micros {
 	return ledger.MicrosOf(now.Add(dueWindow)) / 1_000_000 * 1_000_000
 }
 
-// recover reads the low-water mark and loads the items that are due from the mark until the end of the window.
+// recover reads the low-water mark, and loads the items that are due between the mark and the end of the window.
 func (d *Due) recover(now time.Time) error {
 	snap := d.journal.store.Snapshot()
 	row, found, err := snap.Get(store.KeyLowWaterMark, nil)
@@ -291,8 +293,8 @@ func (d *Due) recover(now time.Time) error {
 	return d.loadTo(horizonAt(now))
 }
 
-// loadTo loads the items that are due before the new horizon. It loads them in several steps, and releases the lock after
-// each step, because the committer needs the lock to report the due instants of a group.
+// loadTo loads the items that are due before the new horizon. It loads them in steps, and releases the lock after each step,
+// because the committer needs the lock to report a group's due instants.
 func (d *Due) loadTo(newHorizon ledger.Micros) error {
 	for {
 		d.mu.Lock()
@@ -305,17 +307,17 @@ func (d *Due) loadTo(newHorizon ledger.Micros) error {
 	}
 }
 
-// maxLoad is the number of items after which a step of loading ends at the next second.
+// maxLoad is the approximate number of items that one call of load loads. When so many are loaded, load stops at the next
+// second.
 const maxLoad = 4_096
 
-// load is one step of loading. It reads due rows, beginning at the horizon. It adds the items that have their record's
-// current due instant, and moves the horizon to the instant at which it stopped reading. After an error the horizon does not
-// change.
+// load reads due rows, beginning at the horizon, and adds their current items to memory. Then it moves the horizon to the
+// instant at which it has stopped reading. After an error the horizon does not change.
 //
-// The caller holds d.mu before load opens the snapshot. So if the snapshot lacks a group, applyChanges is called for that
+// The caller holds d.mu before load opens the snapshot. So if a group is not in the snapshot, applyChanges is called for this
 // group after load, and replaces the due instants that load has set. The snapshot may also contain a group for which
-// applyChanges was not called yet. load skips the due rows of that group. Otherwise these rows would seem to have no current
-// item, and would be removed.
+// applyChanges was not called yet. The due rows of such a group are skipped. Otherwise load would find no current item in them
+// and have them removed.
 func (d *Due) load(newHorizon ledger.Micros) error {
 	snap := d.journal.store.Snapshot()
 	defer snap.Close()
@@ -362,13 +364,13 @@ func (d *Due) load(newHorizon ledger.Micros) error {
 	return nil
 }
 
-// rowItem is an item and the number of the group whose due row has it.
+// rowItem is an item, and the number of the group whose due row contains it.
 type rowItem struct {
 	store.DueItem
 	group uint64
 }
 
-// addCurrent adds those items whose instant is the due instant that their record has in the snapshot.
+// addCurrent adds the items that are current in the snapshot, that is, whose instant is their record's due instant there.
 func (d *Due) addCurrent(snap *store.Snapshot, items []rowItem) error {
 	var key, row []byte
 	for _, item := range items {
@@ -395,9 +397,9 @@ func (d *Due) addCurrent(snap *store.Snapshot, items []rowItem) error {
 	return nil
 }
 
-// passedUntil returns a second before which no due row has a current item. It considers four kinds of items: those in memory,
-// those that were handed out, those that are not loaded yet, and those that the orderer has put into a group but the
-// committer has not reported.
+// passedUntil returns the new low-water mark: a second before which no due row has a current item. It takes into account the
+// items in the heap, the items that Take has handed out, the items that are not loaded yet, and the items of groups that the
+// committer has not reported yet.
 func (d *Due) passedUntil(now, earliestPrepared ledger.Micros) int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -406,7 +408,7 @@ func (d *Due) passedUntil(now, earliestPrepared ledger.Micros) int64 {
 	if len(d.heap) > 0 {
 		earliest = min(earliest, d.heap[0].At)
 	}
-	for _, at := range d.dispatched { // these records still have the due instant in the store
+	for _, at := range d.dispatched { // in the store, these records still have the due instant
 		earliest = min(earliest, at)
 	}
 	if earliestPrepared != 0 {
@@ -437,7 +439,7 @@ func (d *Due) pop() heapItem {
 	return top
 }
 
-// sink moves the item at index i down to its place in the heap.
+// sink moves the item at index i down the heap, to its right place.
 func (d *Due) sink(i int) {
 	for {
 		child := 2*i + 1

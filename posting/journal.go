@@ -15,27 +15,27 @@ import (
 	"mizan/posting/store"
 )
 
-// Bounds of the writer. A group is the changes that become durable with one sync.
+// Bounds of the writer. A group consists of the changes that become durable with one sync.
 const (
-	MaxQueue  = 32_768         // changes that wait for a group; if the queue is full, further commands are refused
+	MaxQueue  = 32_768         // changes that wait for a group; when the queue is full, further commands are refused
 	MaxGroup  = 8_192          // changes in a group
-	MaxRecord = 1<<20 + 64<<10 // bytes of a record's payload: the longest request (1 MiB), and 64 KiB for fields that the service adds
+	MaxRecord = 1<<20 + 64<<10 // bytes of a record's payload: a request of 1 MiB, and 64 KiB for fields that the service adds
 	MaxSealed = 2 << 10        // bytes of a record's sealed row
-	MaxClaim  = 1_200          // bytes of a claim's key (255 characters of four bytes, and a margin), and of its owner
+	MaxClaim  = 1_200          // bytes of a claim's key (255 characters of four bytes, plus a margin), and bytes of its owner
 	MaxTexts  = 1_024          // bytes of an event's name and states together
 	MaxEvents = 1_024          // events of one Step
 	MaxSteps  = 1_024          // steps of one Change
-	maxCached = 65_536         // entries in each generation of the orderer's caches, unless Options.Cached says otherwise
+	maxCached = 65_536         // entries in each generation of each of the orderer's caches; see Options.Cached
 )
 
-// ErrStopped means that the journal is closed, because the process is ending.
+// ErrStopped means that the journal is closed or has failed, because the process is ending.
 var ErrStopped = errors.New("the journal is closed")
 
 // Log makes prepared groups durable: when Apply returns nil, the group is durable. The store implements it.
 type Log interface {
 	Apply(g *store.Group) error
-	// Confirm durably records which group is the last durable one, so that the next start detects a loss of that group. It
-	// may be called while Apply runs.
+	// Confirm durably records which group is the last durable one, so that the next start notices if that group is lost.
+	// Confirm may be called while Apply runs.
 	Confirm() error
 }
 
@@ -45,23 +45,24 @@ type Options struct {
 	Clock clock.Clock
 	Log   *slog.Logger
 
-	// Fatal is called once, with the error of the Log or of the store's background work. It must end the process, and no
-	// further change may be acknowledged. If Fatal is nil, the journal panics.
+	// Fatal is called once, if the Log or the store's background work fails. It must end the process, and no further change may
+	// be acknowledged. If Fatal is nil, the journal panics.
 	Fatal func(error)
 
-	// Cached is the minimum number of accounts, and of records and of counters, that the orderer keeps in its caches; 0:
-	// 65,536 of each.
+	// Cached is the minimum number of entries that the orderer keeps in each of its caches: of accounts, lists, records and
+	// counters. 0 means 65,536.
 	Cached int
 
-	// BufferedGroups is the maximum number of groups that have lines in the page buffer; 0: 1,024. (The page buffer has lines
-	// that are on no stored page yet.) If BufferedGroups is negative, nothing is buffered: each group stores a page for every
-	// account whose totals it changes.
+	// BufferedGroups is the maximum number of groups that have lines in the page buffer (lines that are not on a stored page
+	// yet). 0 means 1,024. If BufferedGroups is negative, nothing is buffered: each group stores a page for every account and
+	// list to which it adds lines.
 	BufferedGroups int
 
-	// Queue is the maximum number of changes that wait for a group; 0: MaxQueue. Tests that fill the queue choose a small one.
+	// Queue is the maximum number of changes that wait for a group; 0 means MaxQueue. Tests that fill the queue choose a small
+	// maximum.
 	Queue int
 
-	// WrapLog, if it is not nil, returns the Log to which the committer writes, given the store's Log. Tests use it to
+	// WrapLog, if not nil, is called with the store's Log, and returns the Log that the journal uses instead. Tests use it to
 	// simulate disks that fail or block.
 	WrapLog func(Log) Log
 }
@@ -77,29 +78,29 @@ type Journal struct {
 
 	onNotices func(ledger.ID, []Notice)
 
-	fatal    func(error) // Options.Fatal; only fail calls it
+	fatal    func(error) // Options.Fatal; called only by the method fail
 	failOnce sync.Once
 	failed   chan struct{} // closed after a failure
 	ended    chan struct{} // closed when the journal is closed
 
 	mu         sync.Mutex
 	wake       sync.Cond
-	overlapAt  int         // guarded by mu: see defaultOverlap
+	overlapAt  int         // guarded by mu; see defaultOverlap
 	queue      []submitted // guarded by mu
 	maxQueue   int         // maximum number of changes that wait for a group
-	dequeued   int         // guarded by mu: changes taken from queue that are not in a group yet
+	dequeued   int         // guarded by mu; number of changes that were taken from queue and are not in a group yet
 	closed     bool
-	unanswered []func(Receipt) // guarded by mu: callbacks of changes that have got no receipt because the journal has failed
-	prepared   int             // guarded by mu: groups that are prepared and not durable yet
+	unanswered []func(Receipt) // guarded by mu; callbacks of changes that got no receipt because the journal failed
+	prepared   int             // guarded by mu; number of groups that are prepared but not durable yet
 
-	groups         chan *prepared // from the orderer to the committer
-	freeGroups     chan *prepared // from the committer back to the orderer
-	applied        chan struct{}  // gets a value after each group; see confirm
-	stopped        sync.WaitGroup // done when the journal's goroutines have ended
+	groups         chan *prepared // prepared groups, from the orderer to the committer
+	freeGroups     chan *prepared // groups that the committer gives back, for the orderer to fill again
+	applied        chan struct{}  // receives a value when a group has become durable; see confirm
+	stopped        sync.WaitGroup // to wait for the end of the journal's goroutines
 	committed      atomic.Uint64  // number of the last durable group
-	oldestBuffered atomic.Uint64  // number of the oldest durable group with page-buffer rows
-	bufferIndex    *bufferIndex   // the page buffer's lines in memory, for views
-	fences         fences         // for each organization, the month that is being closed
+	oldestBuffered atomic.Uint64  // number of the oldest durable group that still has page-buffer rows
+	bufferIndex    *bufferIndex   // lines of the page buffer in memory, for views
+	fences         fences         // month that each organization is closing
 }
 
 // submitted is a Change in the queue.
@@ -109,24 +110,24 @@ type submitted struct {
 	done   func(Receipt)
 }
 
-// Stats are figures of the writer. Metrics may read them at any time.
+// Stats counts what the writer has done. Metrics may read the fields at any time.
 type Stats struct {
 	Groups, Changes, Refused, Rows, Bytes atomic.Uint64
 	Prepare, Apply                        atomic.Int64 // total times in nanoseconds
 
-	// OnGroup, if it is not nil, is called for each durable group, on the committer's goroutine. It must be set before the
-	// first Change is submitted.
+	// OnGroup, if not nil, is called for each group that has become durable, on the committer's goroutine. It must be set
+	// before the first Change is submitted.
 	OnGroup func(DurableGroup)
 }
 
 // DurableGroup describes a group that has become durable.
 type DurableGroup struct {
 	Changes, Rows, Bytes int
-	Apply                time.Duration    // how long the call of Log.Apply took
-	Causes               []tracing.Origin // requests that have caused changes, at most 32; valid until OnGroup returns
+	Apply                time.Duration    // duration of the call of Log.Apply
+	Causes               []tracing.Origin // requests that caused the group's changes, at most 32; valid until OnGroup returns
 }
 
-// Open opens the store in its directory and starts the writer.
+// Open opens the store and starts the writer.
 func Open(o Options) (*Journal, error) {
 	s, err := store.Open(o.Store)
 	if err != nil {
@@ -176,10 +177,9 @@ func Open(o Options) (*Journal, error) {
 	return j, nil
 }
 
-// Submit hands a Change to the writer and returns at once. The function done gets the receipt. It is called exactly once, or
-// never if the store fails for good. The functions of all changes are called on the committer's goroutine, in the order in
-// which the changes become durable, so done must not block. If the Change is refused before it is queued, done is called
-// before Submit returns.
+// Submit passes a Change to the writer and returns at once. The function done is called with the receipt, exactly once, or
+// never if the journal fails. The committer's goroutine calls the functions of all changes in the order in which the changes
+// become durable, so done must not block. If the Change is refused before it is queued, done is called before Submit returns.
 func (j *Journal) Submit(c *Change, done func(Receipt)) {
 	if err := j.enqueue(c, done); err != nil {
 		done(Receipt{Err: err})
@@ -220,25 +220,24 @@ func (j *Journal) QueueDepth() int {
 	return len(j.queue) + j.dequeued
 }
 
-// LowSpace tells whether commands are being refused because the disk is nearly full.
+// LowSpace tells whether commands are refused at present because the disk is nearly full.
 func (j *Journal) LowSpace() bool { return j.store.LowSpace() }
 
-// Bind ties the store to a keyring by the keyring's identity. If the store is already tied to
-// another keyring, the error is store.ErrOtherKeyring. Bind must be called before the first
-// Submit.
+// Bind records the identity of the keyring with which the store is used. If the store is already used with another keyring, the
+// error is store.ErrOtherKeyring. Bind must be called before the first Submit.
 func (j *Journal) Bind(keyring [32]byte) error { return j.store.Bind(keyring) }
 
-// BoundKeyring returns the identity of the keyring that the store is tied to; zeros if there is none.
+// BoundKeyring returns the identity of the keyring that Bind has recorded, or zeros if there is none.
 func (j *Journal) BoundKeyring() [32]byte { return j.store.BoundKeyring() }
 
 // Size returns the store's size in bytes.
 func (j *Journal) Size() int64 { return j.store.Size() }
 
-// StoreFigures returns figures of the store's background work, for metrics.
+// StoreFigures returns figures about the store's background work, for metrics.
 func (j *Journal) StoreFigures() store.Figures { return j.store.Figures() }
 
-// UnverifiedBytes returns how many bytes of the store's files of long values have not been compared with their checksums since
-// the store was opened. Bytes that were written since then do not count.
+// UnverifiedBytes returns the number of bytes, in the store's files of long values, that were not compared with their checksums
+// since the store was opened. Bytes that were written since then do not count.
 func (j *Journal) UnverifiedBytes() int64 { return j.store.UnverifiedBytes() }
 
 // LastGroup returns the number and hash of the last durable group.
@@ -252,8 +251,8 @@ func (j *Journal) Close() error {
 	return j.store.Close()
 }
 
-// stop makes the journal refuse further changes. It returns when all submitted changes are durable, or when the journal has
-// failed. If the journal was stopped before, the error is ErrStopped.
+// stop makes the journal refuse further changes. It returns when all submitted changes have got their receipts, or when the
+// journal has failed. If the journal was stopped before, the error is ErrStopped.
 func (j *Journal) stop() error {
 	j.mu.Lock()
 	if j.closed {
@@ -268,7 +267,7 @@ func (j *Journal) stop() error {
 	return nil
 }
 
-// keepUnanswered keeps the callback of a change that gets no receipt, because the journal has failed. Only Drop calls these
+// keepUnanswered keeps the callback of a change that gets no receipt because the journal has failed. Only Drop calls the kept
 // callbacks.
 func (j *Journal) keepUnanswered(done func(Receipt)) {
 	j.mu.Lock()
@@ -277,19 +276,19 @@ func (j *Journal) keepUnanswered(done func(Receipt)) {
 }
 
 // Drop ends a journal that has failed: it sends a receipt with ErrStopped to all callers that still wait, and makes the journal
-// refuse further changes. It is for a simulation, which continues after the simulated process has ended. The simulation must not
-// pass these errors on to its clients. Abandon must be called afterwards.
+// refuse further changes. Only simulations use it, because they continue after the simulated process has ended. A simulation
+// must not pass ErrStopped on to its clients. Abandon must be called after Drop.
 func (j *Journal) Drop() {
-	_ = j.stop() // no error: the journal was not stopped before
+	_ = j.stop() // the error is nil, because the journal was not stopped before
 	for _, done := range j.unanswered {
 		done(Receipt{Err: ErrStopped})
 	}
 }
 
-// Abandon closes the store of a journal that was dropped. See store.Abandon.
+// Abandon closes the store after Drop. See store.Abandon.
 func (j *Journal) Abandon() { j.store.Abandon() }
 
-// fail calls the function that ends the process. From then on nothing is written or acknowledged.
+// fail calls the function that ends the process. After the call nothing is written or acknowledged any more.
 func (j *Journal) fail(err error) {
 	j.failOnce.Do(func() {
 		close(j.failed)
@@ -300,8 +299,8 @@ func (j *Journal) fail(err error) {
 	})
 }
 
-// watch ends the process when the store's background work (a flush or a compaction) fails, even while no
-// group is applied, because later work of Badger could damage more.
+// watch ends the process when the store's background work (a flush or a compaction) fails. It does not wait for the next group,
+// because Badger would continue to work and could damage more.
 func (j *Journal) watch() {
 	defer j.stopped.Done()
 	select {
@@ -311,13 +310,13 @@ func (j *Journal) watch() {
 	}
 }
 
-// defaultOverlap is the number of waiting changes at which a group is prepared although the previous group is not durable
-// yet. With fewer changes it is better to wait. A group that is prepared early takes no further changes, and each group costs
-// a sync.
+// defaultOverlap is a number of waiting changes: if so many wait, the next group is prepared before the previous group is
+// durable. With fewer changes it is better to wait, because no more changes can be added to a prepared group, and each group
+// costs a sync.
 const defaultOverlap = 1_024
 
-// take waits for submitted changes and returns them as a batch. The queue then reuses the memory of the previous batch. If
-// the journal is closed and no change is left, ok is false.
+// take waits for submitted changes, and returns them as a batch. The memory of previous, which was the batch before, goes back
+// to the queue. If the journal is closed and no change is left, ok is false.
 func (j *Journal) take(previous []submitted) (batch []submitted, ok bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -330,8 +329,8 @@ func (j *Journal) take(previous []submitted) (batch []submitted, ok bool) {
 	return batch, len(batch) > 0
 }
 
-// gather lets other goroutines run as long as they submit changes. So all changes that are ready to be submitted get into one
-// group. If processors are idle, gather takes hardly any time. The caller holds j.mu; gather releases it while other
+// gather lets other goroutines run as long as they submit changes, so that all changes that are about to be submitted get into
+// one group. If processors are idle, gather takes hardly any time. The caller must hold j.mu; gather releases it while other
 // goroutines run.
 func (j *Journal) gather() {
 	for n := 0; n < len(j.queue) && len(j.queue) < j.overlapAt; {
@@ -342,8 +341,8 @@ func (j *Journal) gather() {
 	}
 }
 
-// countPrepared adds n to the number of groups that are prepared but not durable: 1 when a group was prepared, -1 when it has
-// become durable.
+// countPrepared adds n to the number of groups that are prepared but not durable. n is 1 after a group was prepared, and -1
+// after a group has become durable.
 func (j *Journal) countPrepared(n int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -360,7 +359,8 @@ func (j *Journal) hasFailed() bool {
 	}
 }
 
-// countGrouped records that n changes of the batch have been put into a group, or were dropped after a failure.
+// countGrouped records that n changes of the batch were put into a group, or will get no receipt because the journal has
+// failed.
 func (j *Journal) countGrouped(n int) {
 	j.mu.Lock()
 	j.dequeued -= n

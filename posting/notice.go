@@ -8,17 +8,17 @@ import (
 	"mizan/posting/store"
 )
 
-// Channel tells how a notice reaches its destination. (A notice is a notification that is stored together with its event.)
-// The values are stored, so they must not change.
+// Channel is the way in which a notice is sent. (A notice is a notification that is stored together with its event.) The values
+// of channels are stored, so they must not change.
 type Channel byte
 
 // The channels. The zero value is invalid.
 const (
-	Webhook      Channel = iota + 1 // to a merchant's address: signed JSON with the event and data about the notice
-	Stream                          // to the same URL as Webhook: the event alone, without a signature
+	Webhook      Channel = iota + 1 // to a URL of the merchant: signed JSON with the event and data about the notice
+	Stream                          // to the same URL as for Webhook: the event alone, unsigned
 	Operators                       // to the terminal's operators, by Telegram and e-mail
-	PayerReceipt                    // to the payer, by e-mail: the address of the receipt
-	Bulletin                        // also to the terminal's operators, but not about an event, so never in Step.Notices
+	PayerReceipt                    // to the payer, by e-mail: a link to the receipt
+	Bulletin                        // to the same operators, but not about an event, and so never in Step.Notices
 )
 
 // String returns the name of the channel.
@@ -30,41 +30,41 @@ func (c Channel) String() string {
 	return names[0]
 }
 
-// isAboutEvents tells whether notices on this channel are about events.
+// isAboutEvents tells whether the notices that are sent on this channel are about events.
 func (c Channel) isAboutEvents() bool { return c >= Webhook && c <= PayerReceipt }
 
-// Notice is a notification about an event. It becomes durable with the event.
+// Notice is a notification about an event. It becomes durable together with the event.
 type Notice struct {
-	Event       int     // index of the event in Step.Events
+	Event       int     // the event's index in Step.Events
 	Channel     Channel // how the notice is sent
-	IsTransient bool    // set by the writer: the notice is from Step.Transient, and is not stored
+	IsTransient bool    // set by the writer if the notice is in Step.Transient, and so is not stored
 	To          ledger.ID
-	Body        []byte // stored beside the record: at most MaxNotice bytes
+	Body        []byte // at most MaxNotice bytes; stored in a row of notices
 
-	// Origin identifies the request that caused the event. It is not stored, so only the first attempt to deliver the notice
-	// knows it.
+	// Origin identifies the request that caused the event. It is not stored, so it is known only during the first attempt to
+	// deliver the notice.
 	Origin tracing.Origin
 
-	// Subject has the data that the notice is about, so that the first attempt to deliver the notice need not read the
-	// record. It is kept in memory only. After Submit, the caller must not modify Subject and Body.
+	// Subject contains the data that the notice is about, so that the first attempt to deliver the notice need not read the
+	// record. Subject is kept only in memory. After Submit, the caller must modify neither Subject nor Body.
 	Subject any
 
-	// The writer fills the following fields.
+	// The writer sets the fields below.
 	Source    ledger.Source
-	Booked    ledger.Micros // booked time of the event; within an organization, Booked and Channel identify the notice
-	PageStart ledger.Micros // booked time of the first notice on the same page; a page is a stored row of consecutive notices
+	Booked    ledger.Micros // booked time of the event; Booked and Channel identify the notice within its organization
+	PageStart ledger.Micros // booked time of the first notice on the same page (a stored row of consecutive notices)
 }
 
 // MaxNotice is the maximum length of a notice's body in bytes.
 const MaxNotice = store.MaxNotice
 
-// KV is a row of key and value that belongs to an actor. The journal writes it together with the Change and does not
-// interpret it. Keys that begin with 'n' belong to the pages of notices, which the writer makes: a Change can remove such a
-// row, but not set it. Keys that begin with 't' belong to the checkpoints from which trial balances start.
+// KV is a key-value row that belongs to an actor. The journal writes the row together with the Change, and does not interpret
+// it. Keys that begin with 'n' are those of the pages of notices, which the writer makes: a Change may remove such a row, but
+// not set it. Keys that begin with 't' are those of the checkpoints from which trial balances start.
 type KV struct {
 	Org   ledger.ID
 	Key   []byte // at most 256 bytes
-	Value []byte // at most 96 KiB; nil: remove the row
+	Value []byte // at most 96 KiB; nil to remove the row
 }
 
 func (kv *KV) check() error {
@@ -97,21 +97,21 @@ func (s *Step) checkNotices() error {
 	return nil
 }
 
-// orgNotices are the notices of one organization in one group (the changes that become durable together).
+// orgNotices contains the notices of one organization in one group (the changes that become durable together).
 type orgNotices struct {
 	org     ledger.ID
 	notices []Notice
 }
 
-// appendNotices puts the step's notices on the organization's open page, which is the row of notices that the group is
-// filling. It puts the hashes of the notices into the events. Transient notices are not put on a page; only the committer
-// gets them.
+// appendNotices adds the step's notices to the organization's open page, which is the row of notices that the group is filling.
+// It puts the hashes of the notices into the events. Transient notices are not added to a page; they are only passed to the
+// committer.
 func (w *writer) appendNotices(b *orgState, s *Step) {
 	w.hashed = w.hashed[:0]
 	for i := range s.Notices {
 		n := &s.Notices[i]
 		if b.notices.Full(len(n.Body)) {
-			// flushNotices writes the page into the group, so tail must not count the page any more.
+			// The page will be counted as a row of the group, so it must not be counted in w.tail any more.
 			w.tail.add(-1, -noticeRow-b.notices.Bytes())
 			w.flushNotices(b)
 		}
@@ -138,7 +138,7 @@ func (w *writer) appendNotices(b *orgState, s *Step) {
 	}
 }
 
-// flushNotices writes the organization's open page of notices into the group.
+// flushNotices writes the organization's open page of notices as a row into the group.
 func (w *writer) flushNotices(b *orgState) {
 	if b.notices.First == 0 {
 		return
@@ -148,8 +148,8 @@ func (w *writer) flushNotices(b *orgState) {
 	b.notices.Reset()
 }
 
-// finishNotices writes the group's last page of notices of the organization. It hands all the organization's notices to the
-// committer. When the group is durable, the committer calls the function of OnNotices with them.
+// finishNotices writes the organization's last page of notices into the group. It passes all notices of the organization to the
+// committer, which calls the function of OnNotices with them when the group is durable.
 func (w *writer) finishNotices(b *orgState) {
 	w.flushNotices(b)
 	if len(b.newNotices) == 0 {
@@ -162,27 +162,27 @@ func (w *writer) finishNotices(b *orgState) {
 	}
 }
 
-// OnNotices sets a function that gets the notices of each durable group, before the group's changes are acknowledged. For
-// each organization with notices in the group, fn is called once, with these notices in the order of booking. It runs on the
-// committer, the goroutine that makes groups durable, so it must not block. fn may keep the slice. OnNotices must be called
-// before any Change with notices is submitted.
+// OnNotices sets the function that is called with the notices of each durable group, before the group's changes are
+// acknowledged. For each organization that has notices in the group, fn is called once, with all these notices in the order of
+// booking. It runs on the committer, the goroutine that makes groups durable, so it must not block. fn may keep the slice.
+// OnNotices must be called before any Change with notices is submitted.
 func (j *Journal) OnNotices(fn func(org ledger.ID, notices []Notice)) { j.onNotices = fn }
 
-// KV returns the value of the organization's KV with this key; false if there is none.
+// KV returns the value of the organization's KV with this key. If there is no such KV, it returns false.
 func (v *View) KV(org ledger.ID, key []byte) ([]byte, bool, error) {
 	return v.snap.Get(store.KeyKV(nil, org, key), nil)
 }
 
-// KVsAscending calls fn with the organization's KVs whose keys begin with prefix, in ascending order. It begins with the
-// first key ≥ from; if from is nil, with the first key of all. Key and value are valid until fn returns.
+// KVsAscending calls fn with the organization's KVs whose keys begin with prefix, in ascending order of the keys. It begins
+// with the first key ≥ from, or with the first key of all if from is nil. key and value are valid until fn returns.
 func (v *View) KVsAscending(org ledger.ID, prefix, from []byte, fn func(key, value []byte) (more bool, err error)) error {
 	return v.snap.Ascend(store.KeyKV(nil, org, prefix), kvFrom(org, from), func(key, value []byte) (bool, error) {
 		return fn(store.KVKey(key), value)
 	})
 }
 
-// KVKeys does the work of KVsAscending without reading the values. If fn returns a key in skipTo, the iteration continues
-// with the first key ≥ skipTo. skipTo must be above the current key.
+// KVKeys is like KVsAscending, but does not read the values. If fn returns a key in skipTo, the iteration continues with the
+// first key ≥ skipTo. skipTo must be above the current key.
 func (v *View) KVKeys(org ledger.ID, prefix, from []byte, fn func(key []byte) (skipTo []byte, more bool, err error)) error {
 	return v.snap.AscendKeys(store.KeyKV(nil, org, prefix), kvFrom(org, from), func(key []byte) ([]byte, bool, error) {
 		skip, more, err := fn(store.KVKey(key))
@@ -193,8 +193,8 @@ func (v *View) KVKeys(org ledger.ID, prefix, from []byte, fn func(key []byte) (s
 	})
 }
 
-// KVsDescending does the work of KVsAscending in descending order. It begins with the greatest key ≤ from; if from is nil,
-// with the last key of all.
+// KVsDescending is like KVsAscending, but in descending order. It begins with the greatest key ≤ from, or with the last key of
+// all if from is nil.
 func (v *View) KVsDescending(org ledger.ID, prefix, from []byte, fn func(key, value []byte) (more bool, err error)) error {
 	return v.snap.Descend(store.KeyKV(nil, org, prefix), kvFrom(org, from), func(key, value []byte) (bool, error) {
 		return fn(store.KVKey(key), value)
@@ -208,8 +208,8 @@ func kvFrom(org ledger.ID, from []byte) []byte {
 	return store.KeyKV(nil, org, from)
 }
 
-// NoticesAscending calls fn with an organization's notices, beginning with the page that covers
-// the given booked time. A notice's body is valid until fn returns.
+// NoticesAscending calls fn with an organization's notices in ascending order. It begins with the page on which a notice would
+// be that was booked at the instant from. A notice's body is valid until fn returns.
 func (v *View) NoticesAscending(org ledger.ID, from ledger.Micros, fn func(n *Notice) (more bool, err error)) error {
 	prefix := store.KeyNotices(nil, org)
 	start, _, found, err := v.snap.Last(prefix, store.KeyNoticePage(nil, org, from))
@@ -222,9 +222,9 @@ func (v *View) NoticesAscending(org ledger.ID, from ledger.Micros, fn func(n *No
 	return v.snap.Ascend(prefix, start, func(key, row []byte) (bool, error) { return eachNotice(key, row, fn) })
 }
 
-// NoticePages calls fn with pages of an organization's notices, the newest page first. It begins with the page that covers
-// the booked time from; if from is 0, with the last page. fn may keep the notices, but their bodies are valid only until fn
-// returns.
+// NoticePages calls fn with pages of an organization's notices, the newest page first. It begins with the page on which a
+// notice would be that was booked at the instant from, or with the newest page if from is 0. fn may keep the notices, but their
+// bodies are valid only until fn returns.
 func (v *View) NoticePages(org ledger.ID, from ledger.Micros, fn func(page ledger.Micros, notices []Notice) (more bool, err error)) error {
 	var start []byte
 	if from != 0 {

@@ -6,25 +6,25 @@ import (
 	"mizan/posting/store"
 )
 
-// orgState is what the orderer (the goroutine that prepares groups of changes) knows about one organization: where its
-// journal ends, and what the group being prepared has of it.
+// orgState is what the orderer (the goroutine that prepares groups of changes) knows about one organization: where the
+// organization's journal ends, and what the current group adds to the journal.
 type orgState struct {
 	org   ledger.ID
 	last  uint64        // seq of the last event
 	time  ledger.Micros // booked time of the last event
 	dates dates
 	tree  tree
-	block store.Block // open block: the row of events that the group is filling
+	block store.Block // open block: the row of events that the current group is filling
 
 	crossing  []store.Subtree // subtrees of the hash tree that begin before the open block and end in it
-	bufferRow bufferRow       // page-buffer row that the group is filling
-	touched   bool            // the group being prepared has changes of the organization
+	bufferRow bufferRow       // page-buffer row that the current group is filling
+	touched   bool            // the current group changes records of the organization
 
-	notices    store.NoticePage // open page: the row of notices that the group is filling
-	newNotices []Notice         // all notices of this group
+	notices    store.NoticePage // open page: the row of notices that the current group is filling
+	newNotices []Notice         // the organization's notices in the current group
 }
 
-// openOrg reads the end of an organization's journal from the store.
+// openOrg reads from the store where an organization's journal ends.
 func openOrg(snap *store.Snapshot, org ledger.ID) (*orgState, error) {
 	b := &orgState{org: org}
 	var err error
@@ -66,15 +66,15 @@ func openOrg(snap *store.Snapshot, org ledger.ID) (*orgState, error) {
 	return b, nil
 }
 
-// next returns the seq of the next event, without a gap, and the event's booked time, which is later than the
-// previous event's.
+// next returns the seq of the next event and its booked time. The seq follows the previous event's seq without a gap, and the
+// booked time is later than the previous event's.
 func (b *orgState) next(now ledger.Micros) (uint64, ledger.Micros) {
 	b.last++
 	b.time = max(b.time+1, now)
 	return b.last, b.time
 }
 
-// append adds an event's canonical bytes to the open block and to the hash tree. The block must have room.
+// append adds an event's canonical bytes to the open block and to the hash tree. The block must have room for the event.
 func (b *orgState) append(seq uint64, canonical []byte) {
 	b.block.Add(seq, canonical)
 	first := b.block.First
@@ -96,7 +96,7 @@ func (w *writer) appendLeaf(b *orgState, seq uint64, canonical []byte) {
 	w.tail.bytes += b.block.Bytes() - oldBytes
 }
 
-// list adds a row to a list, on the list's page in memory.
+// list adds a row to a list. The row goes to the list's page in memory.
 func (w *writer) list(b *orgState, l ledger.List, row store.ListRow) {
 	k := listKey{b.org, l}
 	p, ok := w.lists.get(k)
@@ -110,7 +110,7 @@ func (w *writer) list(b *orgState, l ledger.List, row store.ListRow) {
 	w.tail.bytes += len(p.lines) - oldLength
 }
 
-// flushOrg writes the organization's last block and last notices into the group.
+// flushOrg writes the open block and the open page of notices of an organization into the group.
 func (w *writer) flushOrg(b *orgState) {
 	w.flushBlock(b)
 	w.finishNotices(b)
@@ -123,14 +123,15 @@ func (w *writer) flushOrg(b *orgState) {
 	b.touched = false
 }
 
-// Limits on the memory that is kept from group to group to be used again.
+// Limits on the memory that is kept after a group, for use by later groups.
 const (
-	maxBlockOrgs     = 256     // if there are more organizations, the memory of their blocks is not kept
-	maxBufferingOrgs = 16      // if there are more organizations, the memory of their page-buffer rows and notices is not kept
-	maxReusedBuffer  = 4 << 10 // largest capacity in bytes of a buffer for a page's lines that is kept
+	maxBlockOrgs     = 256     // number of organizations above which the memory of their blocks is not kept
+	maxBufferingOrgs = 16      // number of organizations above which the memory of page-buffer rows and notices is not kept
+	maxReusedBuffer  = 4 << 10 // a buffer for a page's lines is kept if its capacity is at most this many bytes
 )
 
-// flushBlock writes the open block and its tree row into the group. The tree row has the hashes of the tree after the block.
+// flushBlock writes the open block and its tree row into the group. The tree row contains hashes of the tree that ends with the
+// block.
 func (w *writer) flushBlock(b *orgState) {
 	if b.block.Count == 0 {
 		return
@@ -146,15 +147,15 @@ func (w *writer) flushBlock(b *orgState) {
 	b.crossing = b.crossing[:0]
 }
 
-// tree is the right edge of an organization's Merkle tree (RFC 6962): the complete subtrees of
-// the leaves so far, largest first.
+// tree is the right edge of an organization's Merkle tree (RFC 6962): the complete subtrees into which the leaves so far are
+// divided, the largest first.
 type tree struct {
 	size    uint64 // number of leaves
 	edge    []store.Subtree
 	scratch []byte
 }
 
-// add appends a leaf and calls onSubtree with each larger subtree that the leaf completes.
+// add appends a leaf, and calls onSubtree with each subtree of several leaves that the new leaf completes.
 func (t *tree) add(leaf []byte, onSubtree func(store.Subtree)) {
 	t.scratch = append(append(t.scratch[:0], 0), leaf...)
 	s := store.Subtree{Index: t.size, Hash: sha256.Sum256(t.scratch)}
@@ -167,7 +168,7 @@ func (t *tree) add(leaf []byte, onSubtree func(store.Subtree)) {
 	t.edge = append(t.edge, s)
 }
 
-// root returns the root hash of the tree. For a tree without leaves it is the SHA-256 of nothing.
+// root returns the root hash of the tree. The root hash of a tree without leaves is the SHA-256 of the empty string.
 func (t *tree) root() [32]byte {
 	if len(t.edge) == 0 {
 		return sha256.Sum256(nil)

@@ -11,33 +11,32 @@ import (
 )
 
 // page collects the lines of one account (its postings with the totals after them), or the rows of one list, until they are
-// written as one stored page. Until then they are durable in the page buffer, whose rows many pages share. Without the page
-// buffer, a group (changes that become durable together) would write a row for each page to which it adds lines. If the
-// changes of the group have few accounts in common, these rows would be most of the bytes that the group writes.
+// written together as one row, a stored page. Until then they are durable in the page buffer, whose rows contain lines of many
+// pages. Without the page buffer, a group (changes that become durable together) would write a row for each page to which it
+// adds lines. If the group's changes affect different accounts, these rows would be most of what the group writes.
 type page struct {
-	balance *balance // balance of the page's account; nil: the page belongs to a list
+	balance *balance // balance of the page's account; nil if the page belongs to a list
 	list    listKey
 	prefix  []byte // common prefix of the keys of the account's or list's stored pages
 
-	group         uint64        // the last group that added lines
-	bufferedSince uint64        // number of the group with the page's oldest buffered line; 0: no line is buffered
+	group         uint64        // number of the last group that added lines
+	bufferedSince uint64        // number of the group that added the oldest buffered line; 0 if no line is buffered
 	firstBooked   ledger.Micros // booked time of the first of the lines
 	lastBooked    ledger.Micros // booked time of the last of the lines
-	lines         []byte        // lines that are not on a stored page yet; between groups nil if there are none
-	furtherRows   []rowStart    // where further stored pages begin, if the lines are too long for one
-	groupStart    int           // offset in lines at which the lines of the group being prepared begin
-	shared        *bufferedPage // the page in the bufferIndex, where readers find its buffered lines; nil: no line is buffered
+	lines         []byte        // lines that are not on a stored page yet; after a group, nil if there are none
+	furtherRows   []rowStart    // where the second and later stored pages begin, if the lines are too long for one
+	groupStart    int           // offset in lines at which the current group's lines begin
+	shared        *bufferedPage // the page in the bufferIndex, where readers find its buffered lines; nil if there are none
 }
 
-// rowStart says where a further stored page begins: at an offset in page.lines. firstBooked is the booked time of its first
-// line.
+// rowStart says that a new stored page begins at an offset in page.lines. firstBooked is the booked time of the first line of
+// that stored page.
 type rowStart struct {
 	offset      int
 	firstBooked ledger.Micros
 }
 
-// buffered tells whether the page buffer has lines of the page. A page with such lines must stay in
-// memory.
+// buffered tells whether lines of the page are in the page buffer. If so, the page must stay in memory.
 func (p *page) buffered() bool { return p.bufferedSince != 0 }
 
 type listKey struct {
@@ -47,35 +46,35 @@ type listKey struct {
 
 func (p *page) org() ledger.ID { return ledger.ID(p.prefix[1:17]) }
 
-// bufferedGroup describes the page-buffer rows that one group has written.
+// bufferedGroup describes the page-buffer rows of one group.
 type bufferedGroup struct {
 	group uint64
-	pages []*page // pages whose oldest buffered lines are in the rows of this group
+	pages []*page // pages whose oldest buffered lines are in this group's rows
 	rows  []store.BufferKey
 	bytes int
 }
 
-// pageBuffer is what the orderer knows about the page buffers of all organizations.
+// pageBuffer is what the orderer knows about the page-buffer rows of all organizations.
 type pageBuffer struct {
 	groups    []bufferedGroup // oldest first
 	bytes     int
 	maxGroups int  // from Options.BufferedGroups
-	lagging   bool // the last group had no room for all the lines that it should have moved to stored pages
+	lagging   bool // the last group had too little room, and moved fewer lines to stored pages than it should have
 }
 
-// Lines move from the page buffer to a stored page in three cases. First, the page has flushFrom bytes of lines. Second, more
-// groups than Options.BufferedGroups have buffered lines, and lines of the page are in the oldest of these groups. Third, all
-// buffered lines together have more than maxBufferBytes, and lines of the page are in the oldest group. These limits bound
-// the number of rows that a reader searches, and that Open reads.
+// The lines of a page move from the page buffer to a stored page in three cases: the page has flushFrom bytes of lines; or more
+// groups than Options.BufferedGroups have buffered lines, and the page has lines in the oldest of these groups; or the
+// page-buffer rows have more than maxBufferBytes in all, and the page has lines in the oldest group. These limits bound the
+// number of rows that a reader must search, and that Open must read.
 const (
 	flushFrom         = 1 << 10
 	maxBufferedGroups = 1024
 	maxBufferBytes    = 32 << 20
 )
 
-// makeRoom prepares the page for one more line with this booked time. If the last row of the page is full, makeRoom begins a
-// further row. It never begins a row between two lines of one event, because the key of a row is the booked time of its first
-// line.
+// makeRoom prepares the page for one more line with this booked time. If the page's last row is full, makeRoom begins another
+// row. But it never begins a row between two lines of one event, because a row's key contains the booked time of the row's
+// first line.
 func (w *writer) makeRoom(p *page, booked ledger.Micros) {
 	if p.group != w.groupNumber {
 		if p.lines == nil {
@@ -97,7 +96,7 @@ func (w *writer) makeRoom(p *page, booked ledger.Micros) {
 	p.lastBooked = booked
 }
 
-// tooLongWith tells whether the page's last row would be too long with n more bytes.
+// tooLongWith tells whether n more bytes would make the page's last row too long.
 func (p *page) tooLongWith(n int) bool {
 	offset := 0
 	if k := len(p.furtherRows); k > 0 {
@@ -106,11 +105,11 @@ func (p *page) tooLongWith(n int) bool {
 	return len(p.lines) > offset && len(p.lines)-offset+n > store.MaxPage
 }
 
-// rowBound returns an upper bound of the bytes that a row of the page takes in addition to its lines.
+// rowBound returns an upper bound of the bytes that a row of the page takes in addition to the lines in it.
 func (p *page) rowBound() int { return chunkSize + len(p.prefix) }
 
-// flush writes the lines of the page as one stored page, or as several stored pages if they are too long for one. The memory
-// of the lines is used again unless readers have it.
+// flush writes the lines of the page as a stored page, or as several if the lines are too long for one. The memory of the lines
+// is used again, unless readers may still use it.
 func (w *writer) flush(p *page) {
 	offset, firstBooked := 0, p.firstBooked
 	for _, c := range p.furtherRows {
@@ -128,16 +127,16 @@ func (w *writer) flush(p *page) {
 	}
 }
 
-// storePage writes the lines as one stored page into the group.
+// storePage writes the lines into the group, as one stored page.
 func (w *writer) storePage(p *page, firstBooked ledger.Micros, lines []byte) {
 	w.key = binary.BigEndian.AppendUint64(append(w.key[:0], p.prefix...), uint64(firstBooked))
 	w.group.Set(w.key, lines)
 }
 
-// finishPages writes the lines that the group has added to pages. A page with enough lines is flushed (written as a stored
-// page). The lines of the other pages are written into the page buffer. A page with enough lines is not flushed if the group
-// has no room for those lines of the page that earlier groups have added, because the estimated size of the group's changes
-// does not include these lines.
+// finishPages writes the lines that the current group has added to pages. A page with enough lines is flushed (written as a
+// stored page), and the new lines of other pages are written into the page buffer. The estimated size of the group's changes
+// does not include lines of earlier groups. So if the group has no room for such lines of a page, the page is not flushed yet,
+// even if it has enough lines.
 func (w *writer) finishPages() {
 	room := w.room()
 	w.buffer.lagging = false
@@ -157,11 +156,11 @@ func (w *writer) finishPages() {
 	w.pages = w.pages[:0]
 }
 
-// needsFirstPage tells whether the page belongs to an account without a stored page. Such a page is flushed at once,
-// because lists of accounts are read from stored pages only.
+// needsFirstPage tells whether the page belongs to an account that has no stored page. Such a page is flushed at once, because
+// an account is listed only if it has a stored page.
 func (p *page) needsFirstPage() bool { return p.balance != nil && !p.balance.hasStoredPage }
 
-// olderSize returns the size of those lines of the page that earlier groups have added. If the page is flushed, the group
+// olderSize returns the size of the page's lines that earlier groups have added. If the page is flushed, the current group
 // grows by this size.
 func (p *page) olderSize() size {
 	bound := size{bytes: p.groupStart}
@@ -173,15 +172,16 @@ func (p *page) olderSize() size {
 	return bound
 }
 
-// room returns how many more rows and bytes the group can hold.
+// room returns the number of rows and bytes that can still be added to the group.
 func (w *writer) room() size {
 	limit := w.journal.limit
 	return size{limit.rows - w.group.Rows() - w.tail.rows, limit.bytes - w.group.Bytes() - w.tail.bytes}
 }
 
-// bufferPages writes the lines that the group has added to these pages into page-buffer rows. Each page gets one chunk, which
-// has the page's head and the lines. The head is the prefix of the page's keys without the organization. The chunks are in
-// the order in which the group first added lines to the pages; the checker (snapshots/check) relies on this order.
+// bufferPages writes the lines that the group has added to these pages into page-buffer rows, in chunks. A chunk contains the
+// head of a page, followed by lines of this page. The head is the prefix of the page's keys without the organization. The
+// chunks are in the order in which the group first added lines to the pages, and the checker (snapshots/check) relies on this
+// order.
 func (w *writer) bufferPages(pages []*page) {
 	if len(pages) == 0 {
 		return
@@ -211,14 +211,14 @@ func (w *writer) bufferPages(pages []*page) {
 	w.buffer.bytes += groupRows.bytes
 }
 
-// bufferRow is a page-buffer row that is being written.
+// bufferRow is a page-buffer row that the current group is filling.
 type bufferRow struct {
-	part  uint16 // number of rows that the group has written already
+	part  uint16 // number of page-buffer rows of the organization that the group has written already
 	bytes []byte
 }
 
-// addChunk adds a chunk to the organization's page-buffer row. The chunk has the lines of the page with the head w.head. If
-// the row has no room for the chunk, addChunk first writes the row into the group and begins a new one.
+// addChunk adds a chunk to the organization's page-buffer row. The chunk contains lines of the page whose head is w.head. If
+// the row has no room for the chunk, addChunk writes the row into the group first, and begins a new row.
 func (w *writer) addChunk(state *orgState, lines []byte, groupRows *bufferedGroup) {
 	row := &state.bufferRow
 	if len(row.bytes) > 0 && len(row.bytes)+chunkLengths+len(w.head)+len(lines) > store.MaxPage {
@@ -239,8 +239,8 @@ func (w *writer) writeBufferRow(state *orgState, groupRows *bufferedGroup) {
 	}
 }
 
-// drain moves the oldest buffered lines to stored pages, as long as the page buffer exceeds its limits and the group has
-// room.
+// drain moves the oldest buffered lines to stored pages, until the page buffer is within its limits or the current group has no
+// more room.
 func (w *writer) drain() {
 	defer w.journal.bufferIndex.drop()
 	room := w.room()
@@ -257,8 +257,8 @@ func (w *writer) drain() {
 	}
 }
 
-// drainGroup flushes all pages whose oldest buffered lines are in the page-buffer rows of an earlier group, and removes these
-// rows. It returns false if the group being prepared has no room for all of this.
+// drainGroup flushes all pages whose oldest buffered lines are in the given page-buffer rows of an earlier group, and removes
+// these rows. If the current group has no room for all of this, drainGroup returns false.
 func (w *writer) drainGroup(groupRows *bufferedGroup, room *size) bool {
 	for n := len(groupRows.pages) - 1; n >= 0; n-- {
 		if p := groupRows.pages[n]; p.bufferedSince == groupRows.group {
@@ -281,8 +281,8 @@ func (w *writer) drainGroup(groupRows *bufferedGroup, room *size) bool {
 	return true
 }
 
-// lowestBuffered returns the number of the oldest group that still has page-buffer rows after the group being prepared. If no
-// group has such rows, it is the number of the next group.
+// lowestBuffered returns the number of the oldest group that will still have page-buffer rows when the current group is
+// durable. If no group will have such rows, it returns the number of the next group.
 func (w *writer) lowestBuffered() uint64 {
 	if len(w.buffer.groups) == 0 {
 		return w.groupNumber + 1
@@ -290,7 +290,7 @@ func (w *writer) lowestBuffered() uint64 {
 	return w.buffer.groups[0].group
 }
 
-// loadBuffer restores the pages from the page-buffer rows of all organizations. It is called when the journal is opened.
+// loadBuffer restores pages in memory from the page-buffer rows of all organizations. It is called when the journal is opened.
 func (w *writer) loadBuffer() error {
 	snap := w.journal.store.Snapshot()
 	defer snap.Close()
@@ -320,8 +320,8 @@ func (w *writer) loadBuffer() error {
 	return nil
 }
 
-// unreadable returns the error for a buffer row that cannot be parsed. If err wraps a *store.DamageError,
-// unreadable returns that error unchanged.
+// unreadable returns the error for a page-buffer row that cannot be parsed. If err wraps a *store.DamageError, unreadable
+// returns the *store.DamageError unchanged.
 func unreadable(k store.BufferKey, err error) error {
 	if damage, ok := errors.AsType[*store.DamageError](err); ok {
 		return damage
@@ -329,19 +329,19 @@ func unreadable(k store.BufferKey, err error) error {
 	return damaged("organization %v: group %d's page-buffer row: %v", k.Org, k.Group, err)
 }
 
-// bufferLoader restores pages from the page-buffer rows when the journal is opened.
+// bufferLoader restores pages in memory from the page-buffer rows, when the journal is opened.
 type bufferLoader struct {
 	*writer
 	snap  *store.Snapshot
-	pages map[string]*loadedPage // the key is the prefix of the page's keys
+	pages map[string]*loadedPage // by the common prefix of the keys of a page's rows
 }
 
 type loadedPage struct {
 	*page
-	flushedUntil ledger.Micros // booked time of the last line on the account's or list's stored pages; 0: there are none
+	flushedUntil ledger.Micros // booked time of the last line on stored pages of the account or list; 0 if there are none
 }
 
-// addRow adds the lines of a page-buffer row to their pages, except lines that are on stored pages already.
+// addRow adds the lines in a page-buffer row to their pages. It leaves out lines that are on stored pages already.
 func (r *bufferLoader) addRow(k store.BufferKey, row []byte) error {
 	buffer := &r.buffer
 	if n := len(buffer.groups); n == 0 || buffer.groups[n-1].group != k.Group {
@@ -378,7 +378,7 @@ func (r *bufferLoader) addRow(k store.BufferKey, row []byte) error {
 	})
 }
 
-// cacheIn puts the page into the cache of balances or of lists.
+// cacheIn puts the page into the writer's cache, which is that of balances or that of lists.
 func (p *page) cacheIn(w *writer) {
 	if p.balance != nil {
 		w.balances.set(p.balance.accountKey, p.balance)
@@ -387,7 +387,7 @@ func (p *page) cacheIn(w *writer) {
 	w.lists.set(p.list, p)
 }
 
-// page returns the page to which a chunk with this head belongs. It makes the page if it is not known yet.
+// page returns the page to which a chunk with this head belongs. If the page is not in r.pages yet, it is added.
 func (r *bufferLoader) page(org ledger.ID, head []byte) (*loadedPage, error) {
 	prefix := store.PagePrefix(nil, org, head)
 	if p := r.pages[string(prefix)]; p != nil {
@@ -409,7 +409,7 @@ func (r *bufferLoader) page(org ledger.ID, head []byte) (*loadedPage, error) {
 	return p, err
 }
 
-// flushedUntil returns the booked time of the last line on stored pages, 0 if there are none.
+// flushedUntil returns the booked time of the last line on the stored pages of an account or list, or 0 if there are none.
 func flushedUntil(snap *store.Snapshot, prefix []byte) (last ledger.Micros, err error) {
 	err = snap.Descend(prefix, nil, func(_, page []byte) (bool, error) {
 		if _, last, err = store.Span(prefix[0], page); err != nil {

@@ -10,30 +10,29 @@ import (
 	"mizan/posting/store"
 )
 
-// DateGuard says that the user has chosen the day On, in the field with this name. The command is refused with the code
-// Invalid and the field's name if the organization has closed the month of this day or a later month.
+// DateGuard says that the user has chosen the day On, in the field named Field. If the organization has closed the month of
+// this day or a later month, the command is refused with the code Invalid and the name of the field.
 type DateGuard struct {
 	Org   ledger.ID
 	Field string
 	On    ledger.Date
 }
 
-// Closing closes a month of an organization. One step of the Change must create the month's record. Afterwards no entry takes
-// effect in or before the month: a DateGuard refuses a command that names a day up to the month's last day, and an entry
-// whose day nobody has chosen takes effect on the first open day at the earliest.
+// Closing makes a Change close a month of an organization. One step of the Change must create the month's record. After the
+// closing, no entry takes effect in this month or earlier: a command with a DateGuard for such a day is refused, and an entry
+// whose day nobody has chosen takes effect on the first open day or later.
 //
-// Seen is the seq of the last event in the record's trial balance. If a later event may have taken effect in or
-// before the month, the Change is refused with StaleVersion, and the caller must compute the trial balance again. The
-// Change is refused with Conflict if the month is already closed, or if the closing would be booked before the
-// month's end.
+// Seen is the seq of the last event that the trial balance in the month's record includes. If an event after Seen may have
+// taken effect in this month or earlier, the Change is refused with StaleVersion, and the caller must compute the trial balance
+// again. If the month is closed already, or has not ended yet, the Change is refused with Conflict.
 type Closing struct {
 	Org   ledger.ID
 	Month period.Month
 	Seen  uint64
 }
 
-// checkClosing returns an error if a Change has Change.Close but no step that creates the month's record, or has such a step
-// but no Change.Close.
+// checkClosing returns an error if a Change closes a month without creating the month's record, or creates such a record
+// without closing the month.
 func (c *Change) checkClosing() error {
 	closes := 0
 	for i := range c.Steps {
@@ -52,21 +51,21 @@ func (c *Change) checkClosing() error {
 	return nil
 }
 
-// dates is the orderer's state about the days on which an organization's entries take effect. (The orderer is the
-// goroutine that prepares groups of changes.)
+// dates is what the orderer (the goroutine that prepares groups of changes) knows about the days on which an organization's
+// entries take effect.
 type dates struct {
-	closed         period.Month            // the last closed month; 0: none
-	lastBackdated  map[period.Month]uint64 // open month → seq of the last entry that took effect in it and was booked in a later month
-	uncoveredUntil uint64                  // lastBackdated covers only events after this seq
+	closed         period.Month            // the last closed month; 0 if no month is closed
+	lastBackdated  map[period.Month]uint64 // by open month: seq of its last entry that was booked in a later month
+	uncoveredUntil uint64                  // lastBackdated includes only events after this seq
 
-	today           ledger.Date // the day on which the last entry was booked; 0: none since the start
+	today           ledger.Date // the day on which the last entry was booked; 0 if none was booked since the start
 	lastSeq         uint64      // seq of the last entry
 	lastBeforeToday uint64      // seq of the last entry booked on an earlier day
 }
 
-// setEffective sets the effective day of an event's entry. If the entry has none, it is the booked day. If it would be in a
-// closed month, it is the first open day. The booked day itself is never in a closed month, because entries are booked after
-// the closing.
+// setEffective sets the effective day of an event's entry. An entry without an effective day takes effect on the day on which
+// it is booked. An entry that would take effect in a closed month takes effect on the first open day. The booked day itself is
+// never in a closed month, because a month is closed only after its end.
 func (d *dates) setEffective(e *ledger.Event) {
 	entry, booked := e.Entry, e.Booked.Date()
 	if entry.Effective == 0 {
@@ -90,9 +89,9 @@ func (d *dates) setEffective(e *ledger.Event) {
 	}
 }
 
-// mayHaveChanged tells whether an event after the seq may have taken effect in or before the month. Such an event may
-// even be booked in the month, because a group (changes that become durable together) that began before midnight may
-// become durable after midnight.
+// mayHaveChanged tells whether an event with a greater seq may have taken effect in this month or earlier. Such an event may
+// even be booked in this month: a group (changes that become durable together) that begins before midnight may become durable
+// after midnight.
 func (d *dates) mayHaveChanged(seq uint64, month period.Month) bool {
 	if d.uncoveredUntil > seq || d.lastBeforeToday > seq || d.today <= month.LastDay() && d.lastSeq > seq {
 		return true
@@ -105,13 +104,13 @@ func (d *dates) mayHaveChanged(seq uint64, month period.Month) bool {
 	return false
 }
 
-// close records that a month is closed. No later entry takes effect in it.
+// close records that a month is closed. From then on setEffective lets no entry take effect in the month.
 func (d *dates) close(m period.Month) {
 	d.closed = m
 	maps.DeleteFunc(d.lastBackdated, func(month period.Month, _ uint64) bool { return month <= m })
 }
 
-// checkClosed returns the reason why the month cannot be closed; nil if it can.
+// checkClosed returns nil if the month can be closed, and otherwise the reason why not.
 func (w *writer) checkClosed(c *Closing) *ledger.Refusal {
 	const op = "posting.Close"
 	if c == nil {
@@ -129,8 +128,8 @@ func (w *writer) checkClosed(c *Closing) *ledger.Refusal {
 	return nil
 }
 
-// checkDates refuses a command because of the first guard whose day is in or before a closed month or a month that is being
-// closed.
+// checkDates returns a refusal if a guard's day is in a month that is closed or being closed, or earlier than such a month. The
+// refusal is for the first such guard.
 func (w *writer) checkDates(guards []DateGuard) *ledger.Refusal {
 	for i := range guards {
 		g := &guards[i]
@@ -144,7 +143,7 @@ func (w *writer) checkDates(guards []DateGuard) *ledger.Refusal {
 	return nil
 }
 
-// lastClosed returns the last month that an organization has closed; 0 if there is none.
+// lastClosed returns the last month that an organization has closed, or 0 if it has closed none.
 func lastClosed(snap *store.Snapshot, org ledger.ID) (period.Month, error) {
 	var last period.Month
 	err := snap.Descend(store.KeyRecords(nil, org, ledger.Period), nil, func(key, _ []byte) (bool, error) {
@@ -160,10 +159,10 @@ func lastClosed(snap *store.Snapshot, org ledger.ID) (period.Month, error) {
 	return last, err
 }
 
-// LastClosedMonth returns the last month that an organization has closed; 0 if there is none.
+// LastClosedMonth returns the last month that an organization has closed, or 0 if it has closed none.
 func (v *View) LastClosedMonth(org ledger.ID) (period.Month, error) { return lastClosed(v.snap, org) }
 
-// Period returns the record of a closed month; nil if the month is not closed.
+// Period returns the record of a closed month, or nil if the month is not closed.
 func (v *View) Period(org ledger.ID, m period.Month) (*period.Record, error) {
 	stored, found, err := v.Record(org, m.Source())
 	if err != nil || !found {
@@ -181,8 +180,8 @@ func readPeriod(id ledger.ID, stored *Record) (*period.Record, error) {
 	return r, nil
 }
 
-// Periods calls fn with the records of closed months of an organization, the latest month first. It begins with the last
-// month before the given one; if before is 0, with the last closed month.
+// Periods calls fn with the records of closed months of an organization, the latest month first. If before is not 0, it leaves
+// out this month and later ones.
 func (v *View) Periods(org ledger.ID, before period.Month, fn func(*period.Record) (more bool, err error)) error {
 	last, err := v.LastClosedMonth(org)
 	if err != nil {
@@ -191,7 +190,7 @@ func (v *View) Periods(org ledger.ID, before period.Month, fn func(*period.Recor
 	if before != 0 {
 		last = min(last, before-1)
 	}
-	// Months are closed in order and without a gap, so all earlier months have records down to the first closed one.
+	// Months are closed in order and without gaps, so every month from the first closed one to the last has a record.
 	for ; last > 0; last-- {
 		r, err := v.Period(org, last)
 		if err != nil || r == nil {
@@ -204,9 +203,8 @@ func (v *View) Periods(org ledger.ID, before period.Month, fn func(*period.Recor
 	return nil
 }
 
-// Overdue returns the number of an organization's records that are due before an instant. A contract also counts if it is due
-// later than that, but not after now, because the entry that its timer books takes effect on the day on which the timer was
-// due.
+// Overdue returns the number of an organization's records that are due before the given instant. It also counts contracts that
+// are due later, up to now, because the entry that a contract's timer books takes effect on the day on which the timer was due.
 func (d *Due) Overdue(org ledger.ID, before, now ledger.Micros) (n int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -218,8 +216,8 @@ func (d *Due) Overdue(org ledger.ID, before, now ledger.Micros) (n int) {
 	return n
 }
 
-// fences has the month that each organization is closing at present. Commands that name a day in or before this month are
-// refused. Fences are in memory only, so after a crash there are none.
+// fences contains the month that each organization is closing at present. Commands with a day in this month or earlier are
+// refused. Fences are kept only in memory, so a crash removes them.
 type fences struct {
 	mu     sync.Mutex
 	months map[ledger.ID]period.Month // guarded by mu
@@ -231,10 +229,10 @@ func (f *fences) monthOf(org ledger.ID) period.Month {
 	return f.months[org]
 }
 
-// Fence makes the writer refuse an organization's commands that name a day in or before the month, with Unavailable, until
-// the returned function is called. Without a fence, every command that dates an entry into the month during the closing would
-// force the caller to read the trial balance again. Commands that the orderer has checked before the fence was set may still
-// become durable with the next few groups. An organization has at most one fence at a time.
+// Fence makes the writer refuse an organization's commands with a day in the month or earlier. They are refused with
+// Unavailable, until the caller calls remove. Without a fence, each command that books an entry for a day in the month during
+// the closing would force the caller to compute the trial balance again. Commands that were checked before the call of Fence
+// may still become durable with the next few groups. An organization has at most one fence at a time.
 func (j *Journal) Fence(org ledger.ID, m period.Month) (remove func()) {
 	j.fences.mu.Lock()
 	defer j.fences.mu.Unlock()

@@ -5,13 +5,13 @@ import (
 	"mizan/ledger"
 )
 
-// projection computes the totals that accounts would have after entries are booked, without booking them. It also splits
-// postings. A posting may name a second account, its spill account; then a part of the posting may go to that account.
-// checkFunds checks the projected totals.
+// projection computes the totals that accounts would have if entries were booked, without booking them. The method checkFunds
+// checks these projected totals. A projection also splits postings: if a posting names a second account, its spill account, a
+// part of the posting's amount may go to that account.
 type projection struct {
 	writer   *writer
-	accounts []projectedAccount // accounts with projected totals; they are few, so they are searched linearly
-	postings []ledger.Posting   // postings of the entry that book has booked last, after splitting
+	accounts []projectedAccount // accounts and their projected totals, so few that they are searched linearly
+	postings []ledger.Posting   // postings of the last entry that book has booked, after they were split
 }
 
 type projectedAccount struct {
@@ -21,7 +21,7 @@ type projectedAccount struct {
 
 func (f *projection) reset() { f.accounts = f.accounts[:0] }
 
-// totals returns an account's projected totals. The pointer is valid until the next call.
+// totals returns an account's projected totals. The pointer is valid until the next call of totals.
 func (f *projection) totals(org ledger.ID, a ledger.Account) *ledger.Totals {
 	for i := range f.accounts {
 		if found := &f.accounts[i]; found.account == a && found.org == org {
@@ -32,8 +32,8 @@ func (f *projection) totals(org ledger.ID, a ledger.Account) *ledger.Totals {
 	return &f.accounts[len(f.accounts)-1].totals
 }
 
-// split replaces each posting that may be split by one posting on its own account, one on its spill account, or both. The
-// totals of the two accounts determine the amounts.
+// split splits the postings that have a spill account. Such a posting is replaced with one on its own account, one on the spill
+// account, or both. The amounts depend on the totals of the two accounts.
 func (f *projection) split(org ledger.ID, entry *ledger.Entry) {
 	if !hasSpill(entry) {
 		return
@@ -52,8 +52,8 @@ func hasSpill(entry *ledger.Entry) bool {
 	return false
 }
 
-// book books an entry in the projection. First it books the amounts that a capture releases. Then it books each posting,
-// which it splits according to the totals after the previous postings.
+// book books an entry in the projection. First it subtracts the amounts that a capture releases. Then it books the postings in
+// their order. Each posting is split according to the totals after the postings before it.
 func (f *projection) book(org ledger.ID, entry *ledger.Entry) error {
 	for i := range entry.Released {
 		p := &entry.Released[i]
@@ -75,7 +75,8 @@ func (f *projection) book(org ledger.ID, entry *ledger.Entry) error {
 	return nil
 }
 
-// move adds a posting to the totals of its account.
+// move changes the totals of an account by a posting. If the phase is Void, the posting's amount is released. Otherwise it is
+// added.
 func move(t *ledger.Totals, phase ledger.Phase, p *ledger.Posting) error {
 	switch phase {
 	case ledger.Pending:
@@ -86,7 +87,8 @@ func move(t *ledger.Totals, phase ledger.Phase, p *ledger.Posting) error {
 	return t.Post(p.Side, p.Amount)
 }
 
-// add appends a posting to f.postings. It appends two postings if the posting is split and both accounts get a part.
+// add appends a posting to f.postings. If the posting has a spill account, and both accounts get a part of the amount, add
+// appends two postings.
 func (f *projection) add(org ledger.ID, p *ledger.Posting) {
 	ownPart := *p
 	if ownPart.Spill == "" {
@@ -96,13 +98,13 @@ func (f *projection) add(org ledger.ID, p *ledger.Posting) {
 	spillPart := ledger.Posting{Account: ownPart.Spill, Asset: ownPart.Asset, Side: ownPart.Side}
 	ownPart.Spill = ""
 	if ownPart.Side == ledger.Credit {
-		// A credit first pays the debt on the spill account.
+		// A credit pays the debt on the spill account first.
 		owed := f.totals(org, ledger.Account{Path: spillPart.Account, Asset: ownPart.Asset}).Balance(ledger.Debit)
 		if !owed.Negative {
 			spillPart.Amount = owed.Abs.Min(ownPart.Amount)
 		}
 	} else {
-		// A debit takes the available balance of its own account. The rest becomes debt on the spill account.
+		// A debit uses the available balance of its own account first. The rest becomes debt on the spill account.
 		available := f.totals(org, ledger.Account{Path: ownPart.Account, Asset: ownPart.Asset}).Available()
 		spillPart.Amount = ownPart.Amount
 		if !available.Negative {
@@ -110,7 +112,7 @@ func (f *projection) add(org ledger.ID, p *ledger.Posting) {
 		}
 	}
 	remaining, err := ownPart.Amount.Sub(spillPart.Amount)
-	assert.NoError(err) // the part for the spill account is at most the posting's amount
+	assert.NoError(err) // the spill account's part is never more than the posting's amount
 	if ownPart.Amount = remaining; !remaining.IsZero() {
 		f.postings = append(f.postings, ownPart)
 	}

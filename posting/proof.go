@@ -7,8 +7,8 @@ import (
 	"mizan/posting/store"
 )
 
-// Inclusion proves that an event is in an organization's journal (RFC 6962, section 2.1.1). From the leaf at index Seq-1 and
-// the hashes in Path follows the root of the tree of the first Size events.
+// Inclusion proves that an event is in an organization's journal (RFC 6962, section 2.1.1). Hashing the leaf at index Seq-1
+// with the hashes in Path must give Root, the root of the tree of the first Size events.
 type Inclusion struct {
 	Seq, Size uint64
 	Leaf      []byte // the event's canonical bytes
@@ -16,17 +16,17 @@ type Inclusion struct {
 	Path      tlog.RecordProof
 }
 
-// Consistency proves that the journal with From events is the beginning of the journal with To events (RFC 6962, section
-// 2.1.2).
+// Consistency proves that a journal of To events begins with the From events that it had earlier (RFC 6962, section 2.1.2).
 type Consistency struct {
 	From, To         uint64
 	FromRoot, ToRoot tlog.Hash
 	Path             tlog.TreeProof
 }
 
-// Inclusion proves that the event is in the tree of the first size events. It reads at most about twice as many rows as the
-// tree has levels. seq must be from 1 to size, and size at most the number of events in the journal. Otherwise the error is a
-// *ledger.Refusal with Code Invalid, whose Field is "seq" or "size". Another possible error is a *store.DamageError.
+// Inclusion returns a proof that the event with this seq is in the tree of the first size events. It reads at most about twice
+// as many rows as the tree has levels. seq must be from 1 to size, and size must be at most the number of events in the
+// journal. Otherwise the error is a *ledger.Refusal with Code Invalid, whose Field is "seq" or "size". If stored data is
+// damaged, the error is a *store.DamageError.
 func (v *View) Inclusion(org ledger.ID, seq, size uint64) (Inclusion, error) {
 	return newBranches(v, org).inclusion(seq, size)
 }
@@ -56,9 +56,9 @@ func (b *branches) inclusion(seq, size uint64) (Inclusion, error) {
 	return p, nil
 }
 
-// Consistency proves that the journal with from events is the beginning of the journal with to events. from must be from 1 to
-// to, and to at most the number of events in the journal. Otherwise the error is a *ledger.Refusal with Code Invalid, whose
-// Field is "from" or "to". Another possible error is a *store.DamageError.
+// Consistency returns a proof that the journal of length to begins with the journal of length from. The arguments must satisfy
+// 1 ≤ from ≤ to, and to must be at most the number of events in the journal. Otherwise the error is a *ledger.Refusal with Code
+// Invalid, whose Field is "from" or "to". If stored data is damaged, the error is a *store.DamageError.
 func (v *View) Consistency(org ledger.ID, from, to uint64) (Consistency, error) {
 	p := Consistency{From: from, To: to}
 	head, err := v.headOfAtLeast(org, "posting.Consistency", "to", to)
@@ -84,8 +84,8 @@ func (v *View) Consistency(org ledger.ID, from, to uint64) (Consistency, error) 
 	return p, nil
 }
 
-// headOfAtLeast returns the number of events in the journal and the root of their tree. It returns a refusal if the journal
-// has fewer than size events, or if size is 0.
+// headOfAtLeast returns the number of events in the journal, and the root of their tree. If the journal has fewer than size
+// events, or if size is 0, it returns a refusal.
 func (v *View) headOfAtLeast(org ledger.ID, op, field string, size uint64) (tlog.Tree, error) {
 	n, root, err := v.Head(org)
 	if err != nil {
@@ -97,21 +97,21 @@ func (v *View) headOfAtLeast(org ledger.ID, op, field string, size uint64) (tlog
 	return tlog.Tree{N: int64(n), Hash: root}, nil
 }
 
-// branches reads the hashes in an organization's tree that a proof needs. It implements tlog.HashReader.
+// branches reads those hashes in an organization's tree that a proof needs. It implements tlog.HashReader.
 type branches struct {
 	view   *View
 	org    ledger.ID
-	loaded []*branch // branches that were read already; a proof needs few
+	loaded []*branch // branches that were read already; a proof needs only a few
 	rows   int       // number of rows read
 }
 
-// branch is the part of the tree that one block (a stored row of consecutive events) completed.
+// branch is the part of the tree that was completed by one block (a stored row of consecutive events).
 type branch struct {
 	first    uint64          // index of the block's first leaf
-	end      uint64          // the number of leaves in the tree after the block
+	end      uint64          // number of leaves in the tree that ends with the block
 	crossing []store.Subtree // subtrees that began before the block and end in it
-	leaves   [][]byte        // canonical bytes of the block's events; nil until one is needed
-	hashes   []tlog.Hash     // record hashes of the leaves
+	leaves   [][]byte        // canonical bytes of the block's events; nil until loadEvents reads them
+	hashes   []tlog.Hash     // hashes of the leaves
 }
 
 func newBranches(v *View, org ledger.ID) *branches { return &branches{view: v, org: org} }
@@ -129,9 +129,9 @@ func (b *branches) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	return hashes, nil
 }
 
-// subtree returns the hash of subtree n on the given level, whose first leaf is n<<level. The block with the subtree's last
-// leaf has completed the subtree. If the subtree begins before that block, its hash is in the tree row that is stored beside
-// the block. Otherwise the hash is computed from the block's events.
+// subtree returns the hash of the subtree with the index n on the given level. The subtree's first leaf has the index n<<level.
+// If the subtree is wholly in one block, its hash is computed from the block's events. Otherwise the hash is in the tree row
+// that is stored beside the block with the subtree's last leaf.
 func (b *branches) subtree(level int, n uint64) (tlog.Hash, error) {
 	begin, end := n<<level, (n+1)<<level
 	part, err := b.branch(end - 1)
@@ -152,7 +152,7 @@ func (b *branches) subtree(level int, n uint64) (tlog.Hash, error) {
 	return hashOf(part.hashes[begin-part.first : end-part.first]), nil
 }
 
-// hashOf returns the hash of the tree over these leaf hashes. Their number must be a power of two.
+// hashOf returns the root hash of the tree over these leaf hashes. The number of leaf hashes must be a power of two.
 func hashOf(leaves []tlog.Hash) tlog.Hash {
 	if len(leaves) == 1 {
 		return leaves[0]
@@ -161,7 +161,7 @@ func hashOf(leaves []tlog.Hash) tlog.Hash {
 	return tlog.NodeHash(hashOf(leaves[:half]), hashOf(leaves[half:]))
 }
 
-// leaf returns the canonical bytes of the event with the index.
+// leaf returns the canonical bytes of the event that is the leaf with this index.
 func (b *branches) leaf(index int64) ([]byte, error) {
 	part, err := b.branch(uint64(index))
 	if err != nil {
@@ -173,8 +173,8 @@ func (b *branches) leaf(index int64) ([]byte, error) {
 	return part.leaves[uint64(index)-part.first], nil
 }
 
-// root returns the root of the tree of the first size events. For the whole journal it returns the stored root (head.Hash),
-// so that a proof is checked against the value that was signed.
+// root returns the root of the tree of the first size events. If these are all events of the journal, the result is the stored
+// root (head.Hash), so that a proof is checked against the value that was signed.
 func (b *branches) root(head tlog.Tree, size uint64) (tlog.Hash, error) {
 	if int64(size) == head.N {
 		return head.Hash, nil
@@ -182,7 +182,7 @@ func (b *branches) root(head tlog.Tree, size uint64) (tlog.Hash, error) {
 	return tlog.TreeHash(int64(size), b)
 }
 
-// branch returns the branch of the block that contains the leaf.
+// branch returns the branch that was completed by the block with this leaf.
 func (b *branches) branch(leaf uint64) (*branch, error) {
 	for _, part := range b.loaded {
 		if part.first <= leaf && leaf < part.end {
@@ -217,7 +217,7 @@ func (b *branches) branch(leaf uint64) (*branch, error) {
 	return part, nil
 }
 
-// loadEvents reads the events of a branch's block.
+// loadEvents reads the events of the block that completed the branch.
 func (b *branches) loadEvents(part *branch) error {
 	if part.leaves != nil {
 		return nil

@@ -5,9 +5,9 @@ import (
 	"mizan/posting/store"
 )
 
-// size is a number of rows and bytes, counted as store.Group counts them. Rows that are not in a group yet count with upper
-// bounds of their sizes. So a group (changes that become durable together) is ended before it exceeds what the store accepts
-// in one transaction.
+// size is a number of rows and a number of bytes, counted in the same way as in store.Group. The sizes of rows that are not in
+// a group yet are upper bounds. So a group (changes that become durable together) is ended before it exceeds what the store
+// accepts in one transaction.
 type size struct{ rows, bytes int }
 
 func (s *size) add(rows, bytes int) {
@@ -17,7 +17,7 @@ func (s *size) add(rows, bytes int) {
 
 func (s size) plus(other size) size { return size{s.rows + other.rows, s.bytes + other.bytes} }
 
-// take subtracts part from the size if it is not larger than the size. It tells whether it did.
+// take subtracts part from s if part fits into s, and otherwise returns false.
 func (s *size) take(part size) bool {
 	if !part.within(*s) {
 		return false
@@ -30,43 +30,43 @@ func (s size) within(limit size) bool { return s.rows <= limit.rows && s.bytes <
 
 // Upper bounds of sizes in bytes. An encoded number takes up to ten bytes, and an encoded amount up to 33.
 const (
-	rowSize    = 16 + 1 + 16                                 // of each row: the store's overhead, the row's kind, its organization
-	claimSize  = rowSize + 1                                 // the row of a claim, without the claim's key and owner
-	countSize  = rowSize + 1 + 33                            // the row of a counter, without the counter's key and window
-	recordSize = rowSize + 18 + 12*10 + hashSize             // the row of a record, without the payload
-	partSize   = rowSize + 25                                // a further row of a long payload, without the payload
-	sealedSize = rowSize + 17                                // a sealed row without the ciphertext
-	dueSize    = rowSize + 1                                 // a due row without its items
-	noticeRow  = rowSize + 1 + 8 + 1                         // a page of notices without its notices
-	noticeMax  = 10 + 17 + 17 + 3                            // a notice on its page, without its body
-	itemSize   = 10 + 16 + 1 + 16                            // an item of a due row
-	listSize   = chunkSize + 17 + 2 + ledger.ListOwnerLength // a new page of a list, without the list's rows
-	listRow    = 10 + 16                                     // a row of a list, on a page
-	pageSize   = chunkSize + 21                              // a new page of an account, without path, currency and network
-	lineSize   = 3*10 + 1 + 5*33                             // a line of an account
+	rowSize    = 16 + 1 + 16                                 // in each row: the store's overhead, the kind, the organization
+	claimSize  = rowSize + 1                                 // row of a claim, without the claim's key and owner
+	countSize  = rowSize + 1 + 33                            // row of a counter, without the counter's key and window
+	recordSize = rowSize + 18 + 12*10 + hashSize             // row of a record, without the payload
+	partSize   = rowSize + 25                                // each further row of a long payload, without the payload
+	sealedSize = rowSize + 17                                // sealed row, without the ciphertext
+	dueSize    = rowSize + 1                                 // due row, without its items
+	noticeRow  = rowSize + 1 + 8 + 1                         // row of notices, without the notices
+	noticeMax  = 10 + 17 + 17 + 3                            // each notice in such a row, without its body
+	itemSize   = 10 + 16 + 1 + 16                            // item of a due row
+	listSize   = chunkSize + 17 + 2 + ledger.ListOwnerLength // new page of a list, without the rows on it
+	listRow    = 10 + 16                                     // each row of a list on such a page
+	pageSize   = chunkSize + 21                              // new page of an account, without path, currency and network
+	lineSize   = 3*10 + 1 + 5*33                             // line of an account
 
-	// A chunk that is alone in a page-buffer row, without the prefix of the page's keys and without its lines. (A chunk has
-	// the lines of one page in one page-buffer row.) A stored page takes fewer bytes.
+	// A page-buffer row with a single chunk, without the prefix of the page's keys and without the lines. (A chunk contains the
+	// lines of one page in one page-buffer row.) A stored page takes fewer bytes.
 	chunkSize    = 16 + 28 + chunkLengths - 16
-	chunkLengths = 2 + 3                   // the lengths of the head and of the lines
-	removalSize  = 16 + 28                 // the removal of a page-buffer row
-	shiftSize    = rowSize + 18 + lineSize // a row with a line whose effective day is not the booked day
+	chunkLengths = 2 + 3                   // length of the head, and length of the lines
+	removalSize  = 16 + 28                 // removal of a page-buffer row
+	shiftSize    = rowSize + 18 + lineSize // row with a line whose effective day is not its booked day
 
-	// The row of a block (consecutive events) and its tree row, without the events. In a tree of 2^40 events there may be,
-	// for each level, one subtree on the edge and one that the block completes.
+	// The row of a block (consecutive events) and the block's tree row, without the events. A tree of 2^40 events has 40
+	// levels. On each level there may be one subtree on the tree's edge, and one that the block completes.
 	blockSize = 2*(rowSize+8) + 1 + 10 + 32 + 3 + 2*40*(1+10+32)
 
 	hashSize    = 32
-	eventSize   = 3 + 2 + 5*10 + 18 + 3*3 + 1 // without texts, entry and hashes
+	eventSize   = 3 + 2 + 5*10 + 18 + 3*3 + 1 // event without texts, entry and hashes
 	entrySize   = 1 + 4*10
-	postingSize = 1 + 2 + 3 + 33 // in the event, without path, currency and network
+	postingSize = 1 + 2 + 3 + 33 // posting in an event, without path, currency and network
 
-	// Upper bounds of the rows and bytes that a group adds to remove passed due rows and to write the low-water mark.
+	// Upper bounds of the rows and bytes that a group needs for removing passed due rows and writing the low-water mark.
 	removalRows  = maxDueRemovals + 1
 	removalBytes = removalRows * (rowSize + 17)
 )
 
-// size returns an upper bound of what the Change adds to a group.
+// size returns an upper bound of the size that the Change adds to a group.
 func (c *Change) size() (total size) {
 	for i := range c.Claims {
 		total.add(1, claimSize+len(c.Claims[i].Key)+len(c.Claims[i].Owner)+hashSize)
@@ -81,7 +81,7 @@ func (c *Change) size() (total size) {
 	for i := range c.Steps {
 		s := &c.Steps[i]
 		if i == 0 || s.Org != c.Steps[i-1].Org {
-			blocks += 2 // the block of the Change's events, and a block of earlier changes that becomes full
+			blocks += 2 // the block with the Change's events, and the block that was open before and becomes full
 		}
 		total = total.plus(s.rowsSize())
 		for k := range s.Events {
@@ -89,16 +89,16 @@ func (c *Change) size() (total size) {
 			total = total.plus(bound)
 			events += bound.bytes
 		}
-		hashes := hashSize * (1 + len(s.Notices)) // the hash of the record, and the hash of the notices of each event
+		hashes := hashSize * (1 + len(s.Notices)) // for the record, and for the notices of each event that has any
 		total.add(0, hashes)
 		events += hashes
 	}
-	blocks += events / (store.MaxBlock / 2) // any two consecutive blocks together are longer than MaxBlock
+	blocks += events / (store.MaxBlock / 2) // together, two consecutive blocks are always longer than MaxBlock
 	total.add(2*blocks, blocks*blockSize)
 	return total
 }
 
-// rowsSize returns an upper bound of the rows that the Step adds besides its events.
+// rowsSize returns an upper bound of the size of the rows that the Step adds, without its events.
 func (s *Step) rowsSize() (total size) {
 	if s.Record != nil {
 		parts := len(s.Record) / store.MaxPart
@@ -136,9 +136,9 @@ func eventBound(e *ledger.Event) size {
 	return total
 }
 
-// entryBound returns an upper bound of what an entry adds. Each posting is in the event, and on a new page in the worst case.
-// If the entry has an effective day, each posting also has a row with its shifted line (a line whose effective day is not its
-// booked day). A posting that may be split counts as two.
+// entryBound returns an upper bound of the size that an entry adds. Each posting is stored in the event and, in the worst case,
+// on a new page. If the entry has an effective day, each posting may also need a row for a shifted line (a line whose effective
+// day is not its booked day). A posting that may be split counts as two.
 func entryBound(entry *ledger.Entry) (total size) {
 	total.add(0, entrySize)
 	isShifted := entry.Effective != 0

@@ -7,25 +7,26 @@ import (
 	"mizan/posting/store"
 )
 
-// View answers queries about the state that was durable at one moment. Only one goroutine may use it, and the caller must
-// close it.
+// View answers queries about the state that was durable when the view was opened. Only one goroutine may use a View, and the
+// caller must close it.
 type View struct {
 	snap           *store.Snapshot
 	clock          clock.Clock
-	oldestBuffered uint64               // no older group has page-buffer rows, that is, rows with lines that are on no stored page yet
-	bufferIndex    *bufferIndex         // the page buffer's lines in memory; nil: the view reads them from the store
-	buffers        map[ledger.ID]chunks // page buffers that were read from the store
+	oldestBuffered uint64               // no group before this one has page-buffer rows (see pageBuffer)
+	bufferIndex    *bufferIndex         // lines of the page buffer in memory; if nil, the view reads them from the store
+	buffers        map[ledger.ID]chunks // page buffers that the view has read from the store
 	blockOrg       ledger.ID
-	block          store.BlockRow // the block (consecutive events of blockOrg) that the view has read last
+	block          store.BlockRow // the last block (row of consecutive events of blockOrg) that the view has read
 }
 
 // View opens a view of everything that is durable now.
 func (j *Journal) View() *View {
-	oldestBuffered := j.oldestBuffered.Load() // read before the snapshot is taken: a later value could exclude rows that the snapshot needs
+	// The value is loaded before the snapshot is taken. A later value could exclude rows that a reader of the snapshot needs.
+	oldestBuffered := j.oldestBuffered.Load()
 	return &View{snap: j.store.Snapshot(), clock: j.clock, oldestBuffered: oldestBuffered, bufferIndex: j.bufferIndex}
 }
 
-// StoredView opens a View that reads everything from the store, and nothing from the writer's memory. Checkers use it.
+// StoredView opens a View that reads everything from the store and nothing from the writer's memory. Checkers use StoredView.
 func (j *Journal) StoredView() *View {
 	v := j.View()
 	v.bufferIndex = nil
@@ -41,7 +42,7 @@ func (v *View) Now() ledger.Micros { return ledger.MicrosOf(v.clock.Now()) }
 // Close ends the view.
 func (v *View) Close() { v.snap.Close() }
 
-// Record is a stored record. Its stamp has the fields that the writer stores beside the payload, such as the version.
+// Record is a stored record. Stamp contains the fields that the writer stores beside the payload, such as the version.
 type Record struct {
 	Stamp   Stamp
 	Payload []byte
@@ -50,10 +51,10 @@ type Record struct {
 // Line is a posting on an account, with the totals of the account after the posting.
 type Line = store.Line
 
-// ListRow is a row of a list. It stands for a record of the list, or for a change of one.
+// ListRow is a row of a list. It refers to a record that was added to the list or changed.
 type ListRow = store.ListRow
 
-// Record reads a record; false if there is none.
+// Record returns a record. If there is no such record, it returns false.
 func (v *View) Record(org ledger.ID, s ledger.Source) (Record, bool, error) {
 	row, found, err := v.snap.Get(store.KeyRecord(nil, org, s), nil)
 	if err != nil || !found {
@@ -67,8 +68,8 @@ func (v *View) Record(org ledger.ID, s ledger.Source) (Record, bool, error) {
 	return Record{Stamp: Stamp(stamp), Payload: payload}, err == nil, err
 }
 
-// StoredRecord returns the stored bytes of a record: those of its row, followed by the further rows of a long payload. The
-// record's last event contains their SHA-256.
+// StoredRecord returns the stored bytes of a record: the record's row, followed by the further rows of a long payload. The
+// record's last event contains the SHA-256 of these bytes.
 func (v *View) StoredRecord(org ledger.ID, s ledger.Source) ([]byte, bool, error) {
 	row, found, err := v.snap.Get(store.KeyRecord(nil, org, s), nil)
 	if err != nil || !found {
@@ -82,7 +83,7 @@ func (v *View) StoredRecord(org ledger.ID, s ledger.Source) ([]byte, bool, error
 	return row, err == nil, err
 }
 
-// joinParts returns the payload, followed by the further rows of the record if it has any.
+// joinParts returns payload, followed by the further rows of the record if there are any.
 func (v *View) joinParts(org ledger.ID, s ledger.Source, stamp store.Envelope, payload []byte) ([]byte, error) {
 	if stamp.FurtherRows == 0 {
 		return payload, nil
@@ -101,8 +102,8 @@ func (v *View) joinParts(org ledger.ID, s ledger.Source, stamp store.Envelope, p
 	return payload, nil
 }
 
-// Records calls fn with every record of one kind in an organization, in the order of ids. Transactions are ordered by a form
-// of their ids that follows time (see ledger.OrderedID). The payload is valid until fn returns.
+// Records calls fn with every record of one kind in an organization, in the order of ids. The ids of transactions are compared
+// in a form that is ordered by time (see ledger.OrderedID). The payload is valid until fn returns.
 func (v *View) Records(org ledger.ID, kind ledger.Kind, fn func(ledger.ID, Record) (more bool, err error)) error {
 	return v.snap.Ascend(store.KeyRecords(nil, org, kind), nil, func(key, row []byte) (bool, error) {
 		_, s, ok := store.ParseRecordKey(key)
@@ -118,14 +119,13 @@ func (v *View) Records(org ledger.ID, kind ledger.Kind, fn func(ledger.ID, Recor
 	})
 }
 
-// SealedRow returns the ciphertext in the record's sealed row; false if there is none.
+// SealedRow returns the ciphertext in the record's sealed row. If there is no such row, it returns false.
 func (v *View) SealedRow(org ledger.ID, s ledger.Source) ([]byte, bool, error) {
 	return v.snap.Get(store.KeySealed(nil, org, s), nil)
 }
 
-// SealedRows calls fn with every sealed row of an organization, in the order of the kinds and ids of their records.
-// Transactions are ordered by a form of their ids that follows time (see ledger.OrderedID). The row is valid until fn
-// returns.
+// SealedRows calls fn with every sealed row of an organization, in the order of the kinds and ids of the rows' records. The ids
+// of transactions are compared in a form that is ordered by time (see ledger.OrderedID). The row is valid until fn returns.
 func (v *View) SealedRows(org ledger.ID, fn func(s ledger.Source, sealed []byte) (more bool, err error)) error {
 	return v.snap.Ascend(store.KeySealeds(nil, org), nil, func(key, row []byte) (bool, error) {
 		s, ok := store.ParseSealedKey(key)
@@ -148,12 +148,12 @@ func (v *View) Organizations(fn func(ledger.ID) (more bool, err error)) error {
 	})
 }
 
-// Claim returns the owner of a unique key; false if the key is free.
+// Claim returns the owner of a unique key. If the key is free, it returns false.
 func (v *View) Claim(org ledger.ID, kind ledger.ClaimKind, key string) ([]byte, bool, error) {
 	return v.snap.Get(store.KeyClaim(nil, org, kind, key), nil)
 }
 
-// Counter returns the amount of a counter; zero if the counter is not stored.
+// Counter returns the amount of a counter, which is zero if the counter is not stored.
 func (v *View) Counter(org ledger.ID, key, window string) (money.Amount, error) {
 	row, found, err := v.snap.Get(store.KeyCounter(nil, org, key, window), nil)
 	if err != nil || !found {
@@ -162,25 +162,26 @@ func (v *View) Counter(org ledger.ID, key, window string) (money.Amount, error) 
 	return store.DecodeAmount(row)
 }
 
-// Walk selects rows of a list by their booked times.
+// Walk selects rows of a list by their booked times, ListRow.Booked.
 //
-// The bounds apply to ListRow.Booked. No two rows of a list have the same Booked, so one walk can continue exactly where
-// another ended. In the row of a record's creation, Booked is the time of the last event of the Step that created the record.
-// The record's Started is the time of the first event of that Step, at most MaxEvents microseconds earlier. The rows are also
-// in the order of Started. But a caller that needs all records with Started in a window must extend the walk by MaxEvents
-// microseconds and check Started of each record.
+// No two rows of a list have the same Booked, so a walk can continue exactly where another walk ended. The row that a record's
+// creation adds has the booked time of the last event of the Step that created the record. Stamp.Started of the record is the
+// booked time of the first event of that Step, which is at most MaxEvents microseconds earlier. The order of such rows is also
+// the order of Started. To find all records with Started in a window, a caller must extend the walk by MaxEvents microseconds,
+// and check Started of each record.
 type Walk struct {
 	From          ledger.Micros // inclusive
 	Before        ledger.Micros // exclusive; 0: no upper bound
-	OnlyCreations bool          // only the rows of records' creations
+	OnlyCreations bool          // only rows that were added when a record was created
 }
 
-// List calls fn with the rows of a list, newest first. A record that was listed several times has several rows. A caller that
-// orders records by their last change must ignore the rows whose Booked differs from the record's Updated. The cost is
-// proportional to the number of all rows between the bounds of the walk, even with OnlyCreations.
+// List calls fn with the rows of a list that w selects, the newest first. A record that was listed several times has several
+// rows. A caller that wants records in the order of their last change must ignore each row whose Booked is not the record's
+// Stamp.Updated. The time that List takes is proportional to the number of all rows between the bounds of the walk, even with
+// OnlyCreations.
 func (v *View) List(org ledger.ID, l ledger.List, w Walk, fn func(ListRow) (more bool, err error)) error {
 	if w.Before < 0 {
-		return nil // nothing is booked before 1970, and keys are unsigned
+		return nil // nothing is booked before 1970, and times in keys are unsigned
 	}
 	var from []byte
 	if w.Before != 0 {

@@ -8,28 +8,29 @@ import (
 	"mizan/posting/store"
 )
 
-// soughtLine is the line of one posting, which is searched for because it has the account's totals after the posting.
+// soughtLine identifies a line that TotalsAfter searches for. The line contains a posting, and its account's totals after the
+// posting.
 type soughtLine struct {
 	seq    uint64
 	index  int
 	booked ledger.Micros
-	totals *ledger.Totals // where to store these totals; nil: the line was found already
+	totals *ledger.Totals // where to copy these totals; nil if the line was found already
 }
 
-// accountSearch has the lines that are sought in one account, the newest first.
+// accountSearch contains the lines that are searched for in one account, the newest first.
 type accountSearch struct {
 	account   ledger.Account
 	lines     []soughtLine
 	remaining int
 }
 
-// search has, for each account, the lines that are sought in it.
+// search contains the searches in all accounts.
 type search map[ledger.Account]*accountSearch
 
-// TotalsAfter returns, for each posting of each event's entry, the totals that the posting's account has after the posting.
-// For postings for whose path selects returns false, the totals are zero. TotalsAfter reads each page once, because
-// consecutive events have their lines on the same pages. Searching for each line separately would read the page of a busy
-// account many times. The error is a *store.DamageError if stored data is damaged, or if a posting has no line.
+// TotalsAfter returns, for each posting in each of the events, the totals that the posting's account has after the posting. It
+// leaves the totals zero if selects returns false for the path of the posting's account. The lines of consecutive events are
+// often on the same page, so TotalsAfter searches for all lines of an account together. Otherwise it would read the page of a
+// busy account many times. If stored data is damaged, or if a posting has no line, the error is a *store.DamageError.
 func (v *View) TotalsAfter(org ledger.ID, events []ledger.Event, selects func(ledger.Path) bool) ([][]ledger.Totals, error) {
 	s := make(search)
 	after := make([][]ledger.Totals, len(events))
@@ -51,7 +52,7 @@ func (v *View) TotalsAfter(org ledger.ID, events []ledger.Event, selects func(le
 	return after, nil
 }
 
-// add adds the lines of the postings of an event to the search, if selects returns true for the posting's path.
+// add adds the lines of an event's postings to the search. It omits postings for whose account's path selects returns false.
 func (s search) add(e *ledger.Event, after []ledger.Totals, selects func(ledger.Path) bool) {
 	for i := range e.Entry.Postings {
 		p := &e.Entry.Postings[i]
@@ -76,8 +77,8 @@ func (a *accountSearch) sortLines() {
 	})
 }
 
-// copyTotals looks for sought lines in the encoded lines of a page. It copies the totals of those that it finds, and returns
-// their number.
+// copyTotals searches the encoded lines of a page. It copies the totals of each sought line that is among them, and returns the
+// number of these lines.
 func (a *accountSearch) copyTotals(lines []byte) (copied int, err error) {
 	err = store.DecodePage(lines, func(l *Line) (bool, error) {
 		n, found := slices.BinarySearchFunc(a.lines, l, func(s soughtLine, l *Line) int {
@@ -93,7 +94,7 @@ func (a *accountSearch) copyTotals(lines []byte) (copied int, err error) {
 	return copied, err
 }
 
-// searchBuffer looks for the sought lines of an account in the page buffer.
+// searchBuffer searches the page buffer for the sought lines of an account.
 func (v *View) searchBuffer(org ledger.ID, a *accountSearch) error {
 	lines, err := v.bufferedLines(store.KeyPages(nil, org, a.account))
 	if err != nil || len(lines) == 0 {
@@ -103,8 +104,9 @@ func (v *View) searchBuffer(org ledger.ID, a *accountSearch) error {
 	return err
 }
 
-// searchPages looks for the sought lines of an account on its stored pages, the newest first. It reads one page after the
-// other while it finds lines. After a page without a sought line, it goes directly to the page of the next sought line.
+// searchPages searches the stored pages of an account for the sought lines, the newest page first. As long as a page contains
+// sought lines, the page before it is read next. After a page without any, searchPages goes directly to the page of the next
+// sought line.
 func (v *View) searchPages(org ledger.ID, a *accountSearch) error {
 	prefix := store.KeyPages(nil, org, a.account)
 	for n := range a.lines {

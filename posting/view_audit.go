@@ -8,31 +8,31 @@ import (
 	"mizan/posting/store"
 )
 
-// RowKind is a kind of stored rows that belong to an organization. The queries in this file read all rows of a kind, for
-// checkers and backups.
+// RowKind is a kind of stored rows. Each row of these kinds belongs to an organization. Checkers and backups use the queries in
+// this file to read all rows of a kind.
 type RowKind byte
 
 // Kinds of rows.
 const (
 	Blocks       RowKind = iota + 1 // events of the journal
-	Trees                           // hashes of the journal's tree
+	Trees                           // hashes of the journal's hash tree
 	Pages                           // lines of accounts: postings with the totals after them
-	ShiftedLines                    // lines whose effective day is not the booked day
+	ShiftedLines                    // lines whose effective day is not their booked day
 	Records
-	RecordParts // further rows of long records
+	RecordParts // further rows of records that are too long for one row
 	Claims
 	Counters
 	Lists
-	SealedRows  // ciphertexts that are kept beside records for a while
-	PageBuffers // accounts' lines and lists' rows that are not on a stored page yet
-	KVs         // rows of key and value that belong to actors, and notices
+	SealedRows  // ciphertexts that are stored beside records for a limited time
+	PageBuffers // lines of accounts and rows of lists that are not on a stored page yet
+	KVs         // key-value rows that belong to actors, and rows of notices
 )
 
-// prefixLength is the length in bytes of the prefix that the keys of all rows of one kind and organization share: one byte
-// for the kind, and the organization's id.
+// prefixLength is the length in bytes of a prefix that is common to the keys of all rows of one kind and one organization. The
+// prefix consists of one byte for the kind, and the organization's id.
 const prefixLength = 1 + 16
 
-// prefix returns the common prefix of the keys of the organization's rows of this kind.
+// prefix returns the common prefix of the keys of all rows of this kind that belong to the organization.
 func (k RowKind) prefix(org ledger.ID) []byte {
 	var key []byte
 	switch k {
@@ -70,13 +70,13 @@ func (v *View) Rows(org ledger.ID, kind RowKind, fn func(key, row []byte) (more 
 	return v.snap.Ascend(kind.prefix(org), nil, fn)
 }
 
-// RowsWith calls fn with all stored rows whose keys begin with prefix, in the order of their keys. It is for rows that belong
-// to no organization. The slices are valid until fn returns.
+// RowsWith calls fn with all stored rows whose keys begin with prefix, in the order of their keys. It is for kinds of rows that
+// do not belong to an organization. The slices are valid until fn returns.
 func (v *View) RowsWith(prefix []byte, fn func(key, row []byte) (more bool, err error)) error {
 	return v.snap.Ascend(prefix, nil, fn)
 }
 
-// LinesAscending calls fn with an account's lines, oldest first.
+// LinesAscending calls fn with the lines of an account, the oldest first.
 func (v *View) LinesAscending(org ledger.ID, a ledger.Account, fn func(*Line) (more bool, err error)) error {
 	more := true
 	each := func(page []byte) error {
@@ -101,8 +101,7 @@ func (v *View) LinesAscending(org ledger.ID, a ledger.Account, fn func(*Line) (m
 	return each(lines)
 }
 
-// OrganizationsWith calls fn with every organization that has rows of the kind, even if the
-// organization has no other row.
+// OrganizationsWith calls fn with every organization that has at least one row of the kind.
 func (v *View) OrganizationsWith(kind RowKind, fn func(ledger.ID) (more bool, err error)) error {
 	return v.snap.AscendKeys(kind.prefix(ledger.ID{})[:1], nil, func(key []byte) ([]byte, bool, error) {
 		if len(key) < prefixLength {
@@ -115,9 +114,9 @@ func (v *View) OrganizationsWith(kind RowKind, fn func(ledger.ID) (more bool, er
 	})
 }
 
-// DueItems calls fn with every item of every due row. A due row has the records that one group makes due in one second. Stale
-// items are included: those whose records have another due instant by now. The returned mark is the low-water mark, a second:
-// due rows of earlier seconds are never read.
+// DueItems calls fn with every item of every due row. A due row contains an item for each record that one group makes due in
+// one second. Stale items are included, that is, items whose records have another due instant by now. DueItems returns the
+// low-water mark, which is a second: due rows of earlier seconds are never read again.
 func (v *View) DueItems(fn func(second int64, item Item)) (mark int64, err error) {
 	row, found, err := v.snap.Get(store.KeyLowWaterMark, nil)
 	if err == nil && found {
@@ -135,21 +134,21 @@ func (v *View) DueItems(fn func(second int64, item Item)) (mark int64, err error
 	})
 }
 
-// GroupRow is the permanent row of one group (the changes that became durable together).
+// GroupRow is the row that is stored for each group (the changes that became durable together) and never removed.
 type GroupRow struct {
 	N        uint64
 	Previous [32]byte // hash of the previous group's row
 	Hash     [32]byte
 }
 
-// Form of the store's group rows. The key is 'g' and the group's number. The value has the number, the hash of the previous
-// group's row, the hash of the group's rows, and their size in bytes.
+// Form of the row of a group. The key is 'g', followed by the group's number. The value consists of the number, the hash of the
+// previous group's row, the hash of the rows that the group has written, and the size of these rows in bytes.
 const (
 	groupKind = 'g'
 	groupSize = 8 + 32 + 32 + 8
 )
 
-// Groups calls fn with the row of every group, in the order of the groups.
+// Groups calls fn with the row of every group, in the order of the groups' numbers.
 func (v *View) Groups(fn func(GroupRow) (more bool, err error)) error {
 	return v.snap.Ascend([]byte{groupKind}, nil, func(key, row []byte) (bool, error) {
 		if len(key) != 1+8 || len(row) != groupSize || string(row[:8]) != string(key[1:]) {
@@ -159,17 +158,18 @@ func (v *View) Groups(fn func(GroupRow) (more bool, err error)) error {
 	})
 }
 
-// StoredRow is a row as the store keeps it, with the number of the group that wrote it.
+// StoredRow is a row in the store, together with the number of a group since which the row has not changed.
 type StoredRow = store.StoredRow
 
-// StoredRows calls fn with the rows of which a backup of this view consists, in the order of their keys. It begins with the
-// first key ≥ from; if from is nil, with the first key of all. If since is not 0, fn gets only the rows written after the
-// group since, and all rows of kinds that can be removed. The slices are valid until fn returns.
+// StoredRows calls fn with the rows that a backup of this view contains, in the order of their keys. It begins with the first
+// key ≥ from, or with the first key of all if from is nil. If since is 0, these are all rows. Otherwise they are the rows that
+// were written after the group with the number since, and all rows of kinds that can be removed. The slices are valid until fn
+// returns.
 func (v *View) StoredRows(from []byte, since uint64, fn func(StoredRow) (more bool, err error)) error {
 	return v.snap.StoredRows(from, since, fn)
 }
 
-// LastGroup returns the number and the hash of the last group in the view. For a store without groups both are zero.
+// LastGroup returns the number and the hash of the last group in the view. If the store has no groups, both are zero.
 func (v *View) LastGroup() (n uint64, hash [32]byte, err error) {
 	n = v.snap.GroupNumber()
 	if n == 0 {
@@ -182,7 +182,8 @@ func (v *View) LastGroup() (n uint64, hash [32]byte, err error) {
 	return n, hash, err
 }
 
-// GroupHash returns the hash of group n, which the row of the next group contains; false if there is no group n.
+// GroupHash returns the hash of the row of group n. The row of group n+1 contains this hash. If there is no group n, found is
+// false.
 func (v *View) GroupHash(n uint64) (hash [32]byte, found bool, err error) {
 	row, found, err := v.snap.Get(store.KeyGroup(n), nil)
 	if err != nil || !found {

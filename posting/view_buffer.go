@@ -9,17 +9,17 @@ import (
 	"mizan/posting/store"
 )
 
-// chunk has the lines of one page in one page-buffer row.
+// chunk contains lines of one page from one page-buffer row.
 type chunk struct {
 	group uint64
 	lines []byte
 }
 
-// chunks has the chunks of each page in the page buffer. The key is the prefix of the page's keys.
+// chunks maps the common prefix of the keys of a page's rows to the chunks of the page in the page buffer.
 type chunks map[string][]chunk
 
-// bufferedLines returns those lines of a page that are not on a stored page, in the order of booking. They must not be
-// changed. If the lines are not in memory, the view reads the organization's whole page buffer from the store, once.
+// bufferedLines returns the lines of an account or list that are not on a stored page, in the order of booking. The caller must
+// not modify them. If the lines are not in memory, the view reads the organization's whole page buffer from the store, once.
 func (v *View) bufferedLines(prefix []byte) ([]byte, error) {
 	if lines, ok := v.bufferIndex.lines(prefix, v.snap.GroupNumber()); ok {
 		return lines, nil
@@ -32,8 +32,8 @@ func (v *View) bufferedLines(prefix []byte) ([]byte, error) {
 }
 
 // eachBufferRow calls fn with the rows of an organization's page buffer, the oldest first. It begins at the oldest group that
-// still has such rows. Otherwise it would iterate over the removed rows of all older groups, which would take longer and
-// longer.
+// still has such rows. If it began earlier, it would iterate over the removed rows of all older groups, and take longer and
+// longer as the store grows.
 func (v *View) eachBufferRow(org ledger.ID, fn func(group uint64, row []byte) error) error {
 	from := store.KeyBufferRow(nil, store.BufferKey{Org: org, Group: v.oldestBuffered})
 	return v.snap.Ascend(store.KeyBuffer(nil, org), from, func(key, row []byte) (bool, error) {
@@ -45,8 +45,8 @@ func (v *View) eachBufferRow(org ledger.ID, fn func(group uint64, row []byte) er
 	})
 }
 
-// joinChunks concatenates those chunks of a page whose lines are not on a stored page. When a page is flushed, all its
-// buffered lines move to a stored page, so the flushed chunks are the older ones.
+// joinChunks returns the lines in the chunks of a page, without chunks whose lines are on a stored page already. A flush moves
+// all buffered lines of a page to a stored page, so these chunks are older than the other chunks.
 func (v *View) joinChunks(prefix []byte, found []chunk) (lines []byte, err error) {
 	if len(found) == 0 {
 		return nil, nil
@@ -68,8 +68,8 @@ func (v *View) joinChunks(prefix []byte, found []chunk) (lines []byte, err error
 	return lines, nil
 }
 
-// BufferedPages calls fn for every page of an organization that has lines in the page buffer only. fn gets the
-// prefix of the page's keys, and those lines.
+// BufferedPages calls fn for every account and list of an organization that has lines which are not on a stored page yet. It
+// passes the common prefix of the keys of the account's or list's pages, and these lines.
 func (v *View) BufferedPages(org ledger.ID, fn func(prefix, lines []byte) error) error {
 	pages, err := v.loadBuffer(org)
 	if err != nil {
@@ -87,7 +87,7 @@ func (v *View) BufferedPages(org ledger.ID, fn func(prefix, lines []byte) error)
 	return nil
 }
 
-// loadBuffer reads an organization's whole page buffer from the store. The view keeps the result.
+// loadBuffer reads an organization's whole page buffer from the store. The view keeps the result for later calls.
 func (v *View) loadBuffer(org ledger.ID) (chunks, error) {
 	if pages := v.buffers[org]; pages != nil {
 		return pages, nil
@@ -112,8 +112,8 @@ func (v *View) loadBuffer(org ledger.ID) (chunks, error) {
 	return pages, nil
 }
 
-// descend calls fn with the lines of an account or list, the newest lines first: first with the buffered lines, and then with
-// the lines of each stored page whose key is at most from. The lines in one call are in ascending order.
+// descend calls fn first with the buffered lines of an account or list, and then with the lines of each stored page whose key
+// is at most from, the newest page first. Within one call, the lines are in ascending order.
 func (v *View) descend(prefix, from []byte, fn func(lines []byte) (more bool, err error)) error {
 	lines, err := v.bufferedLines(prefix)
 	if err != nil {

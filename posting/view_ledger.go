@@ -9,14 +9,14 @@ import (
 	"mizan/posting/store"
 )
 
-// Totals returns the current running totals of an account; zero if it has no posting.
+// Totals returns the current running totals of an account. If the account has no posting, they are zero.
 func (v *View) Totals(org ledger.ID, a ledger.Account) (ledger.Totals, error) {
 	t, _, err := v.TotalsAt(org, a, maxMicros)
 	return t, err
 }
 
-// TotalsAt returns the running totals of an account after everything that was booked at or before the instant. If nothing was
-// booked by then, found is false.
+// TotalsAt returns the running totals that an account had at an instant: everything that was booked at or before the instant is
+// included. If nothing was booked on the account by then, found is false.
 func (v *View) TotalsAt(org ledger.ID, a ledger.Account, at ledger.Micros) (t ledger.Totals, found bool, err error) {
 	err = v.descend(store.KeyPages(nil, org, a), store.KeyPage(nil, org, a, at), func(page []byte) (bool, error) {
 		err := store.DecodePage(page, func(l *Line) (bool, error) {
@@ -31,9 +31,9 @@ func (v *View) TotalsAt(org ledger.ID, a ledger.Account, at ledger.Micros) (t le
 	return t, found, err
 }
 
-// ShiftedLines calls fn with the lines of an organization whose effective day is not their booked day, in the order of
-// account, day and seq. It begins with the first account whose key is ≥ from. The key of an account is that of
-// store.AccountKey; it is valid until fn returns.
+// ShiftedLines calls fn with those lines of an organization whose effective day is not their booked day, in the order of
+// account, effective day and seq. It begins with the first account whose key is ≥ from. The key of an account is made by
+// store.AccountKey, and is valid until fn returns.
 func (v *View) ShiftedLines(org ledger.ID, from []byte, fn func(account []byte, on ledger.Date, l *Line) (more bool, err error)) error {
 	prefix := ShiftedLines.prefix(org)
 	more := true
@@ -43,7 +43,7 @@ func (v *View) ShiftedLines(org ledger.ID, from []byte, fn func(account []byte, 
 			return false, damaged("shifted line with key %x", key)
 		}
 		if bytes.Compare(account, from) < 0 {
-			return true, nil // only the row's longer key, with day and seq, is above from
+			return true, nil // the row's key is above from only because it also contains day and seq
 		}
 		err := store.DecodePage(row, func(l *Line) (bool, error) {
 			var err error
@@ -54,14 +54,13 @@ func (v *View) ShiftedLines(org ledger.ID, from []byte, fn func(account []byte, 
 	})
 }
 
-// Accounts calls fn with the accounts of an organization that are in the environment env and whose path begins with prefix,
-// in the order of path, currency and network.
+// Accounts calls fn with an organization's accounts in the environment env whose path begins with prefix. The accounts are
+// ordered by path, currency and network.
 func (v *View) Accounts(org ledger.ID, prefix string, env money.Env, fn func(ledger.Account) (more bool, err error)) error {
 	return v.AccountsFrom(org, prefix, env, nil, fn)
 }
 
-// AccountsFrom does the work of Accounts, and begins with the first account after the given one. If after is nil, it begins
-// with the first account of all.
+// AccountsFrom is like Accounts. But if after is not nil, it leaves out this account and the accounts before it.
 func (v *View) AccountsFrom(org ledger.ID, prefix string, env money.Env, after *ledger.Account, fn func(ledger.Account) (more bool, err error)) error {
 	var from []byte
 	if after != nil {
@@ -77,13 +76,13 @@ func (v *View) AccountsFrom(org ledger.ID, prefix string, env money.Env, after *
 	})
 }
 
-// Lines calls fn with the lines of an account, the newest first. It begins with the last line before the event with the seq
-// before; if before is 0, with the newest line.
+// Lines calls fn with the lines of an account, the newest first. If before is not 0, it leaves out the lines of the event with
+// this seq and of later events.
 func (v *View) Lines(org ledger.ID, a ledger.Account, before uint64, fn func(Line) (more bool, err error)) error {
 	return v.LinesUntil(org, a, maxMicros, before, fn)
 }
 
-// LinesUntil does the work of Lines, but leaves out the lines that were booked after until.
+// LinesUntil is like Lines, but also leaves out lines that were booked later than the instant until.
 func (v *View) LinesUntil(org ledger.ID, a ledger.Account, until ledger.Micros, before uint64, fn func(Line) (more bool, err error)) error {
 	from := until
 	if before != 0 {
@@ -116,7 +115,7 @@ func (v *View) LinesUntil(org ledger.ID, a ledger.Account, until ledger.Micros, 
 	})
 }
 
-// Event reads an event and its canonical bytes; false if there is no event with this seq.
+// Event returns an event and its canonical bytes. If there is no event with this seq, it returns false.
 func (v *View) Event(org ledger.ID, seq uint64) (ledger.Event, []byte, bool, error) {
 	var e ledger.Event
 	var canonicalBytes []byte
@@ -141,8 +140,8 @@ func (v *View) Event(org ledger.ID, seq uint64) (ledger.Event, []byte, bool, err
 }
 
 // blockOf returns the block (a stored row of consecutive events) that contains the event with this seq. If there is no such
-// event, it returns the last block before the seq. If there is no such block either, the Count of the result is zero. The
-// view keeps the block, because callers often read neighbouring events.
+// event, it returns the last block before this seq, or a block whose Count is zero if there is none. The view keeps the block,
+// because callers often read neighbouring events next.
 func (v *View) blockOf(org ledger.ID, seq uint64) (store.BlockRow, error) {
 	if b := &v.block; v.blockOrg == org && seq >= b.First && seq-b.First < b.Count {
 		return *b, nil
@@ -158,12 +157,12 @@ func (v *View) blockOf(org ledger.ID, seq uint64) (store.BlockRow, error) {
 	return block, err
 }
 
-// Events calls fn with an organization's events, the newest first. It begins with the last event before the seq before; if
-// before is 0, with the newest event.
+// Events calls fn with an organization's events, the newest first. If before is not 0, it leaves out the event with this seq
+// and later events.
 func (v *View) Events(org ledger.ID, before uint64, fn func(ledger.Event) (more bool, err error)) error {
 	var from []byte
 	if before != 0 {
-		// A caller that reads in batches continues in the block in which the previous batch ended.
+		// If the caller reads the events in batches, this batch begins in the block in which the previous batch ended.
 		if b := v.block; v.blockOrg == org && before > b.First && before-b.First <= b.Count {
 			if more, err := eachBefore(org, &b, before, fn); err != nil || !more {
 				return err
@@ -186,8 +185,8 @@ func (v *View) Events(org ledger.ID, before uint64, fn func(ledger.Event) (more 
 	})
 }
 
-// eachBefore calls fn with the events of a block that come before the seq before, the newest first; if before is 0, with all
-// events of the block. A block may have many events, so eachBefore parses only those that it passes to fn.
+// eachBefore calls fn with the events of a block, the newest first. If before is not 0, it leaves out the event with this seq
+// and later events. A block may contain many events, so eachBefore parses only the events that it passes to fn.
 func eachBefore(org ledger.ID, block *store.BlockRow, before uint64, fn func(ledger.Event) (more bool, err error)) (more bool, err error) {
 	var events [][]byte
 	err = block.Each(func(seq uint64, canonical []byte) (bool, error) {
@@ -212,8 +211,8 @@ func eachBefore(org ledger.ID, block *store.BlockRow, before uint64, fn func(led
 	return true, nil
 }
 
-// EventsAscending calls fn with an organization's events, the oldest first, beginning with the seq from. canonical is valid
-// until fn returns.
+// EventsAscending calls fn with an organization's events, the oldest first. It begins with the event whose seq is from.
+// canonical is valid until fn returns.
 func (v *View) EventsAscending(org ledger.ID, from uint64, fn func(e ledger.Event, canonical []byte) (more bool, err error)) error {
 	from = max(from, 1)
 	start := store.KeyBlock(nil, org, from)
@@ -243,14 +242,14 @@ func (v *View) EventsAscending(org ledger.ID, from uint64, fn func(e ledger.Even
 	})
 }
 
-// SourceEvents calls fn with the events of one record, the newest first. Each event has the seq of the record's previous
-// event.
+// SourceEvents calls fn with the events of one record, the newest first. It finds them quickly, because each event contains the
+// seq of the record's previous event.
 func (v *View) SourceEvents(org ledger.ID, s ledger.Source, fn func(ledger.Event) (more bool, err error)) error {
 	return v.SourceEventsBefore(org, s, 0, fn)
 }
 
-// SourceEventsBefore does the work of SourceEvents, but leaves out the event with the seq before and later ones; if before is
-// 0, it leaves out none. If the event with the seq before belongs to the record, no later event is read.
+// SourceEventsBefore is like SourceEvents. But if before is not 0, it leaves out the event with this seq and later events. If
+// that event belongs to the record, the record's later events are not even read.
 func (v *View) SourceEventsBefore(org ledger.ID, s ledger.Source, before uint64, fn func(ledger.Event) (more bool, err error)) error {
 	r, found, err := v.Record(org, s)
 	if err != nil || !found {
@@ -284,13 +283,13 @@ func (v *View) SourceEventsBefore(org ledger.ID, s ledger.Source, before uint64,
 	return nil
 }
 
-// SeqAt returns the seq of the last event booked at or before the instant; 0 if there is none.
+// SeqAt returns the seq of the last event that was booked at or before the instant, or 0 if there is no such event.
 func (v *View) SeqAt(org ledger.ID, at ledger.Micros) (uint64, error) {
 	last, _, err := v.Head(org)
 	if err != nil {
 		return 0, err
 	}
-	low, high := uint64(0), last // the result is from low to high
+	low, high := uint64(0), last // low ≤ the result ≤ high
 	for low < high {
 		middle := low + (high-low+1)/2
 		e, _, found, err := v.Event(org, middle)
@@ -309,7 +308,7 @@ func (v *View) SeqAt(org ledger.ID, at ledger.Micros) (uint64, error) {
 	return low, nil
 }
 
-// Head returns the number of an organization's events, and the root of their hash tree.
+// Head returns the number of an organization's events, and the root hash of their tree.
 func (v *View) Head(org ledger.ID) (size uint64, root [32]byte, err error) {
 	key, row, found, err := v.snap.Last(store.KeyBlocks(nil, org), store.KeyBlock(nil, org, ^uint64(0)))
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"mizan/posting/store"
 )
 
-// write puts a change whose checks have passed into the group (the changes that become durable together). It puts the stamp
-// of each of the change's records into the receipt. It must not fail.
+// write adds a change that has passed all checks to the group (the changes that become durable together). It sets r.Stamps to
+// the stamps of the change's records. It must not fail.
 func (w *writer) write(c *Change, r *Receipt) {
 	claimHashes := w.writeClaims(c.Claims)
 	for i := range c.Counters {
@@ -20,14 +20,14 @@ func (w *writer) write(c *Change, r *Receipt) {
 	r.Stamps = w.stampsFor(len(c.Steps))
 	for i := range c.Steps {
 		r.Stamps[i] = w.writeStep(&c.Steps[i], c.Author, claimHashes)
-		claimHashes = nil // only the last event of the first step has the claims' hashes
+		claimHashes = nil // only the last event of the first step contains the hashes of the claims
 	}
 	if c.Close != nil {
 		w.org(c.Close.Org).dates.close(c.Close.Month)
 	}
 }
 
-// nextNumber takes the next number of a sequence.
+// nextNumber increments the last number of a sequence and returns it.
 func (w *writer) nextNumber(org ledger.ID, sequence string) uint64 {
 	c := w.touchCounter(counterKey{org, SequenceKey(sequence), ""})
 	last, fits := c.amount.Uint64()
@@ -39,7 +39,7 @@ func (w *writer) nextNumber(org ledger.ID, sequence string) uint64 {
 // SequenceKey returns the key of the counter that holds the last number of a sequence.
 func SequenceKey(sequence string) string { return "number/" + sequence }
 
-// touchCounter returns a counter that the caller may change, and makes sure that the group writes the counter's row.
+// touchCounter returns a counter which the caller will change, and makes sure that the group writes the counter's row.
 func (w *writer) touchCounter(k counterKey) *counter {
 	c := w.counter(k)
 	if c.group != w.groupNumber {
@@ -54,8 +54,8 @@ func (w *writer) applyGuard(g *ledger.CounterGuard) {
 	c := w.touchCounter(counterKey{g.Org, g.Key, g.Window})
 	amount, err := amountAfter(c.amount, g)
 	if err != nil && !g.IsRelease {
-		// A Change marked MustRecord can't be refused, although the amount exceeds the range. The counter becomes full, and a
-		// full counter refuses later commands.
+		// The amount exceeds its range, but only a Change marked MustRecord comes here, and it can't be refused. So the counter
+		// becomes full, and a full counter refuses later commands.
 		amount, err = money.Max, nil
 	}
 	assert.NoError(err)
@@ -71,8 +71,8 @@ func (w *writer) putKV(s *KV) {
 	w.group.Set(w.key, s.Value)
 }
 
-// writeClaims writes the owners of a change's claims (unique keys). It returns the hashes of those claims whose hash an event
-// must contain (see store.ClaimIsHashed).
+// writeClaims writes the owner of each claim (unique key) of a change. Some claims must have their hash in an event (see
+// store.ClaimIsHashed). writeClaims returns the hashes of these claims.
 func (w *writer) writeClaims(claims []ledger.Claim) (hashes []ledger.Hash) {
 	for i := range claims {
 		claim := &claims[i]
@@ -87,8 +87,8 @@ func (w *writer) writeClaims(claims []ledger.Claim) (hashes []ledger.Hash) {
 	return hashes
 }
 
-// writeStep writes everything of a step: the record's events, row, list rows and due instant. The row is written before the
-// events are appended to the hash tree, because the last event contains the hash of the row.
+// writeStep writes all that a step changes: the record's row, events, list rows and due instant. The record's row is written
+// before the events are appended to the hash tree, because the last event contains the hash of the row.
 func (w *writer) writeStep(s *Step, author ledger.Author, claimHashes []ledger.Hash) Stamp {
 	b := w.org(s.Org)
 	stamp := w.stamp(s)
@@ -116,7 +116,7 @@ func (w *writer) writeStep(s *Step, author ledger.Author, claimHashes []ledger.H
 	}
 	stamp.Due = s.Due
 	if s.Due != 0 {
-		stamp.Due = max(s.Due, w.now) // not the event's booked time, which is ahead of the clock while the clock stands still
+		stamp.Due = max(s.Due, w.now) // not the event's booked time, which may be ahead of the clock
 		w.addDue(s, stamp.Due)
 	}
 	k := dueKey{s.Org, s.Source}
@@ -147,8 +147,8 @@ func (w *writer) writeStep(s *Step, author ledger.Author, claimHashes []ledger.H
 	return stamp
 }
 
-// writeRecord writes the record's row, and further rows if the payload is too long for one. It returns the hash of these
-// rows.
+// writeRecord writes the record's row, and further rows if the payload is too long for one row. It returns a hash over all
+// these rows.
 func (w *writer) writeRecord(s *Step, stamp *Stamp) ledger.Hash {
 	firstPart := s.Record
 	stamp.FurtherRows = 0
@@ -170,7 +170,7 @@ func (w *writer) writeRecord(s *Step, stamp *Stamp) ledger.Hash {
 	return store.HashRecord(w.value, parts...)
 }
 
-// writeSealed writes or removes the record's sealed row, if the step says so.
+// writeSealed writes or removes the record's sealed row if the step requires it.
 func (w *writer) writeSealed(s *Step, stamp *Stamp) {
 	if s.Sealed == nil && !s.RemoveSealed {
 		return
@@ -185,7 +185,7 @@ func (w *writer) writeSealed(s *Step, stamp *Stamp) {
 	stamp.Sealed = store.HashSealed(s.Sealed)
 }
 
-// bookEntry books the entry of an event, if the event has one.
+// bookEntry books the event's entry, if there is one.
 func (w *writer) bookEntry(b *orgState, e *ledger.Event, stamp *Stamp) {
 	if e.Entry == nil {
 		return
@@ -196,7 +196,7 @@ func (w *writer) bookEntry(b *orgState, e *ledger.Event, stamp *Stamp) {
 	w.book(b.org, e)
 }
 
-// addDue adds the record to a due row of the group: the row of all records that the group makes due in the same second.
+// addDue adds an item for the record to the group's due row of the second in which the record is due.
 func (w *writer) addDue(s *Step, at ledger.Micros) {
 	second := int64(at) / 1_000_000
 	row, hasRow := w.dues[second]
@@ -212,8 +212,8 @@ func (w *writer) addDue(s *Step, at ledger.Micros) {
 	}
 }
 
-// updateHeld updates two fields of the stamp: the seq of the record's open pending entry, and the seq of its first settled
-// entry.
+// updateHeld updates HeldSeq and SettledSeq of the stamp: the seq of the record's open pending entry, and the seq of the
+// record's first settled entry.
 func updateHeld(e *ledger.Event, stamp *Stamp) {
 	switch e.Entry.Phase {
 	case ledger.Pending:

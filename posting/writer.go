@@ -12,40 +12,40 @@ import (
 )
 
 // writer is the state of the orderer, the goroutine that checks changes and puts them into groups. The changes of a group
-// become durable together. Only this goroutine uses the writer.
+// become durable together. No other goroutine uses the writer.
 type writer struct {
 	journal     *Journal
-	groupNumber uint64   // number of the group being prepared
+	groupNumber uint64   // number of the current group, which is being prepared
 	previous    [32]byte // hash of the previous group
 	group       *store.Group
-	tail        size          // upper bound of the rows and bytes that finish will add to the group
-	out         *prepared     // the group, and the receipts of its changes, for the committer
-	now         ledger.Micros // never decreases, even if the clock does
+	tail        size          // upper bound of the rows and bytes that the method finish will add to the group
+	out         *prepared     // the current group and the receipts of its changes, for the committer
+	now         ledger.Micros // the current instant; never decreases, even if the clock does
 
 	orgs          map[ledger.ID]*orgState
-	touched       []*orgState // organizations that have rows in this group
+	touched       []*orgState // organizations that have rows in the current group
 	balances      *cache[accountKey, *balance]
 	lists         *cache[listKey, *page]
-	pages         []*page  // pages to which this group adds lines
+	pages         []*page  // pages to which the current group adds lines
 	buffers       [][]byte // spare buffers for the lines of pages
 	buffer        pageBuffer
 	stamps        *cache[dueKey, Stamp]
 	counters      *cache[counterKey, *counter]
-	movedCounters []*counter           // counters whose rows this group must write
-	claims        [2]map[string][]byte // owners by the claims' keys: of this group, and of the previous group
+	movedCounters []*counter           // counters whose rows the current group must write
+	claims        [2]map[string][]byte // owners of claims by key: for the current group, and for the previous group
 	projection    projection
 
-	dues             map[int64][]byte // maps a second to the group's due row of that second
-	longest          int              // length in bytes of the longest of these rows
-	previousEarliest ledger.Micros    // earliest due instant of the previous group; 0: none
-	lastRemoval      time.Time        // when passed due rows were last searched for
-	hasMoreToRemove  bool             // more passed due rows are left than one group may remove
+	dues             map[int64][]byte // by second: the current group's due row of that second
+	longest          int              // length in bytes of the longest row in dues
+	previousEarliest ledger.Micros    // earliest due instant that the previous group has set; 0 if there is none
+	lastRemoval      time.Time        // time of the last search for passed due rows
+	hasMoreToRemove  bool             // the last search has left passed due rows, because a group may not remove more
 	removedBelow     []byte           // key of a due row; all due rows before it are removed
 
-	slab       []Stamp         // memory for the stamps of receipts
-	snap       *store.Snapshot // the snapshot that the checks of this group read; nil: not opened yet
+	slab       []Stamp         // memory that stampsFor gives out
+	snap       *store.Snapshot // snapshot that the checks of the current group read; nil if not opened yet
 	key, value []byte          // buffers for the key and the value of a row
-	head       []byte          // buffer for the head of a page: the prefix of its keys without the organization
+	head       []byte          // buffer for the head of a page, that is, the prefix of the page's keys without the organization
 	canonical  []byte          // buffer for an event's canonical bytes
 	hashed     []byte          // buffer for the input of the hash of a claim or of notices
 }
@@ -55,11 +55,11 @@ type counterKey struct {
 	key, window string
 }
 
-// counter is a counter that is stored in a row of its own.
+// counter is a counter in memory. It is also stored, in a row of its own.
 type counter struct {
 	counterKey
 	amount money.Amount
-	group  uint64 // number of the last group that has changed it
+	group  uint64 // number of the last group that has changed the counter
 }
 
 func newWriter(j *Journal, groupNumber uint64, hash [32]byte, o Options) *writer {
@@ -72,7 +72,7 @@ func newWriter(j *Journal, groupNumber uint64, hash [32]byte, o Options) *writer
 		counters: newCache[counterKey, *counter](o.Cached),
 		claims:   [2]map[string][]byte{make(map[string][]byte), make(map[string][]byte)},
 		dues:     make(map[int64][]byte),
-		// No due instant may be below the low-water mark, because due rows below the mark are never read again.
+		// No new due instant may be before the low-water mark, because due rows before the mark are never read again.
 		now: ledger.Micros(j.Due.mark) * 1_000_000,
 	}
 	w.balances.pinned = func(b *balance) bool { return b.page.buffered() }
@@ -82,8 +82,8 @@ func newWriter(j *Journal, groupNumber uint64, hash [32]byte, o Options) *writer
 	return w
 }
 
-// prepare puts changes of the batch into the group, as many as the limits of a group allow, and returns their number. The
-// number is at least one, because each change fits into an empty group.
+// prepare puts as many changes of the batch into a new group as the limits of a group allow, and returns the number of these
+// changes. It is at least one, because each change fits into an empty group.
 func (w *writer) prepare(p *prepared, batch []submitted) int {
 	w.begin(p)
 	count := 0
@@ -95,10 +95,11 @@ func (w *writer) prepare(p *prepared, batch []submitted) int {
 	return count
 }
 
-// fits tells whether a change certainly fits into the group. In the worst case all the change's due items are in one second,
-// and the due row of that second must not exceed the store's limit. If the previous group had no room for all the lines that
-// it should have moved to stored pages, this group may only be filled to the half, unless it is still empty. The other half
-// is for moving these lines. Otherwise the page buffer would grow for as long as every group is full.
+// fits tells whether a change certainly fits into the group. In the worst case all due items of the change are in the same
+// second, and even then the due row of that second must not be too long. If the previous group had too little room, and moved
+// fewer lines to stored pages than it should have, changes may fill only half of this group. The other half is for moving these
+// lines. Otherwise the page buffer would grow for as long as every group is full. A change that is the first of its group
+// always fits.
 func (w *writer) fits(s *submitted) bool {
 	used, limit := size{w.group.Rows(), w.group.Bytes()}.plus(w.tail), w.journal.limit
 	if w.buffer.lagging && used != (size{}) {
@@ -121,7 +122,7 @@ func (w *writer) begin(p *prepared) {
 	clear(w.claims[0])
 }
 
-// checkAndWrite checks a change. If the change is not refused, checkAndWrite writes it into the group.
+// checkAndWrite checks a change and, if the change is not refused, writes it into the group.
 func (w *writer) checkAndWrite(s *submitted) {
 	receipt := w.check(s.change)
 	if receipt.Err == nil {
@@ -133,8 +134,7 @@ func (w *writer) checkAndWrite(s *submitted) {
 	w.out.waiters = append(w.out.waiters, waiter{s.done, receipt})
 }
 
-// stampsFor returns memory for a receipt's stamps. Receipts outlive the group, so the memory is
-// never reused.
+// stampsFor returns memory for the stamps in a receipt. Callers keep receipts, so the memory is never used again.
 func (w *writer) stampsFor(n int) []Stamp {
 	if len(w.slab) < n {
 		w.slab = make([]Stamp, max(n, 64))
@@ -144,7 +144,7 @@ func (w *writer) stampsFor(n int) []Stamp {
 	return stamps
 }
 
-// finish writes those rows of the group that its changes share.
+// finish writes the rows of the group that contain data of several changes, such as blocks of events and pages.
 func (w *writer) finish() {
 	w.finishPages()
 	for _, b := range w.touched {
@@ -164,7 +164,7 @@ func (w *writer) finish() {
 	}
 	clear(w.dues)
 	if w.group.Rows() == 0 {
-		w.groupNumber-- // all changes were refused, so nothing is stored and the next group gets this number
+		w.groupNumber-- // all changes were refused: nothing is stored, and the next group gets this number
 		w.closeSnapshot()
 		return
 	}
@@ -177,15 +177,16 @@ func (w *writer) finish() {
 	w.previous = w.group.Seal()
 }
 
-// removalEvery is the minimum time between two searches for passed due rows. maxDueRemovals is the maximum
-// number of due rows that one group removes; the following groups remove the rest.
+// removalEvery is the minimum time between two searches for passed due rows. maxDueRemovals is the maximum number of due rows
+// that one group removes. If there are more, the next groups remove them.
 const (
 	removalEvery   = time.Second
 	maxDueRemovals = 512
 )
 
-// removeEmptiedDue removes due rows whose items are all stale, without waiting until their second has passed, and returns
-// their number. A row that is removed before the store has flushed it to its tables is never written to a table.
+// removeEmptiedDue removes due rows whose items are all stale, even before their second has passed. It returns the number of
+// these rows. Early removal saves disk writes: the store never writes a row to a table if the row is removed while it is only
+// in the store's memory and log.
 func (w *writer) removeEmptiedDue() (removed int) {
 	rows := w.journal.Due.takeEmptied(maxDueRemovals)
 	for _, row := range rows {
@@ -195,8 +196,8 @@ func (w *writer) removeEmptiedDue() (removed int) {
 	return len(rows)
 }
 
-// removePassedDue moves the low-water mark forward, and removes the due rows before the mark. The mark is a second before
-// which no due row has a current item. removed is the number of due rows that the group removes already.
+// removePassedDue moves the low-water mark forward, and removes the due rows before the mark. The mark is a second before which
+// no due row has a current item. removed is the number of due rows that the group has removed before this call.
 func (w *writer) removePassedDue(removed int) {
 	now := time.Now()
 	if !w.hasMoreToRemove && now.Sub(w.lastRemoval) < removalEvery {
@@ -214,7 +215,7 @@ func (w *writer) removePassedDue(removed int) {
 	}
 	from := store.KeyDueFrom(nil, d.mark)
 	if bytes.Compare(from, w.removedBelow) < 0 {
-		from = w.removedBelow // skip rows that were removed already
+		from = w.removedBelow // rows before this key were removed already
 	}
 	w.must(w.snapshot().AscendKeys(store.KeyDues(nil), from, func(key []byte) ([]byte, bool, error) {
 		at, _, ok := store.ParseDueKey(key)
@@ -234,8 +235,8 @@ func (w *writer) removePassedDue(removed int) {
 	w.group.Set(store.KeyLowWaterMark, store.EncodeLowWaterMark(nil, second))
 }
 
-// snapshot returns the snapshot from which the checks of this group read. It is opened at the first read, and shows the state
-// that is durable then. What is not durable yet is in the caches and in w.claims.
+// snapshot returns the snapshot from which the checks of the current group read. It is opened when it is first needed, and
+// contains the state that is durable then. Changes that are not durable yet are in the caches and in w.claims.
 func (w *writer) snapshot() *store.Snapshot {
 	if w.snap == nil {
 		w.snap = w.journal.store.Snapshot()
@@ -250,8 +251,8 @@ func (w *writer) closeSnapshot() {
 	}
 }
 
-// must ends the process if err is an error of a read. The store may be damaged, and writing after a failed read could
-// overwrite data.
+// must ends the process if err is not nil, that is, if a read from the store has failed. The store may be damaged, and writing
+// after a failed read could overwrite data.
 func (w *writer) must(err error) {
 	if err != nil {
 		w.journal.fail(err)
@@ -259,7 +260,8 @@ func (w *writer) must(err error) {
 	}
 }
 
-// loadOrg returns an organization's state for reading. If the state is not in memory, loadOrg reads it from the store.
+// loadOrg returns the state of an organization, which the caller must not change. If the state is not in memory, loadOrg reads
+// it from the store.
 func (w *writer) loadOrg(org ledger.ID) *orgState {
 	b := w.orgs[org]
 	if b == nil {
@@ -271,7 +273,8 @@ func (w *writer) loadOrg(org ledger.ID) *orgState {
 	return b
 }
 
-// org returns an organization's state for a change. The group then has rows of the organization.
+// org returns the state of an organization, which the caller will change. It makes sure that the group writes rows of the
+// organization.
 func (w *writer) org(org ledger.ID) *orgState {
 	b := w.loadOrg(org)
 	if !b.touched {
@@ -286,7 +289,7 @@ func damaged(format string, args ...any) error {
 	return &store.DamageError{What: fmt.Sprintf(format, args...)}
 }
 
-// IsDamage tells whether the error is or wraps a *store.DamageError, which means that stored data is not as it was written.
+// IsDamage tells whether err is or wraps a *store.DamageError, which means that stored data is not what was written.
 func IsDamage(err error) bool {
 	var damage *store.DamageError
 	return errors.As(err, &damage)

@@ -7,8 +7,8 @@
 //  1. An account actor refuses a payout that the account certainly cannot cover. This early refusal costs no
 //     write. The actor promises and reserves nothing: the journal's writer checks each payout again.
 //  2. A velocity actor counts the attempts of its partner one after another, and before any part of an attempt
-//     is stored. So even of concurrent attempts, no more are admitted than the limit allows. Refused attempts
-//     count too.
+//     is stored. So no more attempts are admitted than the limit allows, even if they are concurrent. Refused
+//     attempts count too.
 //  3. An attempt that was made at time t counts until just before t + window. Attempts may arrive in any order.
 //  4. If a velocity actor is new, or if one of its limits has changed, it reads past attempts from the store
 //     through History (see payment.Request.Attempted). Attempts that are not durable yet are only in the
@@ -18,8 +18,9 @@
 //  5. If the history for an attempt cannot be read, the attempt is refused and not counted. If a counted
 //     attempt turns out to be a repetition, it is uncounted (removed from the count).
 //  6. Memory is bounded. For each subject (such as a card) a window holds at most as many attempts as the limit
-//     allows, plus a fixed number, because attempts may be uncounted. The window holds no attempt that is more
-//     than two window lengths older than the newest. A subject is removed when its attempts no longer count.
+//     allows, plus a fixed number of older attempts, which count again when others are uncounted. The window
+//     holds no attempt that is more than two window lengths older than the newest. A subject is removed when
+//     its attempts no longer count.
 //  7. The usage of volume limits (limits on sums of amounts) is read from counters that the journal's writer
 //     updates. The writer alone decides whether such a limit is exceeded.
 //  8. An attempt is counted on its caller's goroutine, under the actor's lock, if three conditions hold: the

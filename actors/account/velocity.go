@@ -14,8 +14,8 @@ import (
 	"mizan/posting"
 )
 
-// History calls fn once for each stored attempt of a partner in an environment since a time, until fn returns false. It begins
-// with the attempt that was booked (made durable) last. attemptedAt is never later than bookedAt.
+// History calls fn once for each stored attempt that a partner has made in an environment since a given time, until fn returns
+// false. It begins with the attempt that was booked (made durable) last. attemptedAt is never later than bookedAt.
 type History func(org ledger.ID, partner int64, env money.Env, since ledger.Micros,
 	fn func(bookedAt, attemptedAt ledger.Micros, a *directory.Attempt) (more bool)) error
 
@@ -58,7 +58,8 @@ type count struct {
 
 // nearLimitMargin says when a limit is nearly reached: when at most this number of attempts are left. From then on, the store
 // is asked first whether an attempt is a repetition, and a repetition is not counted. Before that, a repetition is counted, and
-// uncounted later; by then, the repetition has not yet made the limit refuse another attempt.
+// uncounted a moment later. In between, the limit has enough room, so that no other attempt is refused because of the
+// repetition.
 const nearLimitMargin = 4_096
 
 // refuseRepetition returns a refusal if a limit is nearly reached and the attempt repeats a stored attempt.

@@ -11,7 +11,7 @@ import (
 // latest attempts.
 type window struct {
 	limit              *directory.Limit // the version of the limit for which the window was read
-	previousLimit      *directory.Limit // the limit before its last change; attempts that are checked with this version may still arrive
+	previousLimit      *directory.Limit // the limit before its last change; attempts checked with it may still arrive
 	room               int              // maximum number of attempts kept per subject
 	subjects           map[string]*attempts
 	subjectsAfterSweep int           // number of subjects after the last sweep (dropIdle)

@@ -58,7 +58,7 @@ type Monitor struct {
 	detectors map[actors.RecordKey]*alerts.SpikeDetector // guarded by mu: the detector of each terminal
 	evictedAt ledger.Micros                              // guarded by mu: time of the last eviction
 	nextDay   ledger.Date                                // guarded by mu: the next day to summarize
-	dayStored bool                                       // guarded by mu: the store says that the day before nextDay is summarized
+	dayStored bool                                       // guarded by mu: the day before nextDay is stored as summarized
 }
 
 // New makes a Monitor and registers its daily summaries with the runtime, which must not have been started yet. If the

@@ -163,8 +163,8 @@ func (m *Maker) makeNext(org ledger.ID) (callAgain bool, err error) {
 }
 
 // verifyChain reads an organization's checkpoints in order, up to the first bad one. A checkpoint is bad if it is missing
-// or lacks a row, or if it is at the event wrongSeq, because the caller knows that this one is wrong (0 if none is known to
-// be wrong). verifyChain removes the rows after the last good checkpoint, and returns the last good checkpoint without its
+// or lacks a row. The checkpoint at the event wrongSeq is also bad; wrongSeq is 0 if the caller knows of no wrong
+// checkpoint. verifyChain removes the rows after the last good checkpoint, and returns the last good checkpoint without its
 // field List.
 func (m *Maker) verifyChain(view *posting.View, org ledger.ID, wrongSeq uint64) (lastGood balances.Checkpoint, err error) {
 	err = balances.Checkpoints(view, org, func(c *balances.Checkpoint) (bool, error) {

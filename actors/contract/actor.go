@@ -36,7 +36,9 @@ type contractActor struct {
 	stamp   posting.Stamp
 
 	decision contract.Decision // the decision that is being made durable
-	cause    any               // the message that caused the decision; handled again if the writer refuses the decision as StaleVersion
+	// cause is the message that caused the decision. It is handled again if the writer refuses the decision with
+	// StaleVersion.
+	cause any
 }
 
 // Receive implements actors.Behaviour.
@@ -178,7 +180,7 @@ func (a *contractActor) Committed(c *actors.Context, _ *posting.Change, r postin
 		m.Answer(answer{result: resultAt(a.record, a.stamp, a.stamp.Updated)})
 	}
 	if a.stamp.Due != 0 && a.stamp.Due <= ledger.MicrosOf(c.Now()) {
-		a.handleDue(c, actors.Due{Key: a.key, At: a.stamp.Due}) // if the clock stands still, nothing else would handle this date
+		a.handleDue(c, actors.Due{Key: a.key, At: a.stamp.Due}) // if the clock stands still, nothing else handles this date
 	}
 }
 

@@ -25,9 +25,8 @@
 //  9. A batched action is requested once and then continues by itself, with one Change per batch. A counter holds the
 //     number of batched actions that have not booked their last batch. No month is closed while the counter is above
 //     zero.
-//  10. A contract is shown with the values that it has on the clock's present day. A cached reply shows the values of
-//     the day on which
-//     the reply was booked.
+//  10. A contract is shown with the values that it has on the present day of the clock. A cached reply shows the
+//     values of the day on which the reply was booked.
 //
 // Callers: api (Service), cmd (New).
 //

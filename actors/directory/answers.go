@@ -24,13 +24,13 @@ type Answer struct {
 	Status int
 	Body   []byte // made by the function that was passed to WithStoredReply
 
-	// Booked is the time at which the write's event was booked, and Seq is the event's number in the journal. They are
-	// known only after Body is made, so Body leaves room for them. StoredReply sets both fields.
+	// Booked is the time at which the write's event was booked, and Seq is the event's number in the journal. Both values
+	// are known only after Body was made, so Body leaves room for them. StoredReply sets both fields.
 	Booked ledger.Micros
 	Seq    uint64
 }
 
-// replyType has the columns of stored replies. Only replies to successful writes are stored.
+// replyType defines the columns of stored replies. Only replies to successful writes are stored.
 var replyType = schema.NewType[Answer]("answer",
 	schema.NumberField(schema.DerivedInteger(1, "status", schema.NotShown, schema.RequiredInStore), func(a *Answer) *int { return &a.Status }),
 	schema.Field(schema.Object(2, "body", schema.NotShown), func(a *Answer) *[]byte { return &a.Body }),
@@ -41,14 +41,14 @@ var replyType = schema.NewType[Answer]("answer",
 	return ""
 })
 
-// idempotentReply is an idempotency key and the function that makes the reply that is stored with it.
+// idempotentReply contains the idempotency key of a write, and the function that makes the write's stored reply.
 type idempotentReply struct {
 	key    actors.Key
 	answer func(made any) Answer
 }
 
-// withReplyShowing returns a context for a write that may have an idempotency key. If the write has a key, the function
-// toShown converts the record that becomes durable, and the stored reply is made from what toShown returns.
+// withReplyShowing returns a context for a write that may have an idempotency key. If the write has a key, the stored reply
+// is made from the result of toShown, which is called with the record that becomes durable.
 func withReplyShowing(ctx context.Context, toShown func(made any) any) context.Context {
 	reply, hasKey := ctx.Value(replyContextKey{}).(*idempotentReply)
 	if !hasKey {
@@ -59,21 +59,22 @@ func withReplyShowing(ctx context.Context, toShown func(made any) any) context.C
 
 type replyContextKey struct{}
 
-// WithStoredReply returns a context with which a write claims the idempotency key and stores its reply, both in the write's
-// own Change (all that one decision stores). The write calls the function answer with its result before the Change is
-// durable, so the times that the journal sets are still zero. The function answer runs on another goroutine, possibly after
-// the write has timed out.
+// WithStoredReply returns a context for a write with an idempotency key. With this context, the write's own Change (all
+// that one decision stores) also claims the key and stores the write's reply. The write calls the function answer with its
+// result before the Change is durable, so those times that the journal sets are still zero in the result. The function
+// answer runs on another goroutine, possibly after the write has timed out.
 //
-// A write that changes nothing claims nothing. If the key is already claimed, the write is refused. The refusal need not be
-// about the claim, because other checks come first. So the caller must call StoredReply again after any error.
+// A write that changes nothing does not claim the key. If the key is already claimed, the write is refused. The refusal may
+// give another reason than the claim, because other checks come first. So after any error, the caller must call StoredReply
+// again.
 func WithStoredReply(ctx context.Context, key actors.Key, answer func(made any) Answer) context.Context {
 	return context.WithValue(ctx, replyContextKey{}, &idempotentReply{key, answer})
 }
 
-// StoredReply returns the reply of the write that claimed the key; false if no write claimed it. The error
-// is a Conflict if the key was used for another request, or if the stored reply is damaged. A damaged
-// reply cannot be replaced by another one, because it may have contained a value that is stored nowhere
-// else, such as the value of an API key. Other errors come from the store.
+// StoredReply returns the stored reply to the write that claimed the key. If no write has claimed the key, it returns
+// false. If the key was used for a different request, or if the stored reply is damaged, the error is a Conflict. In place
+// of a damaged reply we cannot make a new one, because the reply may have contained a value that is stored nowhere else,
+// such as the value of an API key. Other errors come from the store.
 func (s *Service) StoredReply(key actors.Key) (Answer, bool, error) {
 	v := s.rt.Journal.View()
 	defer v.Close()
@@ -116,9 +117,9 @@ func (s *Service) readAnswer(v *posting.View, org, id ledger.ID) (Answer, error)
 	return a, nil
 }
 
-// OpenAnswer decrypts the payload of a ledger.AdminReply record; keys must contain the key that sealed
-// the payload. The payload has no Booked and Seq. The error says that the payload is malformed or was
-// changed.
+// OpenAnswer decrypts the payload of a ledger.AdminReply record; keys must contain the key that sealed the payload.
+// OpenAnswer does not set Booked and Seq, because the payload does not contain them. If the payload is malformed or was
+// changed, it returns an error.
 func OpenAnswer(keys Sealer, org, id ledger.ID, payload []byte) (Answer, error) {
 	plaintext, err := keys.Open(payload, replyContext(org, id))
 	if err != nil {
@@ -134,8 +135,8 @@ func (s *Service) unreadableReply(org, id ledger.ID, why error) error {
 	return actors.ReplyLost("directory.StoredReply")
 }
 
-// Write carries out a write, as the method write does, for the records of another package. It refuses to write in an
-// archived organization.
+// Write does the same as the method write, but for records of another package. In an archived organization, it refuses to
+// write.
 func (s *Service) Write(ctx context.Context, org ledger.ID, op string, decide func(now ledger.Micros) (*posting.Change, any, error), publish func([]posting.Stamp)) error {
 	if _, err := s.writable(op, org); err != nil {
 		return err
@@ -148,8 +149,8 @@ func (s *Service) Write(ctx context.Context, org ledger.ID, op string, decide fu
 	}, publish)
 }
 
-// write carries out a command as run does (service.go), and claims the idempotency key and adds the reply if ctx
-// has a key. decide also returns the write's result, from which the reply is made. A dry run ends after decide.
+// write calls run (service.go) to carry out a command. If ctx has an idempotency key, write also claims the key and adds
+// the reply. decide returns the Change and the write's result, from which the reply is made. A dry run ends after decide.
 func (s *Service) write(ctx context.Context, org ledger.ID, op string, decide func(now ledger.Micros) (*posting.Change, any, error), publish func([]posting.Stamp)) error {
 	reply, hasKey := ctx.Value(replyContextKey{}).(*idempotentReply)
 	return s.run(ctx, org, op, func(now ledger.Micros) (*posting.Change, error) {
@@ -167,8 +168,8 @@ func (s *Service) write(ctx context.Context, org ledger.ID, op string, decide fu
 	}, publish)
 }
 
-// checkUnclaimed refuses a write that finds nothing to change and whose key is already claimed: a concurrent
-// request has used the same key and has made the change.
+// checkUnclaimed is called for a write that finds nothing to change. It refuses the write if the idempotency key is already
+// claimed, because then a concurrent request with the same key has made the change.
 func (s *Service) checkUnclaimed(op string, key *actors.Key) error {
 	v := s.rt.Journal.View()
 	defer v.Close()
@@ -179,29 +180,30 @@ func (s *Service) checkUnclaimed(op string, key *actors.Key) error {
 	return err
 }
 
-// StoreReply serves writes of other packages' actors. It adds the claim of the key in ctx (see WithStoredReply) and the
-// reply, which is made from the result, to the organization's Change. Without a key, StoreReply does nothing.
-// After an error, the Change must not be submitted. If the journal's writer refuses the Change, the key may
-// have been claimed before: call StoredReply again.
+// StoreReply is for writes that actors of other packages make. If ctx has an idempotency key (see WithStoredReply),
+// StoreReply makes the reply from result, and adds the claim of the key and the reply to the organization's Change. If ctx
+// has no key, StoreReply does nothing. After an error, the Change must not be submitted. If the journal's writer refuses
+// the Change, another request may have claimed the key before, so the caller must call StoredReply again.
 func (s *Service) StoreReply(ctx context.Context, org ledger.ID, change *posting.Change, result any) error {
 	reply, hasKey := ctx.Value(replyContextKey{}).(*idempotentReply)
 	if !hasKey {
 		return nil
 	}
 	change.Author = authorOf(ctx)
-	answer := ledger.Source{Kind: ledger.AdminReply, ID: directory.CachedReplyID(reply.key.ClaimKey())} // no other record is stored under the key's id
+	// the claim names the stored reply itself as the record of the request
+	answer := ledger.Source{Kind: ledger.AdminReply, ID: directory.CachedReplyID(reply.key.ClaimKey())}
 	return s.addReply("directory.StoreReply", reply, change, org, answer, result)
 }
 
-// addReply adds the key's claim and the sealed reply to a change; subject is the record that the reply is about.
-// The reply becomes the last step, directly behind the event that it reports, because StoredReply takes the booked
-// time from the event before the reply.
+// addReply adds the key's claim and the sealed reply to a change; subject is the record that the reply is about. The reply
+// becomes the last step, so that its event directly follows the event that the reply is about. StoredReply takes the booked
+// time from that preceding event.
 func (s *Service) addReply(op string, reply *idempotentReply, change *posting.Change, org ledger.ID, subject ledger.Source, made any) error {
 	id := directory.CachedReplyID(reply.key.ClaimKey())
 	answer := reply.answer(made)
 	plaintext, err := replyType.AppendStored(nil, &answer, nil)
 	defer clear(plaintext)
-	assert.NoError(err) // a reply has no secret columns, because it is sealed as a whole
+	assert.NoError(err) // cannot fail, because a reply has no secret columns: it is sealed as a whole
 	record, err := s.sealer.Seal(plaintext, replyContext(org, id))
 	if err != nil {
 		return ledger.Refuse(op, ledger.Internal, "a reply can't be encrypted: %v", err)
@@ -214,7 +216,7 @@ func (s *Service) addReply(op string, reply *idempotentReply, change *posting.Ch
 	return nil
 }
 
-// replyContext returns the context that binds a sealed reply to its record.
+// replyContext returns the encryption context that binds a sealed reply to its record.
 func replyContext(org, id ledger.ID) []byte {
 	return append(append(make([]byte, 0, 2*len(id)), org[:]...), id[:]...)
 }

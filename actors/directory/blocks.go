@@ -12,20 +12,20 @@ import (
 	"mizan/posting"
 )
 
-// blocklist is the part of an organization's blocklist that stays in memory: the values, because every
-// new transaction is checked against them, and the order in which they are listed. The records stay in
-// the store, because there may be a million. Readers take no lock, except for BINs (a card number's
-// first digits): a sync.Map would copy each looked-up BIN to memory that is never wiped.
+// blocklist is the part of an organization's blocklist that stays in memory: the values, because every new transaction
+// is checked against them, and the order in which they are listed. The full records are only in the store, because there
+// may be a million of them. Readers take no lock. The only exception is the map of BINs (a BIN is a card number's first
+// digits), because a sync.Map would copy each BIN that is looked up to memory that is never wiped.
 type blocklist struct {
 	activeCount atomic.Int64                            // number of active entries
 	counts      [len(directory.BlockKinds)]atomic.Int64 // number of active entries of each kind, in the order of BlockKinds
-	values      sync.Map                                // blockValue → *listing, active entries only
+	values      sync.Map                                // maps a blockValue to its *listing; active entries only
 	bins        struct {
 		sync.RWMutex
 		listed map[bin]bool // guarded by RWMutex: active entries only
 	}
 
-	prefixes atomic.Pointer[[]netip.Prefix] // the listed address ranges; a single address is among values instead
+	prefixes atomic.Pointer[[]netip.Prefix] // the listed address ranges; single addresses are in values
 	order    atomic.Pointer[[]*listing]     // listings in the order of creation; some may be inactive
 	inactive int                            // number of inactive entries in order; only the organization's actor uses it
 }
@@ -38,15 +38,15 @@ type blockValue struct {
 	value string
 }
 
-// listing is an entry that is or was active.
+// listing is the part of a blocklist entry that stays in memory. The entry is active now, or was active before.
 type listing struct {
 	creation
 	blockValue
 	inactive atomic.Bool
 }
 
-// maxInactive is how many inactive listings blocklist.order may always hold. Beyond that number, order is
-// rebuilt when more than half of its listings are inactive.
+// maxInactive is the number of inactive listings that blocklist.order may contain without being rebuilt. If it contains
+// more, it is rebuilt when more than half of its listings are inactive.
 const maxInactive = 64
 
 // HasBlocks tells whether the organization's blocklist has any active entry.
@@ -55,9 +55,9 @@ func (s *Service) HasBlocks(id ledger.ID) bool {
 	return ok && o.blocks.activeCount.Load() > 0
 }
 
-// Blocked tells whether the organization's blocklist has an entry that matches the payer, and returns the first matching
-// kind in the order of directory.BlockKinds. A change of the blocklist applies before the method that makes it returns.
-// Blocked does not read the store.
+// Blocked tells whether the organization's blocklist has an entry that matches the payer. If entries of several kinds
+// match, it returns the kind that is first in directory.BlockKinds. When a method that changes the blocklist returns,
+// Blocked already applies the change. Blocked does not read the store.
 func (s *Service) Blocked(id ledger.ID, p *directory.Payer) (kind string, blocked bool) {
 	o, ok := s.org(id)
 	if !ok || o.blocks.activeCount.Load() == 0 {
@@ -106,8 +106,7 @@ func (l *blocklist) hasBIN(digits []byte) bool {
 	return false
 }
 
-// updateBIN adds a value to the listed BINs or, if it is not listed any more, removes it. Values of other
-// kinds are ignored.
+// updateBIN adds a BIN to the listed BINs, or removes it if listed is false. It ignores values that are not BINs.
 func (l *blocklist) updateBIN(value blockValue, listed bool) {
 	if value.kind != directory.BlockBIN {
 		return
@@ -183,8 +182,8 @@ func (l *blocklist) addToCounts(kind directory.BlockKind, n int64) {
 	l.activeCount.Add(n)
 }
 
-// addRange adds the entry's address range to the ranges, and removeRange removes it. A single address
-// is an ordinary value and has no range.
+// addRange adds an entry's address range to the listed ranges, and removeRange removes the range. An entry for a single
+// address has no range.
 func (l *blocklist) addRange(b *directory.Block) {
 	if prefix, ok := b.Prefix(); ok && !prefix.IsSingleIP() {
 		wider := append(slices.Clone(l.ranges()), prefix)
@@ -226,8 +225,8 @@ func (l *blocklist) dropInactive() {
 	l.inactive = 0
 }
 
-// pageAfter returns up to limit active entries that follow the cursor in the list, which is newest first,
-// and whether there are more. An empty kind matches every kind.
+// pageAfter returns up to limit active entries that follow the cursor in the list, and whether more entries follow. The
+// list is newest first. An empty kind matches every kind.
 func (l *blocklist) pageAfter(after Cursor, kind directory.BlockKind, limit int) (found []creation, more bool) {
 	order := l.inCreationOrder()
 	end := len(order)
@@ -249,13 +248,13 @@ func (l *blocklist) pageAfter(after Cursor, kind directory.BlockKind, limit int)
 
 // BlockPage selects a page of a blocklist.
 type BlockPage struct {
-	Kind  directory.BlockKind // empty: every kind
-	Limit int                 // 1 to MaxPage; 0: DefaultPage
-	After Cursor              // the last row of the previous page; zero: start from the newest
+	Kind  directory.BlockKind // empty for every kind
+	Limit int                 // 1 to MaxPage; 0 means DefaultPage
+	After Cursor              // the last row of the previous page; zero for the first page
 }
 
-// CreateBlock puts a value on the organization's blocklist. The entry already applies when CreateBlock
-// returns. A value that is already listed is a Conflict, and so is an entry beyond the maximum. Errors
+// CreateBlock puts a value on the organization's blocklist. When CreateBlock returns, the entry already applies. If the
+// value is already listed, or if the list already has the maximum number of entries, the error is a Conflict. All errors
 // are *ledger.Refusal or come from the store.
 func (s *Service) CreateBlock(ctx context.Context, org ledger.ID, d directory.BlockDraft) (*directory.Block, error) {
 	const op = "directory.CreateBlock"
@@ -297,8 +296,8 @@ func (s *Service) CreateBlock(ctx context.Context, org ledger.ID, d directory.Bl
 	return next, nil
 }
 
-// checkRoom refuses a value that is listed already, and an active entry beyond the organization's
-// maximum.
+// checkRoom refuses a value that is already listed. It also refuses a new entry if the organization already has the
+// maximum number of active entries.
 func (l *blocklist) checkRoom(op string, b *directory.Block) error {
 	prefix, ok := b.Prefix()
 	switch {
@@ -312,9 +311,9 @@ func (l *blocklist) checkRoom(op string, b *directory.Block) error {
 	return nil
 }
 
-// DeleteBlock makes an entry inactive; its value can be listed again. An inactive entry stays as it is.
-// The error is a NotFound for an entry that the organization does not have, another *ledger.Refusal, or
-// an error of the store.
+// DeleteBlock makes an entry inactive; the entry's value can be listed again later. If the entry is already inactive,
+// nothing changes. If the organization has no such entry, the error is a NotFound. Other errors are *ledger.Refusal or
+// come from the store.
 func (s *Service) DeleteBlock(ctx context.Context, org, id ledger.ID) (*directory.Block, error) {
 	const op = "directory.DeleteBlock"
 	if _, err := s.Block(org, id); err != nil {
@@ -345,8 +344,8 @@ func (s *Service) DeleteBlock(ctx context.Context, org, id ledger.ID) (*director
 	return next, nil
 }
 
-// Block finds an entry of the organization's blocklist, active or not. The error is a NotFound, or
-// comes from the store.
+// Block returns an entry of the organization's blocklist, whether or not the entry is active. If there is no such entry,
+// the error is a NotFound; other errors come from the store.
 func (s *Service) Block(org, id ledger.ID) (*directory.Block, error) {
 	const op = "directory.Block"
 	if _, ok := s.org(org); !ok {
@@ -359,8 +358,8 @@ func (s *Service) Block(org, id ledger.ID) (*directory.Block, error) {
 	return b, err
 }
 
-// ListBlocks returns a page of the active entries of an organization's blocklist, ordered by when
-// each value was first listed.
+// ListBlocks returns a page of the active entries of an organization's blocklist, newest first. The age of an entry is
+// counted from the first time that its value was listed.
 func (s *Service) ListBlocks(org ledger.ID, p BlockPage) (rows []*directory.Block, next Cursor, err error) {
 	const op = "directory.ListBlocks"
 	o, ok := s.org(org)
@@ -381,7 +380,7 @@ func (s *Service) ListBlocks(org ledger.ID, p BlockPage) (rows []*directory.Bloc
 		if err != nil {
 			return nil, Cursor{}, err
 		}
-		if b != nil && b.Active { // the entry may have been deleted since
+		if b != nil && b.Active { // the entry may have been deleted in the meantime
 			rows = append(rows, b)
 		}
 	}
@@ -392,7 +391,7 @@ func (s *Service) ListBlocks(org ledger.ID, p BlockPage) (rows []*directory.Bloc
 	return rows, next, nil
 }
 
-// storedBlock reads an entry from the store; nil if it does not exist.
+// storedBlock reads an entry from the store. If the entry does not exist, it returns nil.
 func (s *Service) storedBlock(org, id ledger.ID) (*directory.Block, posting.Stamp, error) {
 	v := s.rt.Journal.View()
 	defer v.Close()
@@ -417,8 +416,8 @@ func (o *organization) putBlock(b *directory.Block, stamp posting.Stamp) {
 	o.blocks.publish(b)
 }
 
-// loadBlocks reads the blocklist. It reads up to a million entries, and holds only the part of each
-// that stays in memory.
+// loadBlocks reads the blocklist. There may be a million entries, so while it reads, it keeps only the part of each
+// entry that stays in memory.
 func (o *organization) loadBlocks(v *posting.View) error {
 	var order []*listing
 	err := v.Records(o.id, ledger.Block, func(id ledger.ID, r posting.Record) (bool, error) {
@@ -434,7 +433,7 @@ func (o *organization) loadBlocks(v *posting.View) error {
 	if err != nil {
 		return err
 	}
-	// Entries that are published in the order of creation are each appended at the end.
+	// In the order of creation, each entry is simply appended to the listings.
 	slices.SortFunc(order, func(a, b *listing) int { return compareCreation(a.creation, b.creation) })
 	for _, p := range order {
 		o.blocks.publish(&directory.Block{ID: p.id, Kind: p.kind, Value: p.value, Active: true, Created: p.started})

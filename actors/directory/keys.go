@@ -12,20 +12,21 @@ import (
 	"mizan/ledger/directory"
 )
 
-// Prefixes of key, token and session values, by which people and secret scanners recognise them.
+// Prefixes of the values of keys, tokens and sessions. People and secret scanners recognise the values by their
+// prefixes.
 const (
 	keyPrefix     = "mzk_"
 	adminPrefix   = "mza_"
 	sessionPrefix = "mzs_"
 )
 
-// shownKeyBytes is how many bytes of a key's value the key's record keeps, so that keys can be told
-// apart: the prefix and 8 of the 43 characters.
+// shownKeyBytes is how many of the first bytes of a key's value are kept in the key's record, so that people can tell
+// keys apart: the prefix and 8 of the 43 characters after the prefix.
 const shownKeyBytes = len(keyPrefix) + 8
 
 // CreateAPIKey adds a key with the draft's fields to a partner of the organization. The returned key includes its
-// value. The value is not stored, with one exception: the reply to a request with an idempotency key is stored, sealed,
-// with the value. Errors are *ledger.Refusal.
+// value. The value is stored nowhere, except in the sealed (encrypted) reply to a request with an idempotency key.
+// Errors are *ledger.Refusal.
 func (s *Service) CreateAPIKey(ctx context.Context, org ledger.ID, draft directory.APIKey) (*directory.APIKey, error) {
 	const op = "directory.CreateAPIKey"
 	draft.Org = org
@@ -41,14 +42,15 @@ func (s *Service) CreateAPIKey(ctx context.Context, org ledger.ID, draft directo
 	return shownKey(created, value), nil
 }
 
-// fillNewKey gives a key its id and returns a value for it. The key itself keeps only the value's beginning and hash.
+// fillNewKey makes an id and a value for a key, and returns the value. It puts only the beginning and the hash of the
+// value into the key's record.
 func fillNewKey(k *directory.APIKey, random io.Reader) (value string) {
 	value = secret.NewToken(keyPrefix, random)
 	k.ID, k.Prefix, k.Hash = uuid.New(), value[:shownKeyBytes], secret.HashToken([]byte(value))
 	return value
 }
 
-// shownKey returns a copy of a new key with its value, which the response to its creation shows.
+// shownKey returns a copy of a new key that includes the value. The response to the key's creation shows this copy.
 func shownKey(k *directory.APIKey, value string) *directory.APIKey {
 	shown := *k
 	shown.Value = value
@@ -59,8 +61,8 @@ func hashClaim(org ledger.ID, hash [32]byte, owner ledger.ID) ledger.Claim {
 	return ledger.Claim{Org: org, Kind: ledger.ClaimKeyHash, Key: hex.EncodeToString(hash[:]), Owner: owner[:]}
 }
 
-// RevokeAPIKey revokes a key. When RevokeAPIKey returns, the key is already refused. A key that was revoked
-// before stays as it is. The error is a *ledger.Refusal.
+// RevokeAPIKey revokes a key. When RevokeAPIKey returns, the key is already refused. If the key was already revoked,
+// nothing changes. The error is a *ledger.Refusal.
 func (s *Service) RevokeAPIKey(ctx context.Context, org, key ledger.ID) (*directory.APIKey, error) {
 	latest := func(k *directory.APIKey) *directory.APIKey {
 		o, _ := s.org(org)

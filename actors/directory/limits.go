@@ -12,9 +12,9 @@ import (
 	"mizan/posting"
 )
 
-// Limits returns a partner's active limits, oldest first; nil if there are none. The slice is shared and never changes: a
-// new slice replaces it. A changed limit applies before the method that changes it returns. Limits does not read the store,
-// because every new transaction calls it.
+// Limits returns a partner's active limits, oldest first. If there are none, it returns nil. The slice is shared and never
+// changes: if a limit changes, a new slice replaces the old one. When the method that changes a limit returns, the new
+// slice is already in use. Limits does not read the store, because every new transaction calls it.
 func (s *Service) Limits(org ledger.ID, partner int64) []*directory.Limit {
 	o, ok := s.org(org)
 	if !ok {
@@ -23,12 +23,12 @@ func (s *Service) Limits(org ledger.ID, partner int64) []*directory.Limit {
 	return o.limitsOf(partner)
 }
 
-// Limit finds a limit of the organization, active or not.
+// Limit finds a limit of the organization, whether or not the limit is active.
 func (s *Service) Limit(org, limit ledger.ID) (*directory.Limit, bool) {
 	return limits.find(s, org, limit)
 }
 
-// ListLimits returns a page of an organization's limits, inactive ones included.
+// ListLimits returns a page of an organization's limits, including inactive limits.
 func (s *Service) ListLimits(org ledger.ID, p Page) ([]*directory.Limit, Cursor, error) {
 	return limits.list(s, org, p)
 }
@@ -50,8 +50,7 @@ func (s *Service) CreateLimit(ctx context.Context, org ledger.ID, draft director
 	})
 }
 
-// PatchLimit changes a limit. Errors are *ledger.Refusal. The code is NotFound for a limit that the organization does not
-// have.
+// PatchLimit changes a limit. Errors are *ledger.Refusal. If the organization has no such limit, the code is NotFound.
 func (s *Service) PatchLimit(ctx context.Context, org, limit ledger.ID, change schema.Change[directory.Limit]) (*directory.Limit, error) {
 	const op = "directory.PatchLimit"
 	return limits.change(ctx, s, op, org, limits.at(limit), func(o *organization, old *directory.Limit, _ ledger.Micros) (*directory.Limit, ledger.Event, error) {
@@ -63,7 +62,7 @@ func (s *Service) PatchLimit(ctx context.Context, org, limit ledger.ID, change s
 	})
 }
 
-// checkLimitCount refuses an active limit of a partner that has directory.MaxLimits active limits.
+// checkLimitCount refuses another active limit if the partner already has directory.MaxLimits active limits.
 func (o *organization) checkLimitCount(op string, l *directory.Limit) error {
 	if l.Active && len(o.limitsOf(l.Partner)) >= directory.MaxLimits {
 		return ledger.Refuse(op, ledger.Conflict, "the partner has %d active limits", directory.MaxLimits)
@@ -79,7 +78,7 @@ func (o *organization) limitsOf(partner int64) []*directory.Limit {
 	return active.([]*directory.Limit)
 }
 
-// putLimit publishes a durable limit in the view in memory.
+// putLimit publishes a durable limit in the view (the records in memory).
 func (o *organization) putLimit(l *directory.Limit, stamp posting.Stamp) {
 	l.Created = stamp.Started
 	o.limits.put(l.ID, l, stamp)

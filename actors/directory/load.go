@@ -11,7 +11,7 @@ import (
 	"mizan/posting"
 )
 
-// load fills the view in memory from the store.
+// load fills the view (the records in memory) from the store.
 func (s *Service) load() error {
 	v := s.rt.Journal.View()
 	defer v.Close()
@@ -39,7 +39,7 @@ func (s *Service) loadFrom(v *posting.View) error {
 	})
 }
 
-// reload reads the part of the view of one organization, or of the platform, from the store again.
+// reload reads one organization's part of the view, or the platform's part, from the store again.
 func (s *Service) reload(id ledger.ID) error {
 	v := s.rt.Journal.View()
 	defer v.Close()
@@ -86,9 +86,9 @@ type storedRecord[T any] struct {
 	stamp  posting.Stamp
 }
 
-// readKind reads the records of one kind for which keep returns true (nil: all records), in the order of
-// creation, so that each record is appended at the end of its index. The other records take no memory,
-// however many of them the store has.
+// readKind returns the records of one kind for which keep returns true, or all records if keep is nil. The
+// result is in the order of creation, so that each record can be appended to the end of its index. All other
+// records take no memory, however many of them the store has.
 func readKind[T any](v *posting.View, org ledger.ID, kind ledger.Kind, decode func(at schema.Envelope, payload []byte) (*T, error), keep func(*T) bool) ([]storedRecord[T], error) {
 	var records []storedRecord[T]
 	err := v.Records(org, kind, func(id ledger.ID, r posting.Record) (bool, error) {

@@ -23,10 +23,10 @@ const (
 	failureLife = ledger.Micros(15 * 60 * 1_000_000)
 )
 
-// Bounds of memory. The failures of at most maxLockouts logins are kept; if another login fails, the login
-// whose last failure is oldest is dropped. At most maxLoginsWaiting attempts wait for other attempts of
-// their login. An attacker could cause a login to be dropped only by making maxLockouts other logins fail.
-// Each failure costs the server a password hash, and that many hashes take longer than failureLife.
+// Bounds of memory. The failures of at most maxLockouts logins are kept; if another login fails, the login whose last
+// failure is oldest is dropped. At most maxLoginsWaiting attempts wait until other attempts with the same login end. To
+// have a login dropped, an attacker would have to make maxLockouts other logins fail. That would take longer than
+// failureLife, because the server hashes a password for each failure.
 const (
 	maxLockouts      = 131_072
 	maxLoginsWaiting = 256
@@ -40,16 +40,17 @@ type LockedOut struct {
 // Error implements error.
 func (*LockedOut) Error() string { return "directory.Login: too many failures" }
 
-// lockout counts the failures of logins, whether or not the logins exist. It identifies a login by
-// a hash. Its state is in memory only, so a restart clears all failures.
+// lockout counts the failures of logins, whether or not the logins exist. A login is identified by a hash. The failures
+// are in memory only, so a restart clears them.
 type lockout struct {
 	mu           sync.Mutex
 	logins       map[[32]byte]*loginAttempts // guarded by mu
-	failedLogins list.List                   // guarded by mu: logins with failures, the least recently failed first
+	failedLogins list.List                   // guarded by mu: logins with failures, ordered by the last failure, oldest first
 	waiters      int                         // guarded by mu
 }
 
-// loginAttempts is the state of one login. All fields are guarded by the lockout's mutex.
+// loginAttempts contains the failures of one login and its attempts in progress. All fields are guarded by the lockout's
+// mutex.
 type loginAttempts struct {
 	key         [32]byte
 	failures    []ledger.Micros // oldest first, at most maxFailures
@@ -60,15 +61,15 @@ type loginAttempts struct {
 
 func newLockout() *lockout { return &lockout{logins: make(map[[32]byte]*loginAttempts)} }
 
-// loginKey returns the key of a login in an organization. Neither has to exist.
+// loginKey returns the key of a login in an organization. The login and the organization need not exist.
 func loginKey(org ledger.ID, login string) [32]byte {
 	return sha256.Sum256(append(append(make([]byte, 0, len(org)+len(login)), org[:]...), login...))
 }
 
-// enter begins an attempt, which lasts until the caller calls end. Attempts in progress count as
-// failures, so that concurrent attempts cannot make more than maxFailures wrong guesses. Further
-// attempts wait until earlier ones end. The error is a *LockedOut, actors.ErrBusy if too many
-// attempts wait, or Unavailable if ctx ends first.
+// enter begins an attempt, which lasts until the caller calls end. Attempts in progress count as failures, so that
+// concurrent attempts cannot make more than maxFailures wrong guesses. Further attempts wait until earlier ones end. If
+// the login is locked out, the error is a *LockedOut. If too many attempts wait, the error is actors.ErrBusy. If ctx ends
+// while the attempt waits, the error is Unavailable.
 func (l *lockout) enter(ctx context.Context, c clock.Clock, key [32]byte) (end func(failed bool), err error) {
 	for {
 		attempts, wait, err := l.try(c, key)
@@ -92,7 +93,7 @@ func (l *lockout) enter(ctx context.Context, c clock.Clock, key [32]byte) (end f
 	}
 }
 
-// check refuses a login that is locked out, with a *LockedOut. It does not begin an attempt.
+// check returns a *LockedOut if the login is locked out. It does not begin an attempt.
 func (l *lockout) check(c clock.Clock, key [32]byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -116,7 +117,8 @@ func (attempts *loginAttempts) lockedOut(now ledger.Micros) error {
 	return &LockedOut{Wait: time.Duration(attempts.failures[0]+failureLife-now) * time.Microsecond}
 }
 
-// try begins an attempt, or returns the channel to wait for before the next try.
+// try begins an attempt. If the attempt must wait for other attempts, try returns a channel instead; when it is closed,
+// the caller tries again.
 func (l *lockout) try(c clock.Clock, key [32]byte) (attempts *loginAttempts, wait <-chan struct{}, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -177,8 +179,8 @@ func (l *lockout) dropExpired(attempts *loginAttempts, now ledger.Micros) {
 	}
 }
 
-// dropOldLogins drops logins whose failures are all older than failureLife, and those beyond maxLockouts,
-// the least recently failed first.
+// dropOldLogins drops logins whose failures are all older than failureLife. While more than maxLockouts logins have
+// failures, it also drops the login whose last failure is oldest.
 func (l *lockout) dropOldLogins(now ledger.Micros) {
 	for front := l.failedLogins.Front(); front != nil; front = l.failedLogins.Front() {
 		attempts := front.Value.(*loginAttempts)
@@ -193,25 +195,25 @@ func (l *lockout) dropOldLogins(now ledger.Micros) {
 	}
 }
 
-// maxFromSource bounds the running and waiting login attempts of one source (source.Of). Attempts beyond
-// this number are refused at once.
+// maxFromSource is the maximum number of login attempts from one source (source.Of) that run or wait at the same time.
+// Further attempts are refused at once.
 const maxFromSource = 64
 
-// ErrCrowded refuses a login attempt because too many attempts from its address or network are
-// running or waiting. It does not count as a failure of the login.
+// ErrCrowded refuses a login attempt because too many attempts from its address or network are running or waiting. The
+// refused attempt does not count as a failure of the login.
 var ErrCrowded = errors.New("directory.Login: too many attempts from one address at once")
 
-// hashingPlaces bounds how many login attempts hash a password at once, because anybody can make
-// attempts. The places are shared fairly among networks, and among the sources of each network, so a
-// flood slows down only its own networks.
+// hashingPlaces limits how many login attempts hash a password at the same time, because anybody can make attempts. The
+// places are shared fairly among networks, and among the sources of each network, so a flood slows down only its own
+// networks.
 type hashingPlaces struct{ gate *fair.Gate[netip.Prefix] }
 
 func newHashingPlaces() hashingPlaces {
 	return hashingPlaces{fair.New[netip.Prefix](fair.Bounds{MaxInside: maxHashing, MaxWaiting: maxHashWaiting, PerMember: maxFromSource})}
 }
 
-// enter waits for a place to hash. The error is ErrCrowded, actors.ErrBusy if too many sources
-// wait, or Unavailable if ctx ends first.
+// enter waits for a place to hash. If the attempt's own source or network has too many attempts, the error is ErrCrowded.
+// If too many attempts from elsewhere wait, the error is actors.ErrBusy. If ctx ends first, the error is Unavailable.
 func (t hashingPlaces) enter(ctx context.Context, from netip.Addr) (*fair.Place[netip.Prefix], error) {
 	place, err := t.gate.Enter(ctx, source.SiteOf(from), source.Of(from))
 	switch {

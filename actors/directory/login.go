@@ -21,7 +21,7 @@ import (
 
 // Login is an attempt to log in.
 type Login struct {
-	Org    ledger.ID // the organization may not exist
+	Org    ledger.ID // an organization, which need not exist
 	Login  string
 	Pass   []byte     // the password; LogIn does not keep it
 	Source netip.Addr // the address that the request comes from
@@ -29,12 +29,11 @@ type Login struct {
 	Console bool // the attempt was made at the console; the API does not accept its session
 }
 
-// LogIn checks the login and password of a user or partner, begins a session and returns its token,
-// which is stored nowhere. Every failure is Unauthorized, after the same work, with one exception: the
-// right password of a partner that is switched off is Forbidden. If the request comes from an address
-// from which the partner may not log in, every password counts as wrong: even the right one costs the
-// same work, counts as a failure and gets the same response. The error is a *ledger.Refusal, a
-// *LockedOut or ErrCrowded.
+// LogIn checks the login and password of a user or partner, and begins a session. It returns the session's token, which is
+// stored nowhere. Every failure takes the same work and is Unauthorized. The only exception is the right password of a partner
+// that is switched off, which is Forbidden. If the request comes from an address from which the partner may not log in, every
+// password counts as wrong: even the right one costs the same work, counts as a failure and gets the same response. The error
+// is a *ledger.Refusal, a *LockedOut or ErrCrowded.
 func (s *Service) LogIn(ctx context.Context, l Login) (*directory.Session, secret.Text, error) {
 	var session *directory.Session
 	var token secret.Text
@@ -52,13 +51,13 @@ func (s *Service) LogIn(ctx context.Context, l Login) (*directory.Session, secre
 	return session, token, err
 }
 
-// checkPassword checks the login and its password, and then calls the function then, whose error may also be Unauthorized.
-// The errors are those of LogIn. An attempt that ends in Unauthorized counts as a failure of the login.
+// checkPassword checks the login and its password. If they are right, it calls the function then. It returns the same errors as
+// LogIn. An attempt that ends in Unauthorized counts as a failure of the login, even if the error comes from the function then.
 func (s *Service) checkPassword(ctx context.Context, l *Login, then func(*loginAccount) error) error {
 	key := loginKey(l.Org, l.Login)
 	if err := s.lockout.check(s.rt.Clock, key); err != nil {
 		s.noteLogin(l, logins.LockedOut)
-		return err // at once, because a login that is locked out takes no place to hash
+		return err // an attempt for a login that is locked out must not take a place to hash
 	}
 	place, err := s.hashing.enter(ctx, l.Source)
 	if err != nil {
@@ -92,8 +91,8 @@ func (s *Service) checkPassword(ctx context.Context, l *Login, then func(*loginA
 	return err
 }
 
-// CheckOwnPassword checks the password of the person to whom the session n belongs. As at a login, a wrong password counts as a
-// failure of the login. The errors are those of LogIn.
+// CheckOwnPassword checks the password of the person to whom the session n belongs. A wrong password counts as a failure of the
+// login, like in LogIn. It returns the same errors as LogIn.
 func (s *Service) CheckOwnPassword(ctx context.Context, n *directory.Session, pass []byte, source netip.Addr) error {
 	login, ok := s.loginOf(n)
 	if !ok {
@@ -102,8 +101,8 @@ func (s *Service) CheckOwnPassword(ctx context.Context, n *directory.Session, pa
 	return s.checkPassword(ctx, &Login{Org: n.Org, Login: login, Pass: pass, Source: source, Console: n.Console}, func(*loginAccount) error { return nil })
 }
 
-// loginOf returns the login of the person to whom the session belongs; false if the session was not
-// begun by a login.
+// loginOf returns the login of the person to whom the session belongs. If the session was not begun by a login, it returns
+// false.
 func (s *Service) loginOf(n *directory.Session) (login string, ok bool) {
 	if n.Epoch == 0 {
 		return "", false
@@ -117,7 +116,7 @@ func (s *Service) loginOf(n *directory.Session) (login string, ok bool) {
 	return "", false
 }
 
-// noteLogin adds an attempt to the log of its organization, if there is one.
+// noteLogin adds a login attempt to the organization's log. If the organization does not exist, it does nothing.
 func (s *Service) noteLogin(l *Login, outcome logins.Outcome) {
 	o, known := s.org(l.Org)
 	if !known {
@@ -130,9 +129,9 @@ func (s *Service) noteLogin(l *Login, outcome logins.Outcome) {
 	o.loginLog.Add(a)
 }
 
-// Logins returns the last attempts to log in to the organization, newest first, at most limit. If before is not 0, the page
-// has only attempts with smaller numbers than before. The result more tells whether older attempts follow the page. After a
-// restart only the successes are known.
+// Logins returns the last attempts to log in to the organization, newest first, and at most limit of them. If before is not 0,
+// the page contains only attempts whose number is smaller than before. The result more tells whether older attempts follow the
+// page. After a restart, only the successful attempts are known.
 func (s *Service) Logins(org ledger.ID, before uint64, limit int) (page []logins.Attempt, more bool) {
 	o, known := s.org(org)
 	if !known {
@@ -150,11 +149,11 @@ func unauthorized() error {
 type loginAccount struct {
 	org     *organization
 	user    *directory.User
-	partner *directory.Partner // the partner, if the account acts for that partner only; else nil
+	partner *directory.Partner // the partner if the account acts for only this partner, and nil otherwise
 }
 
-// person finds the account that a login belongs to, and the hash of its password. For an unknown
-// login both are empty.
+// person finds the account that a login belongs to, and the hash of its password. If the login is unknown, the account and the
+// hash are empty.
 func (s *Service) person(id ledger.ID, login string) (loginAccount, string) {
 	o, ok := s.org(id)
 	if !ok {
@@ -178,7 +177,7 @@ func (s *Service) person(id ledger.ID, login string) (loginAccount, string) {
 	return loginAccount{}, ""
 }
 
-// userID returns the id of the account's user; zero if the account belongs to a partner itself.
+// userID returns the id of the account's user, or zero if the account belongs to a partner itself.
 func (a *loginAccount) userID() (id ledger.ID) {
 	if a.user != nil {
 		id = a.user.ID
@@ -186,8 +185,7 @@ func (a *loginAccount) userID() (id ledger.ID) {
 	return id
 }
 
-// ownNumber returns the number of the partner to which the account itself belongs; 0 if it belongs to a
-// user.
+// ownNumber returns the number of the partner to which the account belongs, or 0 if the account belongs to a user.
 func (a *loginAccount) ownNumber() int64 {
 	if a.user != nil || a.partner == nil {
 		return 0
@@ -195,8 +193,8 @@ func (a *loginAccount) ownNumber() int64 {
 	return a.partner.Number
 }
 
-// mayLogIn tells whether the account may begin a session with the right password. If not, the refusal must
-// look like the refusal of a wrong password.
+// mayLogIn tells whether the account may begin a session if the password is right. If it may not, the refusal must look like
+// the refusal of a wrong password.
 func (a *loginAccount) mayLogIn() bool {
 	return a.org != nil && a.org.ownRecord.record().Active() && (a.user == nil || a.user.Active)
 }
@@ -209,8 +207,8 @@ func (a *loginAccount) mayLogInFrom(source netip.Addr) bool {
 // partnerInactive tells whether the account acts only for a partner that is switched off.
 func (a *loginAccount) partnerInactive() bool { return a.partner != nil && !a.partner.Active }
 
-// Cost of Argon2id: the second parameter set of the OWASP password storage cheat sheet, whose 19
-// MiB per hash let a burst of logins fit into a small machine's memory.
+// Parameters of Argon2id: the second parameter set of the OWASP password storage cheat sheet. A hash takes only 19 MiB, so a
+// burst of logins fits into a small machine's memory.
 const (
 	argonTime    = 2
 	argonMemory  = 19 * 1024 // KiB
@@ -219,16 +217,15 @@ const (
 	argonKey     = 32 // bytes
 )
 
-// Bounds of hashing: how many hashes run at once and how many may wait. They apply to setting
-// passwords and, separately, to logins (hashingPlaces).
+// Bounds of hashing: how many hashes run at once and how many may wait. The bounds apply separately to requests that set
+// passwords and to logins (hashingPlaces).
 const (
 	maxHashing     = 2
 	maxHashWaiting = 256
 )
 
-// passwordHasher hashes passwords, a bounded number at a time. A request that sets a password waits at
-// settingGate and a login waits elsewhere (hashingPlaces), so a flood of logins does not keep
-// administrators from setting passwords.
+// passwordHasher hashes and verifies passwords. Requests that set a password wait at settingGate, but logins wait elsewhere
+// (hashingPlaces), so a flood of logins does not keep administrators from setting passwords.
 type passwordHasher struct {
 	settingGate gate
 	memory      uint32 // KiB per hash
@@ -238,8 +235,8 @@ func newPasswordHasher() *passwordHasher {
 	return &passwordHasher{settingGate: newGate(maxHashing, maxHashWaiting), memory: argonMemory}
 }
 
-// hash returns the password's PHC string, a text with the algorithm, its parameters, the salt and the hash;
-// actors.ErrBusy if too many callers wait.
+// hash returns the password's PHC string, a text with the algorithm, the algorithm's parameters, the salt and the hash. If too
+// many callers wait, the error is actors.ErrBusy.
 func (p *passwordHasher) hash(ctx context.Context, random io.Reader, pass []byte) (string, error) {
 	leave, err := p.settingGate.enter(ctx, "directory.hash")
 	if err != nil {
@@ -256,8 +253,8 @@ func (p *passwordHasher) hash(ctx context.Context, random io.Reader, pass []byte
 		encoding.EncodeToString(salt[:]), encoding.EncodeToString(key)), nil
 }
 
-// verify tells whether the PHC string was made from the password. If there is no string, or it cannot
-// be parsed, verify does the same work and returns false. The caller bounds how many calls run at once.
+// verify tells whether the PHC string was made from the password. If there is no string, or it cannot be parsed, verify does
+// the same work and returns false. The caller must limit the number of concurrent calls.
 func (p *passwordHasher) verify(phc string, pass []byte) bool {
 	parsed, known := parsePHC(phc)
 	if !known {
@@ -276,7 +273,7 @@ type passwordHash struct {
 	salt, key []byte
 }
 
-// parsePHC parses a PHC string that hash has made.
+// parsePHC parses a PHC string that was made by hash.
 func parsePHC(phc string) (h passwordHash, ok bool) {
 	parts := strings.Split(phc, "$")
 	if len(parts) != 6 || parts[1] != "argon2id" || parts[2] != fmt.Sprintf("v=%d", argon2.Version) {

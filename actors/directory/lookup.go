@@ -13,8 +13,8 @@ import (
 	"mizan/ledger/directory"
 )
 
-// A lookup that finds no record continues with one of these records, so that it takes as long as a
-// successful lookup. They are never in force.
+// A lookup that finds no record continues with one of these records, so that it takes as long as a successful lookup. These
+// records are never in force.
 var (
 	noKey     = &directory.APIKey{Revoked: 1}
 	noPartner = &directory.Partner{}
@@ -25,10 +25,9 @@ var (
 // usePrecision is the precision of a key's last use: one second, in µs.
 const usePrecision = 1_000_000
 
-// Authenticate finds the API key and its partner inside the organization. It returns false, after the
-// same work, for an organization that is unknown or not active, and for a key that is unknown, expired
-// or revoked. The caller checks whether the request may come from its address and whether the partner
-// is active.
+// Authenticate finds the API key and its partner inside the organization. If the organization is unknown or not active, or if
+// the key is unknown, expired or revoked, it does the same work and returns false. The caller must check whether the request
+// may come from its address, and whether the partner is active.
 func (s *Service) Authenticate(org ledger.ID, key []byte) (*directory.APIKey, *directory.Partner, bool) {
 	now := ledger.MicrosOf(s.rt.Clock.Now())
 	keyInView, k, p, ok := s.keyInForce(org, key, now)
@@ -40,8 +39,7 @@ func (s *Service) Authenticate(org ledger.ID, key []byte) (*directory.APIKey, *d
 	return k, p, true
 }
 
-// APIKeyInForce finds the partner of a key as Authenticate does, but the call does not count as a
-// use of the key.
+// APIKeyInForce finds the partner of a key like Authenticate, but the call does not count as a use of the key.
 func (s *Service) APIKeyInForce(org ledger.ID, key []byte) (*directory.Partner, bool) {
 	_, _, p, ok := s.keyInForce(org, key, ledger.MicrosOf(s.rt.Clock.Now()))
 	return p, ok
@@ -91,7 +89,7 @@ func (s *Service) AdminToken(token []byte) bool {
 // AdminTokens returns how many administration tokens are in force.
 func (s *Service) AdminTokens() int { return len(s.platform.Load().record.AdminTokens) }
 
-// Organization finds an organization, in any status.
+// Organization finds an organization, whatever its status.
 func (s *Service) Organization(id ledger.ID) (*directory.Organization, bool) {
 	o, ok := s.org(id)
 	if !ok {
@@ -100,7 +98,7 @@ func (s *Service) Organization(id ledger.ID) (*directory.Organization, bool) {
 	return o.ownRecord.record(), true
 }
 
-// SoleOrganization returns the id of the only organization; false unless there is exactly one.
+// SoleOrganization returns the id of the only organization. If there is no organization or more than one, it returns false.
 func (s *Service) SoleOrganization() (ledger.ID, bool) {
 	order := s.organizations.inCreationOrder()
 	if len(order) != 1 {
@@ -119,8 +117,8 @@ func (s *Service) Partner(org ledger.ID, number int64) (*directory.Partner, bool
 	return nil, false
 }
 
-// Terminals returns all terminals of a partner, by priority and then by id, including those that
-// are switched off. The slice is shared and never changes: a new slice replaces it.
+// Terminals returns all terminals of a partner, including those that are switched off, ordered by priority and then by id. The
+// slice is shared and never changes: if a terminal changes, a new slice replaces the old one.
 func (s *Service) Terminals(org ledger.ID, partner int64) []*directory.Terminal {
 	o, ok := s.org(org)
 	if !ok {
@@ -139,7 +137,7 @@ func (s *Service) Terminal(org, terminal ledger.ID) (*directory.Terminal, bool) 
 	return terminals.find(s, org, terminal)
 }
 
-// APIKey finds a key of the organization by its id, in any state, with its latest use.
+// APIKey finds a key of the organization by its id, whatever the key's state, and includes the time of the key's latest use.
 func (s *Service) APIKey(org, key ledger.ID) (*directory.APIKey, bool) {
 	if o, ok := s.org(org); ok {
 		if c, found := o.keys.get(key); found {
@@ -160,11 +158,11 @@ const (
 	MaxPage     = 500
 )
 
-// Page selects a page of a list. Lists are newest first by the time of creation.
+// Page selects a page of a list. In a list, the record that was created last comes first.
 type Page struct {
-	Limit   int    // 1 to MaxPage; 0: DefaultPage
-	After   Cursor // the last row of the previous page; zero: start from the newest
-	Partner int64  // only records of this partner; 0: all
+	Limit   int    // 1 to MaxPage; 0 means DefaultPage
+	After   Cursor // the last row of the previous page; zero for the first page
+	Partner int64  // the partner whose records are listed; 0 for all records
 }
 
 // Cursor identifies a row of a list.
@@ -173,13 +171,13 @@ type Cursor struct {
 	ID ledger.ID
 }
 
-// IsZero tells whether the cursor identifies no row. A list returns a zero cursor with its last page.
+// IsZero tells whether the cursor identifies no row. With its last page, a list returns a cursor that identifies no row.
 func (c Cursor) IsZero() bool { return c == Cursor{} }
 
 const cursorTimeLayout = "2006-01-02T15:04:05.000000-07:00"
 
-// String returns the row's time of creation, ISO 8601 with microseconds, a slash and the row's id.
-// The id is needed because organizations can be created in the same microsecond.
+// String returns the cursor as text: the row's time of creation in ISO 8601 with microseconds, a slash, and the row's id. The
+// id is needed because organizations can be created in the same microsecond.
 func (c Cursor) String() string {
 	if c.IsZero() {
 		return ""
@@ -187,7 +185,7 @@ func (c Cursor) String() string {
 	return c.At.Time().Format(cursorTimeLayout) + "/" + c.ID.String()
 }
 
-// ParseCursor reads a cursor that String wrote; the id may be missing. The error is a *ledger.Refusal of the
+// ParseCursor parses a cursor that was written by String; the id may be missing. The error is a *ledger.Refusal that names the
 // field "cursor".
 func ParseCursor(text string) (Cursor, error) {
 	refusal := ledger.RefuseField("directory.ParseCursor", "cursor", "is not a cursor of this list")
@@ -208,8 +206,8 @@ func ParseCursor(text string) (Cursor, error) {
 	return c, nil
 }
 
-// ListOrganizations returns a page of all organizations and the cursor of the next page; a zero
-// cursor means that this is the last page. Errors are *ledger.Refusal.
+// ListOrganizations returns a page of all organizations and the cursor of the next page. If this is the last page, the cursor
+// is zero. Errors are *ledger.Refusal.
 func (s *Service) ListOrganizations(p Page) ([]*directory.Organization, Cursor, error) {
 	return readPage(&s.organizations, s.organizations.inCreationOrder(), p, (*viewRecord[directory.Organization]).record)
 }
@@ -224,8 +222,8 @@ func (s *Service) ListTerminals(org ledger.ID, p Page) ([]*directory.Terminal, C
 	return terminals.list(s, org, p)
 }
 
-// ListAPIKeys returns a page of an organization's keys, revoked ones included. The last use of a key is
-// stored only about once an hour, so after a kill the page may show an earlier use as the last one.
+// ListAPIKeys returns a page of an organization's keys, including revoked keys. The time of a key's last use is stored only
+// about once an hour, so after a crash the page may show the time of an earlier use.
 func (s *Service) ListAPIKeys(org ledger.ID, p Page) ([]*directory.APIKey, Cursor, error) {
 	o, ok := s.org(org)
 	if !ok {
@@ -236,30 +234,30 @@ func (s *Service) ListAPIKeys(org ledger.ID, p Page) ([]*directory.APIKey, Curso
 	})
 }
 
-// withLatestUse returns a key with its latest use.
+// withLatestUse returns a copy of a key with the time of its latest use.
 func withLatestUse(k *directory.APIKey, keyInView *viewRecord[directory.APIKey]) *directory.APIKey {
 	latest := *k
 	latest.Used = max(k.Used, ledger.Micros(keyInView.used.Load()))
 	return &latest
 }
 
-// EachPartner calls fn with all partners of an organization, the newest first, until fn returns false. Unlike lists of pages, the
-// functions Each… copy and allocate nothing, so they are made for a search among all records.
+// EachPartner calls fn with each partner of an organization, newest first, until fn returns false. Unlike the functions that
+// return pages, the functions Each… copy and allocate nothing, so they suit a search among all records.
 func (s *Service) EachPartner(org ledger.ID, fn func(*directory.Partner) (more bool)) error {
 	return partners.each(s, org, func(p *directory.Partner) string { return p.Name }, fn)
 }
 
-// EachTerminal is EachPartner for terminals.
+// EachTerminal is like EachPartner, but for terminals.
 func (s *Service) EachTerminal(org ledger.ID, fn func(*directory.Terminal) (more bool)) error {
 	return terminals.each(s, org, func(t *directory.Terminal) string { return t.Name }, fn)
 }
 
-// EachAPIKey is EachPartner for keys. Their latest use may be missing.
+// EachAPIKey is like EachPartner, but for keys. The latest use of a key may be missing.
 func (s *Service) EachAPIKey(org ledger.ID, fn func(*directory.APIKey) (more bool)) error {
 	return keys.each(s, org, func(k *directory.APIKey) string { return k.Name }, fn)
 }
 
-// EachUser is EachPartner for users.
+// EachUser is like EachPartner, but for users.
 func (s *Service) EachUser(org ledger.ID, fn func(*directory.User) (more bool)) error {
 	return users.each(s, org, func(u *directory.User) string { return u.Name }, fn)
 }
@@ -269,7 +267,7 @@ func (s *Service) ListRates(org ledger.ID, p Page) ([]*directory.Rate, Cursor, e
 	return rates.list(s, org, p)
 }
 
-// readPage reads a page of an index's records. It walks the given order backwards from the cursor.
+// readPage returns a page of an index's records. It reads order backwards, beginning before the cursor.
 func readPage[T, R any](x *index[T], order []creation, p Page, row func(*viewRecord[T]) R) (rows []R, next Cursor, err error) {
 	if p.Limit == 0 {
 		p.Limit = DefaultPage

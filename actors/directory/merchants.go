@@ -11,24 +11,24 @@ import (
 	"mizan/posting"
 )
 
-// Bounds of AddMerchants. A Change (all that is stored at once) takes at most recordsPerChange records, so
-// the records of one merchant, at most MaxMerchantRecords, fit into one Change.
+// Bounds of AddMerchants. A Change (all that is stored at once) contains at most recordsPerChange records. A merchant
+// has at most MaxMerchantRecords terminals and keys, so they fit into one Change.
 const (
-	MaxMerchantRecords = 500 // terminals and keys of one merchant together
+	MaxMerchantRecords = 500 // maximum number of terminals and keys of one merchant together
 	recordsPerChange   = 512 // maximum number of records in a Change that adds merchants
 )
 
 // Merchant is a partner that AddMerchants has created.
 type Merchant struct {
 	Number int64         // the protocol's partner id
-	Keys   []secret.Text // values of its API keys; they are stored nowhere
+	Keys   []secret.Text // values of the partner's API keys; the values are stored nowhere
 }
 
 // MerchantsDraft says how many partners, terminals and keys AddMerchants makes.
 type MerchantsDraft struct {
 	Partners  int
-	Terminals int // number for each partner, of these kinds in turn: payment and payout in prod, payment and payout in test
-	Keys      int // number for all partners together, spread evenly
+	Terminals int // number for each partner, of these kinds in rotation: payment and payout in prod, payment and payout in test
+	Keys      int // number for all partners together; each partner gets about the same number
 }
 
 func (d *MerchantsDraft) check(op string) error {
@@ -45,7 +45,7 @@ func (d *MerchantsDraft) check(op string) error {
 	return nil
 }
 
-// keysOf returns how many keys the partner at the index gets.
+// keysOf returns the number of keys that the partner with the given index gets.
 func (d *MerchantsDraft) keysOf(index int) int {
 	n := d.Keys / d.Partners
 	if index < d.Keys%d.Partners {
@@ -54,11 +54,11 @@ func (d *MerchantsDraft) keysOf(index int) int {
 	return n
 }
 
-// AddMerchants gives an organization many partners with simulator terminals and keys, for a load
-// generator that prepares a store before it starts a server. It makes the same records and events as
-// CreatePartner, CreateTerminal and CreateAPIKey, many in one Change. But the partners have no
-// password, because hashing a password for each would take longer than everything else. Merchants made
-// before an error stay. Errors are *ledger.Refusal.
+// AddMerchants adds many partners with simulator terminals and keys to an organization. It is made for a load
+// generator that prepares a store before it starts a server. It makes the same records and events as CreatePartner,
+// CreateTerminal and CreateAPIKey, but many in one Change. The partners have no password, because hashing a password
+// for each partner would take longer than everything else. If there is an error, the merchants that were already made
+// stay in the store. Errors are *ledger.Refusal.
 func (s *Service) AddMerchants(ctx context.Context, org ledger.ID, draft MerchantsDraft) ([]Merchant, error) {
 	const op = "directory.AddMerchants"
 	if err := draft.check(op); err != nil {
@@ -98,8 +98,8 @@ func (s *Service) reservePartnerNumbers(ctx context.Context, n int) ([]int64, er
 	return numbers, nil
 }
 
-// addMerchants makes the merchants with these numbers durable in one Change; the partner with the first number has the
-// index first among all partners of the draft.
+// addMerchants makes the merchants with the given numbers durable in one Change. first is the index of the first of
+// these merchants among all partners of the draft.
 func (s *Service) addMerchants(ctx context.Context, org ledger.ID, draft *MerchantsDraft, first int, numbers []int64) ([]Merchant, error) {
 	const op = "directory.AddMerchants"
 	var added []Merchant
@@ -125,7 +125,7 @@ func (s *Service) addMerchants(ctx context.Context, org ledger.ID, draft *Mercha
 	return added, nil
 }
 
-// addMerchant adds a partner with its terminals and keys.
+// addMerchant adds a partner, and the partner's terminals and keys, to the Change.
 func (n *seeding) addMerchant(o *organization, number int64, terminals, keys int) (Merchant, error) {
 	name := "Merchant " + strconv.FormatInt(number, 10)
 	p, err := n.addPartner(o, directory.Partner{Number: number, Name: name, Login: "merchant-" + strconv.FormatInt(number, 10)})

@@ -9,19 +9,20 @@ import (
 	"mizan/posting"
 )
 
-// command is the message that asks an organization's actor to decide and make the decision durable.
+// command is the message that asks an organization's actor to make a decision, and to make this decision durable.
 type command struct {
 	op      string
 	decide  func(now ledger.Micros) (*posting.Change, error)
-	publish func([]posting.Stamp) // called with the stamp of each written record
-	reply   chan error            // gets the command's result; has capacity 1
-	done    func(error)           // gets the command's result if no caller waits; may be called twice
+	publish func([]posting.Stamp) // called with the stamps of the written records
+	reply   chan error            // receives the command's result; its capacity is 1
+	done    func(error)           // called with the command's result if no caller waits; may be called twice
 }
 
 // Refuse implements actors.Refusable.
 func (m *command) Refuse(err error) { m.answer(err) }
 
-// answer gives the caller its answer. It never blocks, because the caller may have gone or may already have an answer.
+// answer sends the command's result to the caller. It never blocks, because the caller may no longer wait, or may
+// already have an answer.
 func (m *command) answer(err error) {
 	if m.done != nil {
 		m.done(err)
@@ -36,7 +37,8 @@ func (m *command) answer(err error) {
 // LogValue implements slog.LogValuer.
 func (m *command) LogValue() slog.Value { return slog.StringValue(m.op) }
 
-// reload makes the actor read its organization's records from the store again, into the view in memory.
+// reload is a message that makes the actor read the organization's records from the store into the view (the
+// records in memory) again.
 type reload struct{}
 
 // organizationActor is the actor of one organization, or of the platform. Its state is the organization's part
@@ -62,7 +64,7 @@ func (a *organizationActor) Receive(c *actors.Context, message any) {
 	case *useWrite:
 		a.decide(c, m.command)
 	case reload:
-		// repair has already reloaded the view.
+		// nothing to do, because repair has already reloaded the view
 	default:
 		a.service.rt.Log.Error("unexpected message", "actor", "directory", "type", fmt.Sprintf("%T", m))
 	}
@@ -85,7 +87,7 @@ func (a *organizationActor) Committed(_ *actors.Context, _ *posting.Change, rece
 	case receipt.Err == nil:
 		m.publish(receipt.Stamps)
 	case codeOf(receipt.Err) == ledger.StaleVersion:
-		// The view and the store disagree; reload before the next decision.
+		// The view and the store disagree, so reload the view before the next decision.
 		a.service.mustReload.Store(a.org, true)
 	}
 	a.pending = nil
@@ -95,8 +97,8 @@ func (a *organizationActor) Committed(_ *actors.Context, _ *posting.Change, rece
 // Idle implements actors.Behaviour.
 func (a *organizationActor) Idle() bool { return a.pending == nil }
 
-// Failed implements actors.Behaviour. A committed Change may be durable without being published, so
-// the actor reloads the view even if no further command arrives.
+// Failed implements actors.Behaviour. A committed Change may be durable but not published in the view, so the
+// actor reloads the view even if no further command arrives.
 func (a *organizationActor) Failed(*actors.Context) {
 	a.service.mustReload.Store(a.org, true)
 	if a.pending != nil {
@@ -105,8 +107,8 @@ func (a *organizationActor) Failed(*actors.Context) {
 	a.service.registry.Tell(a.org, reload{})
 }
 
-// repair reads the organization's part of the view again after a failure. While repair runs, no Change is
-// being committed, because messages wait until a commit ends.
+// repair reads the organization's part of the view from the store again if a failure makes this necessary. While
+// repair runs, no Change is in progress, because messages wait until a Change is durable.
 func (a *organizationActor) repair() error {
 	if _, needsReload := a.service.mustReload.Load(a.org); !needsReload {
 		return nil

@@ -31,8 +31,8 @@ func (s *Service) CreateOrganization(ctx context.Context, draft directory.Organi
 	return created, nil
 }
 
-// PatchOrganization changes an organization. Errors are *ledger.Refusal. The code is IllegalTransition if the requested
-// status cannot follow the current one.
+// PatchOrganization changes an organization. Errors are *ledger.Refusal. If the requested status may not follow the
+// current status, the code is IllegalTransition.
 func (s *Service) PatchOrganization(ctx context.Context, id ledger.ID, change schema.Change[directory.Organization]) (*directory.Organization, error) {
 	const op = "directory.PatchOrganization"
 	if _, ok := s.org(id); !ok {

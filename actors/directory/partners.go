@@ -11,20 +11,21 @@ import (
 	"mizan/ledger/schema"
 )
 
-// CreatePartner adds a partner with the draft's fields and the password, which must not be easy to guess. A login that
-// the organization already has is a Conflict. Errors are *ledger.Refusal.
+// CreatePartner adds a partner with the draft's fields and the password, which must not be easy to guess. If the
+// organization already has the login, the error is a Conflict. Errors are *ledger.Refusal.
 func (s *Service) CreatePartner(ctx context.Context, org ledger.ID, draft directory.Partner, pass []byte) (*directory.Partner, error) {
 	const op = "directory.CreatePartner"
 	o, err := s.writable(op, org)
 	if err != nil {
 		return nil, err
 	}
-	draft.Org, draft.ID, draft.Number = org, uuid.New(), 1 // the real number is reserved after everything else is checked
+	// 1 stands for the real number, which is reserved after everything else is checked
+	draft.Org, draft.ID, draft.Number = org, uuid.New(), 1
 	_, _, err = directory.NewPartner(draft, s.privateAddressesAllowed.Load())
 	if err := directory.Join(err, checkPass(pass, draft.Login, draft.Name, draft.Email)); err != nil || isDryRun(ctx) {
 		return nil, err
 	}
-	if o.hasLogin(draft.Login) { // refuse early: the next steps hash the password and reserve a number
+	if o.hasLogin(draft.Login) { // refuse now, before the password is hashed and a number is reserved
 		return nil, loginTaken(op)
 	}
 	if draft.PassHash, err = s.passwords.hash(ctx, s.random, pass); err != nil {
@@ -38,7 +39,7 @@ func (s *Service) CreatePartner(ctx context.Context, org ledger.ID, draft direct
 		return p, event, partnerClaims(&draft), err
 	})
 	if codeOf(err) == ledger.ClaimTaken {
-		// The number is new, so the claim that is taken must be the claim of the login.
+		// The number is new, so it is the login that is already claimed.
 		err = loginTaken(op)
 	}
 	if certainlyRefused(err) {
@@ -47,8 +48,8 @@ func (s *Service) CreatePartner(ctx context.Context, org ledger.ID, draft direct
 	return created, err
 }
 
-// checkOwner checks that the partner named by a new record exists. Whether the record names a partner
-// at all is checked with its fields.
+// checkOwner checks that a new record's partner exists. It accepts a record without a partner, because the check of the
+// record's fields refuses it.
 func (o *organization) checkOwner(op string, number int64) error {
 	if _, ok := o.partner(number); ok || number == 0 {
 		return nil
@@ -56,7 +57,7 @@ func (o *organization) checkOwner(op string, number int64) error {
 	return ledger.RefuseField(op, "partner_id", "partner %d does not exist", number)
 }
 
-// partnerClaims returns the claims that make the login unique in its organization and the number unique
+// partnerClaims returns the claims that make a partner's login unique in the organization, and the partner's number unique
 // on the platform.
 func partnerClaims(p *directory.Partner) []ledger.Claim {
 	return []ledger.Claim{
@@ -76,8 +77,8 @@ func loginTaken(op string) error {
 	return refusal
 }
 
-// PatchPartner changes a partner. Errors are *ledger.Refusal. The code is NotFound for a partner that the organization does
-// not have.
+// PatchPartner changes a partner. Errors are *ledger.Refusal. If the organization has no such partner, the code is
+// NotFound.
 func (s *Service) PatchPartner(ctx context.Context, org ledger.ID, number int64, change schema.Change[directory.Partner]) (*directory.Partner, error) {
 	find := func(o *organization) (*viewRecord[directory.Partner], bool) { return o.partner(number) }
 	return partners.change(ctx, s, "directory.PatchPartner", org, find, func(_ *organization, old *directory.Partner, _ ledger.Micros) (*directory.Partner, ledger.Event, error) {
@@ -85,14 +86,14 @@ func (s *Service) PatchPartner(ctx context.Context, org ledger.ID, number int64,
 	})
 }
 
-// PatchPartnerPass does what PatchPartner does and sets a new password, which ends the partner's
+// PatchPartnerPass changes a partner like PatchPartner, and also sets a new password. The new password ends the partner's
 // sessions.
 func (s *Service) PatchPartnerPass(ctx context.Context, org ledger.ID, number int64, change schema.Change[directory.Partner], pass []byte) (*directory.Partner, error) {
 	current, ok := s.Partner(org, number)
 	if !ok {
 		return nil, notFound("directory.PatchPartner", "partner")
 	}
-	next, _, err := current.Patch(change, s.privateAddressesAllowed.Load()) // refuse early: hashing is costly
+	next, _, err := current.Patch(change, s.privateAddressesAllowed.Load()) // refuse before the costly hashing
 	if err != nil {
 		next = current
 	}

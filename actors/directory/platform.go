@@ -13,7 +13,7 @@ import (
 // MinAdminToken is the minimum length in bytes of an administration token that an operator supplies.
 const MinAdminToken = 16
 
-// MintAdminToken makes another administration token. Errors are *ledger.Refusal.
+// MintAdminToken makes a further administration token. Errors are *ledger.Refusal.
 func (s *Service) MintAdminToken(ctx context.Context) (secret.Text, error) {
 	token := secret.NewToken(adminPrefix, s.random)
 	if err := s.AdmitAdminToken(ctx, []byte(token)); err != nil {
@@ -22,8 +22,8 @@ func (s *Service) MintAdminToken(ctx context.Context) (secret.Text, error) {
 	return secret.Text(token), nil
 }
 
-// AdmitAdminToken adds an administration token that the operator has chosen. A token that is already in
-// force changes nothing. Errors are *ledger.Refusal.
+// AdmitAdminToken adds an administration token that the operator has chosen. If the token is already in force, nothing
+// changes. Errors are *ledger.Refusal.
 func (s *Service) AdmitAdminToken(ctx context.Context, token []byte) error {
 	const op = "directory.AdmitAdminToken"
 	if len(token) < MinAdminToken {
@@ -33,8 +33,8 @@ func (s *Service) AdmitAdminToken(ctx context.Context, token []byte) error {
 	return s.changePlatform(ctx, op, func(p *directory.Platform) (*directory.Platform, error) { return p.AcceptAdminToken(hash) })
 }
 
-// RotateAdminToken retires the administration token and makes another in its place, in one Change. Errors are
-// *ledger.Refusal. The code is Unauthorized if the token is not in force.
+// RotateAdminToken replaces an administration token by a new token, in one Change. Errors are *ledger.Refusal. If the old
+// token is not in force, the code is Unauthorized.
 func (s *Service) RotateAdminToken(ctx context.Context, token []byte) (secret.Text, error) {
 	hash, retired := secret.HashToken(token), secret.Text(token)
 	return s.rotate(ctx, retired, func(p *directory.Platform, successor [32]byte) (*directory.Platform, error) {
@@ -42,8 +42,8 @@ func (s *Service) RotateAdminToken(ctx context.Context, token []byte) (secret.Te
 	})
 }
 
-// RotateAllAdminTokens retires all administration tokens and makes another. Errors are *ledger.Refusal. The code is
-// Conflict for a store that has no token yet because no server has run on it.
+// RotateAllAdminTokens replaces all administration tokens by one new token. Errors are *ledger.Refusal. If the store has
+// no token yet, because no server has run on it, the code is Conflict.
 func (s *Service) RotateAllAdminTokens(ctx context.Context) (secret.Text, error) {
 	return s.rotate(ctx, "", func(p *directory.Platform, successor [32]byte) (*directory.Platform, error) {
 		if len(p.AdminTokens) == 0 {
@@ -53,9 +53,9 @@ func (s *Service) RotateAllAdminTokens(ctx context.Context) (secret.Text, error)
 	})
 }
 
-// OnRotation registers a function that is called with a retired administration token and its
-// successor, once the rotation is durable and before RotateAdminToken returns. Call OnRotation before
-// the first command.
+// OnRotation registers a function that is called with a retired administration token and the token that replaces it. The
+// call takes place after the rotation is durable and before RotateAdminToken returns. Call OnRotation before the first
+// command.
 func (s *Service) OnRotation(fn func(retired, successor secret.Text)) { s.onRotation = fn }
 
 func (s *Service) rotate(ctx context.Context, retired secret.Text, change func(p *directory.Platform, successor [32]byte) (*directory.Platform, error)) (secret.Text, error) {
@@ -82,13 +82,13 @@ func (s *Service) rotate(ctx context.Context, retired secret.Text, change func(p
 	return successor, nil
 }
 
-// AdminTokenRetired tells whether the token was in force once and has been replaced.
+// AdminTokenRetired tells whether the token was once in force and has since been replaced.
 func (s *Service) AdminTokenRetired(token []byte) bool {
 	return slices.Contains(s.platform.Load().record.RetiredTokens, secret.HashToken(token))
 }
 
-// changePlatform makes the platform's next record durable. The author of its event is the service itself, not the caller,
-// because partner numbers are reserved for any organization.
+// changePlatform makes the platform's next record durable. The author of the record's event is the service itself, not
+// the caller, because a reserved partner number may be used for any organization.
 func (s *Service) changePlatform(ctx context.Context, op string, change func(*directory.Platform) (*directory.Platform, error)) error {
 	var next *directory.Platform
 	return s.run(ctx, directory.PlatformOrg, op, func(ledger.Micros) (*posting.Change, error) {
@@ -107,10 +107,11 @@ func platformStep(expect uint64, p *directory.Platform) posting.Step {
 	return stepWithoutSecrets(directory.Platforms, directory.PlatformOrg, expect, p, p.ChangeEvent(expect == 0))
 }
 
-// maxSpareNumbers bounds the reserved partner numbers that are kept for future partners; any more are lost.
+// maxSpareNumbers is the maximum number of reserved partner numbers that are kept for future partners; further numbers
+// are lost.
 const maxSpareNumbers = 1024
 
-// reservePartnerNumber returns a partner number that is durably reserved.
+// reservePartnerNumber returns a partner number whose reservation is durable.
 func (s *Service) reservePartnerNumber(ctx context.Context) (int64, error) {
 	if number, ok := s.takeSpareNumber(); ok {
 		return number, nil
@@ -147,8 +148,8 @@ func (s *Service) returnNumber(number int64) {
 	}
 }
 
-// certainlyRefused tells from the error whether a partner was certainly not created, so that its number can
-// be used again. After a time-out or a fault the number may be in use.
+// certainlyRefused tells whether the error means that a partner was certainly not created, so that the number can be used
+// for another partner. After a time-out or a fault, the partner may have been created.
 func certainlyRefused(err error) bool {
 	switch codeOf(err) {
 	case ledger.Conflict, ledger.Invalid, ledger.NotFound:

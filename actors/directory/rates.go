@@ -9,9 +9,9 @@ import (
 	"mizan/posting"
 )
 
-// Rate returns an organization's rate: the value of one major unit of the first currency in major units
-// of the second; false if no rate is set. Once PutRate has returned, Rate returns the new rate. It does
-// not read the store, because payments call it while they are routed.
+// Rate returns an organization's rate, which is the value of one major unit of the currency from in
+// major units of the currency to. If no rate is set, it returns false. Once PutRate has returned, Rate
+// returns the new rate. Rate does not read the store, because it is called while a payment is routed.
 func (s *Service) Rate(org ledger.ID, from, to money.Currency) (money.Rate, bool) {
 	o, ok := s.org(org)
 	if !ok {
@@ -32,8 +32,8 @@ func (o *organization) rateOf(from, to money.Currency) (*viewRecord[directory.Ra
 	return c.(*viewRecord[directory.Rate]), true
 }
 
-// PutRate sets the rate of a currency pair in the organization, new or existing. An unchanged rate
-// is not written again. Errors are *ledger.Refusal.
+// PutRate sets the organization's rate of a currency pair, whether or not the pair already has a rate.
+// If the rate does not change, nothing is written. Errors are *ledger.Refusal.
 func (s *Service) PutRate(ctx context.Context, org ledger.ID, draft directory.Rate) (*directory.Rate, error) {
 	const op = "directory.PutRate"
 	if _, err := s.writable(op, org); err != nil {

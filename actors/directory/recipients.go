@@ -10,7 +10,8 @@ import (
 	"mizan/ledger/money"
 )
 
-// This file finds who is notified: the addresses of merchants, and the contacts for alerts.
+// This file finds the addresses and contacts to which notifications are sent: the addresses of merchants, and the contacts for
+// alerts.
 var _ actors.Addresses = (*Service)(nil)
 
 // Destination implements actors.Addresses.
@@ -55,9 +56,9 @@ func (s *Service) Address(org, recipient ledger.ID) (actors.Address, bool) {
 	return actors.Address{}, false
 }
 
-// address returns the terminal's own notification address or, if it has none, the address of its
-// partner. A secret is used only with the address of its own record, terminal or partner. If neither
-// has an address, the terminal's secret takes precedence over its partner's.
+// address returns the terminal's own notification address or, if the terminal has none, the address of the terminal's partner.
+// A terminal's secret is used only with the terminal's address, and a partner's secret only with the partner's address. If
+// neither has an address, the terminal's secret takes precedence over the partner's secret.
 func (o *organization) address(t *directory.Terminal) (a actors.Address, hasAddress bool) {
 	n := &t.Notification
 	own := actors.Address{URL: n.NotifyURL, Secret: n.Secret, PreviousSecret: n.SecretPrevious}
@@ -82,9 +83,9 @@ func hasAlertContacts(t *directory.Terminal) bool {
 	return len(t.Notification.Telegram) > 0 || len(t.Notification.Emails) > 0
 }
 
-// AlertTerminal returns the terminal whose operators are notified of a transaction at the given
-// terminal. If the transaction has no terminal (the zero id), it returns the partner's active
-// notification-only terminal in the environment. The result is false if the terminal has no contacts.
+// AlertTerminal returns the terminal whose operators are notified of a transaction at the given terminal. If the transaction
+// has no terminal (the zero id), it returns the partner's active notification-only terminal in the environment. If the terminal
+// has no contacts, the result is false.
 func (s *Service) AlertTerminal(org ledger.ID, partner int64, env money.Env, terminal ledger.ID) (*directory.Terminal, bool) {
 	o, ok := s.org(org)
 	if !ok {
@@ -106,9 +107,8 @@ func (s *Service) AlertTerminal(org ledger.ID, partner int64, env money.Env, ter
 	return t, hasAlertContacts(t)
 }
 
-// AlertTerminals calls fn, for each organization, with the terminals that have contacts for alerts,
-// grouped by partner and including those that are switched off. It skips organizations without such
-// terminals.
+// AlertTerminals calls fn once per organization with the terminals that have contacts for alerts, including terminals that are
+// switched off. The terminals are grouped by partner. AlertTerminals skips organizations without such terminals.
 func (s *Service) AlertTerminals(fn func(org ledger.ID, terminals []*directory.Terminal) error) error {
 	for _, orgCreation := range s.organizations.inCreationOrder() {
 		o, ok := s.org(orgCreation.id)
@@ -132,8 +132,8 @@ func (s *Service) AlertTerminals(fn func(org ledger.ID, terminals []*directory.T
 	return nil
 }
 
-// ReceiverOf returns the number of the partner that the recipient is or belongs to. The recipient is the id of a partner or of a
-// terminal; the result is false if the organization has neither.
+// ReceiverOf returns a partner's number. The recipient is the id of this partner, or of a terminal of this partner. If the
+// organization has no such partner or terminal, the result is false.
 func (s *Service) ReceiverOf(org, recipient ledger.ID) (number int64, ok bool) {
 	o, ok := s.org(org)
 	if !ok {

@@ -19,14 +19,14 @@ var (
 	errNoEvent   = errors.New("there is no event before the stored reply")
 )
 
-// kind binds a record type to its index in the view in memory.
+// kind describes a type of records, and says in which index of the view (the records in memory) they are.
 type kind[R any] struct {
 	columns *schema.Type[R]
 	source  ledger.Kind
 	index   func(*organization) *index[R]
 	put     func(*organization, *R, posting.Stamp) // publishes a durable record
 
-	partnerOf           func(*R) int64 // the number of the partner that a record belongs to; nil: lists cannot be restricted to a partner
+	partnerOf           func(*R) int64 // number of a record's partner; nil if lists cannot be restricted to a partner
 	derive              func(*R) error // sets the fields that are computed from the stored columns; may be nil
 	changeableInArchive bool           // records can be changed even in an archived organization
 }
@@ -78,8 +78,8 @@ func (k kind[R]) list(s *Service, org ledger.ID, p Page) ([]*R, Cursor, error) {
 	return readPage(k.index(o), k.order(o, p.Partner), p, (*viewRecord[R]).record)
 }
 
-// order returns the organization's records of this kind in the order of creation: those of the partner with the number; 0:
-// all.
+// order returns the organization's records of this kind in the order of creation. If partner is not 0, it returns only the
+// records of the partner with this number.
 func (k kind[R]) order(o *organization, partner int64) []creation {
 	if partner == 0 || k.partnerOf == nil {
 		return k.index(o).inCreationOrder()
@@ -87,18 +87,18 @@ func (k kind[R]) order(o *organization, partner int64) []creation {
 	return k.index(o).ofPartner(partner, k.partnerOf)
 }
 
-// recordsAtOnce is how many records each reads before it calls its function with them.
+// recordsAtOnce is the number of records that the method each reads before it calls its function with them.
 const recordsAtOnce = 64
 
-// each calls fn with the organization's records of this kind, the newest first, until fn returns false. nameOf returns the name of a
-// record, which fn will read.
+// each calls fn with each of the organization's records of this kind, newest first, until fn returns false. nameOf returns a
+// record's name; each reads the names in advance, because fn will need them.
 func (k kind[R]) each(s *Service, org ledger.ID, nameOf func(*R) string, fn func(*R) (more bool)) error {
 	o, ok := s.org(org)
 	if !ok {
 		return notFound("directory.Each", "organization")
 	}
-	// Each record and each name is at another place in memory. Short loops over some of them let the processor wait for several
-	// places at the same time, which takes a third of the time.
+	// The records and their names are spread over the memory. In short loops over some of them, the processor can wait for
+	// several places in memory at the same time. Such loops take a third of the time.
 	index := k.index(o)
 	var views [recordsAtOnce]*viewRecord[R]
 	var records [recordsAtOnce]*R
@@ -150,7 +150,7 @@ func (k kind[R]) decoder(s *Service) func(at schema.Envelope, payload []byte) (*
 	}
 }
 
-// create makes a new record of an organization durable. decide runs in the organization's actor.
+// create makes a new record of an organization durable. The function decide runs in the organization's actor.
 func (k kind[R]) create(ctx context.Context, s *Service, op string, org ledger.ID, decide func(o *organization, now ledger.Micros) (*R, ledger.Event, []ledger.Claim, error)) (*R, error) {
 	if _, err := s.writable(op, org); err != nil {
 		return nil, err
@@ -178,7 +178,7 @@ func (k kind[R]) create(ctx context.Context, s *Service, op string, org ledger.I
 	return created, nil
 }
 
-// change makes the next version of a record durable. find finds the record. decide runs in the
+// change makes the next version of a record durable. The function find looks up the record. The function decide runs in the
 // organization's actor. If decide returns an event without a name, nothing changes.
 func (k kind[R]) change(ctx context.Context, s *Service, op string, org ledger.ID, find func(*organization) (*viewRecord[R], bool), decide func(o *organization, old *R, now ledger.Micros) (*R, ledger.Event, error)) (*R, error) {
 	o, ok := s.org(org)
@@ -216,19 +216,19 @@ func envelopeOf(org, id ledger.ID, stamp posting.Stamp) schema.Envelope {
 	return schema.Envelope{Org: org, ID: id, Created: stamp.Started, Updated: stamp.Updated, Seq: stamp.SettledSeq}
 }
 
-// at returns the function that finds the record with the id.
+// at returns a function that looks up the record with the given id in an organization.
 func (k kind[R]) at(id ledger.ID) func(*organization) (*viewRecord[R], bool) {
 	return func(o *organization) (*viewRecord[R], bool) { return k.index(o).get(id) }
 }
 
-// recordStep returns a Step (one record's part of a Change) with the stored form of the record, in which secrets
-// are sealed.
+// recordStep returns a Step (one record's part of a Change) with the record in its stored form. In the stored form, secrets
+// are sealed (encrypted).
 func recordStep[R any](s *Service, columns *schema.Type[R], org ledger.ID, expect uint64, r *R, events ...ledger.Event) (posting.Step, error) {
 	stored, err := columns.AppendStored(nil, r, vault{s, org, events[0].Source.ID, columns.Name})
 	return step(org, expect, stored, events...), err
 }
 
-// stepWithoutSecrets is recordStep for a type without secrets.
+// stepWithoutSecrets is like recordStep, but for a type without secrets.
 func stepWithoutSecrets[R any](columns *schema.Type[R], org ledger.ID, expect uint64, r *R, events ...ledger.Event) posting.Step {
 	stored, err := columns.AppendStored(nil, r, nil)
 	assert.NoError(err)
@@ -251,9 +251,9 @@ func (v vault) Seal(c *schema.Column, plaintext []byte) ([]byte, error) {
 	return sealed, nil
 }
 
-// Open implements schema.Vault. If a secret does not open because its sealing key is gone, the record is read without
-// it. Until the secret is set again, notifications are not signed, or the connected platform refuses this server's
-// requests; everything else works.
+// Open implements schema.Vault. If a secret cannot be decrypted, for example because the keyring lacks the key, the record
+// is read without the secret. Until the secret is set again, notifications are not signed, or the connected platform refuses
+// this server's requests; everything else works.
 func (v vault) Open(c *schema.Column, sealed []byte) ([]byte, bool) {
 	plaintext, err := v.service.sealer.Open(sealed, v.context(c))
 	if err != nil && v.service.sealer != NoKeys {
@@ -264,8 +264,8 @@ func (v vault) Open(c *schema.Column, sealed []byte) ([]byte, bool) {
 
 func (v vault) context(c *schema.Column) []byte { return sealedContext(c.Name, v.org, v.id) }
 
-// NoKeys is a Sealer without keys: it opens and seals nothing. It is for callers without a
-// keyring, which change nothing sealed. Its failures to decrypt are not logged.
+// NoKeys is a Sealer without keys, which can neither encrypt nor decrypt. It is for callers that have no keyring and do not
+// change any secret. With NoKeys, failures to decrypt a secret are not logged.
 var NoKeys Sealer = noKeys{}
 
 type noKeys struct{}
@@ -278,7 +278,7 @@ func (noKeys) Seal([]byte, []byte) ([]byte, error) { return nil, errNoKeys }
 // Open implements Sealer.
 func (noKeys) Open([]byte, []byte) ([]byte, error) { return nil, errNoKeys }
 
-// sealedContext returns the context that binds a ciphertext to its record and column.
+// sealedContext returns the encryption context that binds a ciphertext to its record and column.
 func sealedContext(column string, org, id ledger.ID) []byte {
 	return append(append(append(make([]byte, 0, len(column)+2*len(id)), column...), org[:]...), id[:]...)
 }

@@ -16,11 +16,10 @@ import (
 
 // SeedInput is the input of Seed, which fills an empty store with organizations for a demonstration.
 type SeedInput struct {
-	AdminToken secret.Text // the operator's own token; empty: Seed makes one
+	AdminToken secret.Text // the operator's own token; if empty, Seed makes a token
 }
 
-// Sandbox is the content of sandbox.json after the first start. Its secret values are stored nowhere
-// else.
+// Sandbox is the content of sandbox.json after the first start. The secret values in it are stored nowhere else.
 type Sandbox struct {
 	AdminToken secret.Text // empty if the operator supplied the token
 	First      SandboxOrganization
@@ -49,7 +48,8 @@ type DemoUser struct {
 // Login returns the user's login.
 func (u DemoUser) Login() string { return "sandbox-" + string(u.Role) }
 
-// demoUsers are the first organization's users, without their passwords. The role partner has demoLogin instead.
+// demoUsers returns the first organization's users, without their passwords. There is no user with the role partner, because
+// the partner itself logs in with demoLogin.
 func demoUsers() []DemoUser {
 	return []DemoUser{{Role: directory.Admin}, {Role: directory.Auditor}, {Role: directory.Client}}
 }
@@ -58,8 +58,8 @@ func demoUsers() []DemoUser {
 // without a password.
 const demoLogin = "demo"
 
-// Seed fills an empty store with the sandbox's two organizations, in one Change: after a crash either
-// everything is stored or nothing. A store that is not empty is a Conflict. Errors are *ledger.Refusal.
+// Seed fills an empty store with the sandbox's two organizations. This is one Change, so after a crash either everything is
+// stored or nothing. If the store is not empty, the error is a Conflict. Errors are *ledger.Refusal.
 func (s *Service) Seed(ctx context.Context, in SeedInput) (*Sandbox, error) {
 	const op = "directory.Seed"
 	if in.AdminToken != "" && len(in.AdminToken) < MinAdminToken {
@@ -152,7 +152,7 @@ func (n *seeding) addEverything(in SeedInput, passHash string, userHashes map[di
 	return nil
 }
 
-// addOrganization adds one organization with its partner, terminals, key, sessions and balances.
+// addOrganization adds one organization with a partner, terminals, an API key, sessions and opening balances.
 func (n *seeding) addOrganization(draft directory.Organization, partnerName, passHash string, demo *SandboxOrganization, roles ...directory.Role) error {
 	draft.ID = uuid.New()
 	record, event, err := directory.NewOrganization(draft)
@@ -198,7 +198,7 @@ func (n *seeding) addPartner(o *organization, draft directory.Partner) (*directo
 	return p, err
 }
 
-// demoUser is the draft of a user of the sandbox.
+// demoUser returns the draft of a user of the sandbox.
 func demoUser(role directory.Role, passHash string) directory.User {
 	return directory.User{ID: uuid.New(), Login: DemoUser{Role: role}.Login(), Name: "Sandbox " + string(role), PassHash: passHash, Roles: directory.Roles{role}, Active: true}
 }
@@ -269,8 +269,8 @@ func (n *seeding) addSession(o *organization, role directory.Role, demo *Sandbox
 	demo.SessionToken = secret.Text(token)
 }
 
-// addOpeningBalances adds the partner's opening balances, which count towards the maximum of an asset's totals
-// like every other movement.
+// addOpeningBalances adds the partner's opening balances. Like every other movement of money, they count towards the maximum
+// of an asset's totals.
 func (n *seeding) addOpeningBalances(owner *directory.Partner) error {
 	record, events, err := directory.NewOpening(uuid.New(), owner)
 	if err != nil {
@@ -281,7 +281,7 @@ func (n *seeding) addOpeningBalances(owner *directory.Partner) error {
 	return nil
 }
 
-// Value names a secret of sandbox.json by its field there, such as second.api_key.
+// Value names a secret of sandbox.json. It is the name of the secret's field there, such as second.api_key.
 type Value string
 
 // The secrets of sandbox.json.
@@ -298,8 +298,7 @@ const (
 	SecondSessionToken Value = "second.session_token"
 )
 
-// Sandbox returns the sandbox's organizations and partners without secrets; false if this store is
-// not a sandbox.
+// Sandbox returns the sandbox's organizations and partners without secrets. If this store is not a sandbox, it returns false.
 func (s *Service) Sandbox() (*Sandbox, bool) {
 	demos := s.platform.Load().record.Sandbox
 	if len(demos) != 2 {
@@ -311,8 +310,8 @@ func (s *Service) Sandbox() (*Sandbox, bool) {
 	}, true
 }
 
-// Reissue makes a new value for a secret that was lost from sandbox.json. It revokes nothing, except
-// that a new password replaces the old one, because a partner has only one. Errors are *ledger.Refusal.
+// Reissue makes a new value for a secret that was lost from sandbox.json. The old value stays valid, except for a password: a
+// new password replaces the old one, because an account has only one password. Errors are *ledger.Refusal.
 func (s *Service) Reissue(ctx context.Context, value Value) (secret.Text, error) {
 	const op = "directory.Reissue"
 	sandbox, ok := s.Sandbox()
@@ -360,8 +359,8 @@ func (s *Service) PassInForce(ctx context.Context, org ledger.ID, login string, 
 	return s.passwords.verify(hash, pass), nil
 }
 
-// reissueUserPass gives the sandbox's user of the role a new password. It makes the user if a store of an earlier release has
-// none. A user who was switched off stays so: the error is a Conflict.
+// reissueUserPass gives a new password to the sandbox's user with the role. If the store was made by an earlier release and
+// has no such user, it makes the user. If the user was switched off, the user stays switched off and the error is a Conflict.
 func (s *Service) reissueUserPass(ctx context.Context, org ledger.ID, role directory.Role) (secret.Text, error) {
 	const op = "directory.Reissue"
 	pass, hash, err := s.newPass(ctx)

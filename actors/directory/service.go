@@ -19,8 +19,8 @@ import (
 // keepIdle is how long an organization's actor stays in memory without work.
 const keepIdle = 10 * time.Minute
 
-// Bounds of commands: maxCommands run at once, as many as one actor accepts while it makes a Change durable,
-// and maxWaiting more may wait.
+// Bounds of commands. At most maxCommands commands run at the same time, because one actor accepts no more while it makes a
+// Change durable. Further commands wait, at most maxWaiting of them.
 const (
 	maxCommands = actors.MaxWaiting
 	maxWaiting  = 1024
@@ -34,17 +34,17 @@ type Service struct {
 	random   io.Reader
 
 	organizations index[directory.Organization]  // the records of the organizations themselves
-	orgs          table[ledger.ID, organization] // each organization's part of the view in memory
+	orgs          table[ledger.ID, organization] // each organization's part of the view (the records in memory)
 	platform      atomic.Pointer[version[directory.Platform]]
-	mustReload    sync.Map      // ledger.ID → true: this organization's part of the view must be read again
+	mustReload    sync.Map      // contains the id of each organization whose part of the view must be read again
 	global        globalIndex   // finds keys, partners and terminals of all organizations
 	decoy         *organization // the organization that lookups search when the requested one does not exist
 
 	passwords   *passwordHasher
 	lockout     *lockout
 	hashing     hashingPlaces
-	pendingUses *pendingUses                         // last uses of keys and sessions that are not stored yet
-	onRotation  func(retired, successor secret.Text) // nil: no callback is set
+	pendingUses *pendingUses                         // times of last uses of keys and sessions that are not stored yet
+	onRotation  func(retired, successor secret.Text) // nil if no callback is set
 	commands    gate
 
 	privateAddressesAllowed atomic.Bool // notifications may be sent to addresses that are not on the internet
@@ -53,9 +53,9 @@ type Service struct {
 	spareNumbers []int64 // guarded by mu: reserved partner numbers that are not in use
 }
 
-// Start reads the directory of every organization into the view in memory. The sealer seals the cached
-// replies of writes with an idempotency key, and the secrets of terminals and partners. The error
-// comes from the store, or names the record that cannot be read.
+// Start reads the directory of every organization into the view (the records in memory). The sealer encrypts the cached
+// replies to writes with an idempotency key, and the secrets of terminals and partners. The error comes from the store, or
+// names the record that cannot be read.
 func Start(rt *actors.Runtime, sealer Sealer) (*Service, error) {
 	s := &Service{
 		rt: rt, sealer: sealer, random: rand.Reader,
@@ -73,8 +73,8 @@ func Start(rt *actors.Runtime, sealer Sealer) (*Service, error) {
 	return s, nil
 }
 
-// AllowPrivateAddresses sets whether notifications may be sent to addresses that are not on the
-// internet. The default is that they may not.
+// AllowPrivateAddresses sets whether notifications may be sent to addresses that are not on the internet. By default they
+// may not.
 func (s *Service) AllowPrivateAddresses(allowed bool) { s.privateAddressesAllowed.Store(allowed) }
 
 // Empty tells whether the store is new: it has neither a platform record nor an organization.
@@ -82,10 +82,11 @@ func (s *Service) Empty() bool {
 	return s.platform.Load().stamp.Version == 0 && s.organizations.size() == 0
 }
 
-// run sends a command to an organization's actor, which calls decide, makes the change durable and calls publish with the
-// written records' stamps (versions and times). If decide returns no change, nothing is written. A change without an author
-// gets the author in ctx. Both functions run on the goroutine that runs the actor. They have ended when run returns, unless
-// run has timed out. After a time-out they may still run, so the caller must not read variables that they set.
+// run sends a command to an organization's actor. The actor calls decide, makes the change durable, and calls publish with
+// the stamps (versions and times) of the written records. If decide returns no change, nothing is written. If the change
+// has no author, its author is the author in ctx. decide and publish run on the goroutine that runs the actor. When run
+// returns, both have ended, unless run has timed out. After a time-out, decide and publish may still run, so the caller
+// must not read variables that they set.
 func (s *Service) run(ctx context.Context, org ledger.ID, op string, decide func(now ledger.Micros) (*posting.Change, error), publish func([]posting.Stamp)) error {
 	leave, err := s.commands.enter(ctx, op)
 	if err != nil {
@@ -140,9 +141,9 @@ func step(org ledger.ID, expect uint64, record []byte, events ...ledger.Event) p
 	return posting.Step{Org: org, Source: events[0].Source, Expect: expect, Record: record, Events: events}
 }
 
-// gate admits a bounded number of callers at once and lets a bounded number wait.
+// gate admits a limited number of callers at the same time, and lets a limited number of further callers wait.
 type gate struct {
-	insideOrWaiting chan struct{} // one element per caller that is inside or waits
+	insideOrWaiting chan struct{} // one element for each caller that was admitted or waits
 	inside          chan struct{}
 }
 
@@ -150,8 +151,8 @@ func newGate(inside, waiting int) gate {
 	return gate{insideOrWaiting: make(chan struct{}, inside+waiting), inside: make(chan struct{}, inside)}
 }
 
-// enter waits for a place. The error is actors.ErrBusy if too many callers wait already, or
-// Unavailable if ctx ends first.
+// enter waits for a place. If too many callers already wait, the error is actors.ErrBusy. If ctx ends first, the error is
+// Unavailable.
 func (g gate) enter(ctx context.Context, op string) (leave func(), err error) {
 	select {
 	case g.insideOrWaiting <- struct{}{}:
@@ -169,10 +170,9 @@ func (g gate) enter(ctx context.Context, op string) (leave func(), err error) {
 
 type dryRunKey struct{}
 
-// WithDryRun returns a context with which a write is a dry run: it checks everything and changes
-// nothing. The write's error is the refusal that it would get; its other results are meaningless. A dry
-// run is made for a request that is already known to be wrong, so that the response can name all faults
-// at once.
+// WithDryRun returns a context for a dry run. With this context, a write checks everything and changes nothing. The write
+// returns the error with which it would be refused; its other results are meaningless. A dry run is made for a request that
+// is already known to be wrong, so that the response can name all faults at once.
 func WithDryRun(ctx context.Context) context.Context {
 	return context.WithValue(ctx, dryRunKey{}, true)
 }
@@ -185,7 +185,8 @@ func isDryRun(ctx context.Context) bool {
 
 type authorKey struct{}
 
-// WithAuthor returns a context whose writes have the author. Without one, the author of a write is the service itself.
+// WithAuthor returns a context that names the author of writes. If the context names no author, the author of a write is
+// the service itself.
 func WithAuthor(ctx context.Context, author ledger.Author) context.Context {
 	return context.WithValue(ctx, authorKey{}, author)
 }

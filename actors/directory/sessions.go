@@ -16,7 +16,7 @@ import (
 	"mizan/posting"
 )
 
-// MaxSessions bounds the live sessions of one user or partner: a login beyond that number ends the oldest
+// MaxSessions is the maximum number of live sessions of one user or partner. A login that exceeds this number ends the oldest
 // session.
 const MaxSessions = 100
 
@@ -37,8 +37,8 @@ func ownerOf(n *directory.Session) owner {
 	return owner{partner: n.Partner}
 }
 
-// newSession completes the draft of a session from the current record of the account's user or partner. It returns false if the
-// record has changed so that the checked password no longer applies.
+// newSession completes the draft of a session with data of the user's or partner's current record. If this record has changed
+// and the password that was checked may no longer be valid, it returns false.
 func (a *loginAccount) newSession(draft directory.Session, now ledger.Micros) (*directory.Session, ledger.Event, bool) {
 	if a.user != nil {
 		c, _ := a.org.users.get(a.user.ID)
@@ -52,7 +52,7 @@ func (a *loginAccount) newSession(draft directory.Session, now ledger.Micros) (*
 	return n, event, p.Active && p.Epoch == a.partner.Epoch
 }
 
-// author is the account's user or partner as the author of the login.
+// author returns the account's user or partner as the author of the login.
 func (a *loginAccount) author() ledger.Author {
 	if a.user != nil {
 		return ledger.Author{Kind: ledger.BySession, Seq: a.user.FirstSeq}
@@ -103,8 +103,7 @@ func (s *Service) beginSession(ctx context.Context, account *loginAccount, l *Lo
 	return created, secret.Text(token), nil
 }
 
-// addressText returns an address in the text form that sessions store; empty if the address is not
-// known.
+// addressText returns an address in the text form in which sessions store it. If the address is not known, the text is empty.
 func addressText(address netip.Addr) string {
 	if !address.IsValid() {
 		return ""
@@ -112,8 +111,8 @@ func addressText(address netip.Addr) string {
 	return address.String()
 }
 
-// LogOut ends the session. When LogOut returns, the session is already refused. A session that was over before
-// stays as it is. The error is a *ledger.Refusal.
+// LogOut ends the session. When LogOut returns, the session is already refused. If the session is already over, nothing
+// changes. The error is a *ledger.Refusal.
 func (s *Service) LogOut(ctx context.Context, n *directory.Session) error {
 	var ended *directory.Session
 	return s.run(ctx, n.Org, "directory.LogOut", func(now ledger.Micros) (*posting.Change, error) {
@@ -132,18 +131,18 @@ func (s *Service) LogOut(ctx context.Context, n *directory.Session) error {
 	})
 }
 
-// Session finds a session of the API by its token inside the organization. The call counts as a use of the session.
-// As in Authenticate, the work is the same whether or not the session is found.
+// Session finds a session of the API by its token inside the organization. The call counts as a use of the session. Like in
+// Authenticate, the work is the same whether or not the session is found.
 func (s *Service) Session(id ledger.ID, token []byte, now ledger.Micros) (*directory.Session, bool) {
 	return s.useSession(id, token, now, false)
 }
 
-// ConsoleSession does what Session does, for a session of the console.
+// ConsoleSession is like Session, but for a session of the console.
 func (s *Service) ConsoleSession(id ledger.ID, token []byte, now ledger.Micros) (*directory.Session, bool) {
 	return s.useSession(id, token, now, true)
 }
 
-// useSession finds a session of the console, or of the API, and records its use.
+// useSession finds a session of the console or of the API, and records that the session was used.
 func (s *Service) useSession(id ledger.ID, token []byte, now ledger.Micros, console bool) (*directory.Session, bool) {
 	inView, n, ok := s.sessionInForce(id, token, now, console)
 	if !ok {
@@ -155,7 +154,7 @@ func (s *Service) useSession(id ledger.ID, token []byte, now ledger.Micros, cons
 	return n, true
 }
 
-// SessionInForce finds a session as Session does, but the call does not count as a use of the session.
+// SessionInForce finds a session like Session, but the call does not count as a use of the session.
 func (s *Service) SessionInForce(id ledger.ID, token []byte) (*directory.Session, bool) {
 	_, n, ok := s.sessionInForce(id, token, ledger.MicrosOf(s.rt.Clock.Now()), false)
 	return n, ok
@@ -180,8 +179,8 @@ func (s *Service) sessionInForce(id ledger.ID, token []byte, now ledger.Micros, 
 	return inView, n, true
 }
 
-// inCurrentEpoch tells whether the session was begun in the current epoch of its user or partner: a new
-// password, for example, starts a new epoch.
+// inCurrentEpoch tells whether the session was begun in the current epoch of its user or partner. A new password, for example,
+// starts a new epoch.
 func (o *organization) inCurrentEpoch(n *directory.Session) bool {
 	u, p := noUser, noPartner
 	if c, ok := o.users.get(n.User); ok {
@@ -193,8 +192,8 @@ func (o *organization) inCurrentEpoch(n *directory.Session) bool {
 	return n.Epoch == 0 || u.AllowsSession(n) || p.AllowsSession(n)
 }
 
-// sessionOver tells whether a session can never be used again. c must be the viewRecord in the view
-// itself, because the latest use may be in memory only.
+// sessionOver tells whether a session can never be used again. c must be the viewRecord in the view, because the session's
+// latest use may be recorded only there.
 func (o *organization) sessionOver(c *viewRecord[directory.Session], now ledger.Micros) bool {
 	n := c.record()
 	return !n.Valid(now) || !o.inCurrentEpoch(n) || n.IdleTooLong(ledger.Micros(c.used.Load()), now)
@@ -208,8 +207,8 @@ func (o *organization) session(hash [32]byte) (*viewRecord[directory.Session], b
 	return c.(*viewRecord[directory.Session]), true
 }
 
-// putSession publishes a durable session. Sessions are not in an index, because an index never drops a
-// record, but sessions that are over leave the view in memory. They stay in the store.
+// putSession publishes a durable session. Sessions are not in an index, because an index never drops a record. A session that
+// is over is dropped from the view (the records in memory) and stays only in the store.
 func (o *organization) putSession(n *directory.Session, stamp posting.Stamp) {
 	n.Created = stamp.Started
 	o.putAuthor(n, stamp)
@@ -228,9 +227,9 @@ func (o *organization) putSession(n *directory.Session, stamp posting.Stamp) {
 	o.sessionHashes.Store(n.Hash, c)
 }
 
-// putAuthor sets AuthorSeq, which identifies the author of the events that the session's requests cause. It is the FirstSeq
-// of the user or partner who logged in or, if no login began the session, of the session itself. The user or partner must
-// be in the view before the session.
+// putAuthor sets AuthorSeq, which identifies the author of the events that the session's requests cause. AuthorSeq is the
+// FirstSeq of the user or partner who logged in. If no login began the session, it is the FirstSeq of the session itself. The
+// user or partner must be in the view before the session.
 func (o *organization) putAuthor(n *directory.Session, stamp posting.Stamp) {
 	n.AuthorSeq = stamp.FirstSeq
 	if n.Epoch == 0 {
@@ -243,8 +242,8 @@ func (o *organization) putAuthor(n *directory.Session, stamp posting.Stamp) {
 	}
 }
 
-// endSession publishes a revoked session: a request that has already found the session sees the
-// revocation, and later requests do not find the session.
+// endSession publishes that a session is revoked. A request that has already found the session sees the revocation, and later
+// requests do not find the session.
 func (o *organization) endSession(n *directory.Session, stamp posting.Stamp) {
 	n.Created = stamp.Started
 	o.putAuthor(n, stamp)
@@ -267,8 +266,8 @@ func (o *organization) drop(c *viewRecord[directory.Session]) {
 	o.sessionHashes.Delete(c.record().Hash)
 }
 
-// readSessions reads from the store the sessions that are not over. Users and partners must already be in the view. It
-// passes the logins that began sessions, including sessions that are over, to newest.Offer.
+// readSessions returns the stored sessions that are not over. Users and partners must already be in the view. For every session
+// that was begun by a login, even if the session is over, readSessions passes the login to newest.Offer.
 func (o *organization) readSessions(v *posting.View, now ledger.Micros, newest *logins.Newest) ([]storedRecord[directory.Session], error) {
 	return readKind(v, o.id, ledger.Session, readSession, func(n *directory.Session) bool {
 		if n.Epoch != 0 {
@@ -309,8 +308,8 @@ func (o *organization) loadSessions(v *posting.View, now ledger.Micros) error {
 	return nil
 }
 
-// makeRoom drops those sessions of the new session's owner that are over. If the owner still has MaxSessions
-// live sessions, makeRoom returns the oldest, which must end; else nil.
+// makeRoom drops the sessions of the new session's owner that are over. If the owner still has MaxSessions live sessions,
+// makeRoom returns the oldest one, which must be ended. Otherwise it returns nil.
 func (o *organization) makeRoom(n *directory.Session, now ledger.Micros) *viewRecord[directory.Session] {
 	owner := ownerOf(n)
 	live := slices.DeleteFunc(o.sessionsByOwner[owner], func(c *viewRecord[directory.Session]) bool {
@@ -331,16 +330,15 @@ func (o *organization) makeRoom(n *directory.Session, now ledger.Micros) *viewRe
 	return live[0]
 }
 
-// newUnownedSession makes a session that belongs to no user or partner and never expires, and returns its token
-// too.
+// newUnownedSession makes a session that belongs to no user or partner and never expires. It also returns the session's token.
 func (s *Service) newUnownedSession(org ledger.ID, role directory.Role) (*directory.Session, ledger.Event, string) {
 	token := secret.NewToken(sessionPrefix, s.random)
 	n, event := directory.NewSession(uuid.New(), org, secret.HashToken([]byte(token)), role)
 	return n, event, token
 }
 
-// OwnSessions returns all sessions of the person who began the session n, newest first, each with its last use. If no login began
-// n, only n is returned. The error is a *ledger.Refusal.
+// OwnSessions returns all live sessions of the person who began the session n, newest first, each with the time of its last
+// use. If n was not begun by a login, it returns only n. The error is a *ledger.Refusal.
 func (s *Service) OwnSessions(ctx context.Context, n *directory.Session) (sessions []directory.Session, err error) {
 	err = s.run(ctx, n.Org, "directory.OwnSessions", func(now ledger.Micros) (*posting.Change, error) {
 		o, _ := s.org(n.Org)
@@ -361,7 +359,7 @@ func (s *Service) OwnSessions(ctx context.Context, n *directory.Session) (sessio
 }
 
 // ownedWith returns the sessions in memory that belong to the owner of the session n, oldest first. Only the organization's
-// actor calls it.
+// actor may call ownedWith.
 func (o *organization) ownedWith(n *directory.Session) []*viewRecord[directory.Session] {
 	if n.Epoch != 0 {
 		return o.sessionsByOwner[ownerOf(n)]
@@ -372,8 +370,9 @@ func (o *organization) ownedWith(n *directory.Session) []*viewRecord[directory.S
 	return nil
 }
 
-// EndOwnSessions ends sessions of the person who began the session n: those that the function choose selects. It returns
-// how many have ended. When it returns, these sessions are already refused. The error is a *ledger.Refusal.
+// EndOwnSessions ends those sessions of the person who began the session n for which the function choose returns true. It
+// returns the number of sessions that it has ended. When it returns, these sessions are already refused. The error is a
+// *ledger.Refusal.
 func (s *Service) EndOwnSessions(ctx context.Context, n *directory.Session, choose func(*directory.Session) bool) (count int, err error) {
 	var ended []*directory.Session
 	err = s.run(ctx, n.Org, "directory.EndOwnSessions", func(now ledger.Micros) (*posting.Change, error) {

@@ -13,9 +13,9 @@ import (
 )
 
 // SettlePartner books money that moved between the bank accounts of the institution and of the partner; paysOut is true if
-// the partner received the money. If the partner has used the reference for the same settlement, SettlePartner returns that
-// settlement and sets repeated; if it used the reference for a different settlement, the error is a Conflict. Errors are
-// *ledger.Refusal. The code is NotFound for a partner that the organization does not have.
+// the partner received the money. If the partner has already used the reference for the same settlement, SettlePartner
+// returns the earlier settlement and sets repeated. If the partner has used the reference for a different settlement, the
+// error is a Conflict. Errors are *ledger.Refusal. If the organization has no such partner, the code is NotFound.
 func (s *Service) SettlePartner(ctx context.Context, org ledger.ID, number int64, paysOut bool, draft directory.SettlementDraft) (settlement *directory.Settlement, repeated bool, err error) {
 	const op = "directory.SettlePartner"
 	if _, ok := s.Partner(org, number); !ok {
@@ -28,9 +28,9 @@ func (s *Service) SettlePartner(ctx context.Context, org ledger.ID, number int64
 	})
 }
 
-// SettleProvider books a payment of a terminal's provider to the institution, less the fee that the provider kept. Each
-// terminal has its own references; a repeated reference works as in SettlePartner. Errors are *ledger.Refusal. The code is
-// NotFound for a terminal that the organization does not have.
+// SettleProvider books a payment that a terminal's provider made to the institution, after the provider deducted its fee.
+// Each terminal has its own references; a repeated reference has the same effect as in SettlePartner. Errors are
+// *ledger.Refusal. If the organization has no such terminal, the code is NotFound.
 func (s *Service) SettleProvider(ctx context.Context, org, terminal ledger.ID, fee money.Amount, draft directory.SettlementDraft) (settlement *directory.Settlement, repeated bool, err error) {
 	const op = "directory.SettleProvider"
 	if _, ok := s.Terminal(org, terminal); !ok {
@@ -43,9 +43,9 @@ func (s *Service) SettleProvider(ctx context.Context, org, terminal ledger.ID, f
 	})
 }
 
-// settle decides and books a settlement. A refusal because of the amount names amountField. Only the organization's
-// actor claims settlement references, so a reference that the actor finds free stays free until the settlement is
-// booked.
+// settle decides on a settlement and books it. If it is refused because of the amount, the refusal names amountField. Only
+// the organization's actor claims settlement references, so a reference that the actor finds free stays free until the
+// settlement is booked.
 func (s *Service) settle(ctx context.Context, org ledger.ID, op, amountField string, decide func() (*directory.Settlement, ledger.Event, error)) (*directory.Settlement, bool, error) {
 	if _, err := s.writable(op, org); err != nil {
 		return nil, false, err
@@ -79,7 +79,7 @@ func (s *Service) settle(ctx context.Context, org ledger.ID, op, amountField str
 	return settlement, repeated, nil
 }
 
-// settlementChange returns the Change that books a settlement. The view in memory has no settlements.
+// settlementChange returns the Change that books a settlement.
 func (s *Service) settlementChange(settlement *directory.Settlement, event ledger.Event) *posting.Change {
 	partner, _ := s.Partner(settlement.Org, settlement.Partner)
 	step := stepWithoutSecrets(directory.Settlements, settlement.Org, 0, settlement, event)
@@ -92,9 +92,8 @@ func (s *Service) settlementChange(settlement *directory.Settlement, event ledge
 	}
 }
 
-// earlierSettlement returns the settlement that already has the reference, if that settlement equals the requested
-// one; nil if the reference is free. If the reference belongs to a different settlement, the error is a
-// Conflict.
+// earlierSettlement returns the earlier settlement with the same reference if it equals the requested settlement. If the
+// reference is free, it returns nil. If the reference belongs to a different settlement, the error is a Conflict.
 func (s *Service) earlierSettlement(op string, requested *directory.Settlement) (*directory.Settlement, error) {
 	view := s.rt.Journal.View()
 	defer view.Close()
@@ -116,8 +115,8 @@ func (s *Service) earlierSettlement(op string, requested *directory.Settlement) 
 	return earlier, nil
 }
 
-// nameAmountField replaces the writer's refusal because of insufficient funds or an overflow by a refusal that names
-// the amount's field.
+// nameAmountField returns a refusal that names the amount's field if the writer has refused a settlement because of
+// insufficient funds or an overflow. It returns every other error unchanged.
 func nameAmountField(op, field string, err error) error {
 	switch codeOf(err) {
 	case ledger.InsufficientFunds:
@@ -128,8 +127,8 @@ func nameAmountField(op, field string, err error) error {
 	return err
 }
 
-// Settlement finds a settlement of the organization, with a bank or with a provider. The error
-// comes from the store.
+// Settlement finds a settlement of the organization, whether it is with a bank or with a provider. The error comes from
+// the store.
 func (s *Service) Settlement(org, id ledger.ID) (*directory.Settlement, bool, error) {
 	v := s.rt.Journal.View()
 	defer v.Close()
@@ -148,20 +147,20 @@ func readSettlement(view *posting.View, org, id ledger.ID) (*directory.Settlemen
 	return settlement, true, nil
 }
 
-// maxSettlements bounds how many settlements one page reads. A terminal's page that reaches this bound
-// is returned with fewer rows, and with a cursor from which the next page continues.
+// maxSettlements is the maximum number of settlements that are read for one page. If this number is reached, the page of a
+// terminal has fewer rows than its limit, and a cursor from which the next page continues.
 const maxSettlements = MaxPage + 1
 
 // SettlementPage selects a page of a list of settlements, newest first.
 type SettlementPage struct {
 	Env   money.Env
-	Limit int    // 1 to MaxPage; 0: DefaultPage
-	After Cursor // the last row of the previous page; zero: start from the newest
+	Limit int    // 1 to MaxPage; 0 means DefaultPage
+	After Cursor // the last row of the previous page; zero for the first page
 }
 
-// PartnerSettlements returns a page of a partner's settlements with the partner's bank, and the cursor of the next page; a
-// zero cursor means that this is the last page. An error is a *ledger.Refusal, with the code NotFound for a partner that
-// the organization does not have, or comes from the store.
+// PartnerSettlements returns a page of a partner's settlements with the partner's bank, and the cursor of the next page.
+// If this is the last page, the cursor is zero. If the organization has no such partner, the error has the code NotFound.
+// All errors are *ledger.Refusal or come from the store.
 func (s *Service) PartnerSettlements(org ledger.ID, number int64, p SettlementPage) ([]*directory.Settlement, Cursor, error) {
 	if _, ok := s.Partner(org, number); !ok {
 		return nil, Cursor{}, notFound("directory.PartnerSettlements", "partner")
@@ -169,9 +168,9 @@ func (s *Service) PartnerSettlements(org ledger.ID, number int64, p SettlementPa
 	return s.listSettlements(org, directory.SettlementsWithBank.Of(number, p.Env), ledger.ID{}, p)
 }
 
-// ProviderSettlements returns a page of a terminal's settlements with its provider, as
-// PartnerSettlements does. A page before the last may have few rows or none if most of the partner's
-// settlements belong to other terminals.
+// ProviderSettlements returns a page of a terminal's settlements with the terminal's provider, and the same cursor and
+// errors as PartnerSettlements. If most of the partner's settlements belong to other terminals, a page may have few rows
+// or none even if it is not the last.
 func (s *Service) ProviderSettlements(org, terminal ledger.ID, p SettlementPage) ([]*directory.Settlement, Cursor, error) {
 	providerTerminal, ok := s.Terminal(org, terminal)
 	if !ok {
@@ -180,8 +179,9 @@ func (s *Service) ProviderSettlements(org, terminal ledger.ID, p SettlementPage)
 	return s.listSettlements(org, directory.SettlementsWithProvider.Of(providerTerminal.Partner, p.Env), terminal, p)
 }
 
-// listSettlements walks a list backwards from the cursor and returns the settlements of a terminal (zero: with the
-// bank). It looks one row beyond the page to find out whether the page is the last.
+// listSettlements reads a list backwards from the cursor and returns the settlements of a terminal, or the settlements
+// with the bank if terminal is zero. To find out whether the page is the last, it reads one row more than the page
+// contains.
 func (s *Service) listSettlements(org ledger.ID, list ledger.List, terminal ledger.ID, p SettlementPage) (rows []*directory.Settlement, next Cursor, err error) {
 	if p.Limit == 0 {
 		p.Limit = DefaultPage
@@ -192,7 +192,7 @@ func (s *Service) listSettlements(org ledger.ID, list ledger.List, terminal ledg
 	view := s.rt.Journal.View()
 	defer view.Close()
 	readCount := 0
-	var last Cursor // the last row that the walk has looked at
+	var last Cursor // the last row that was read
 	err = view.List(org, list, posting.Walk{Before: p.After.At}, func(row posting.ListRow) (bool, error) {
 		if readCount++; readCount > maxSettlements {
 			next = last

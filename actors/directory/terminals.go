@@ -28,8 +28,8 @@ func (s *Service) CreateTerminal(ctx context.Context, org ledger.ID, draft direc
 	})
 }
 
-// PatchTerminal changes a terminal. Errors are *ledger.Refusal. The code is NotFound for a terminal that the organization
-// does not have.
+// PatchTerminal changes a terminal. Errors are *ledger.Refusal. If the organization has no such terminal, the code is
+// NotFound.
 func (s *Service) PatchTerminal(ctx context.Context, org, terminal ledger.ID, change schema.Change[directory.Terminal]) (*directory.Terminal, error) {
 	const op = "directory.PatchTerminal"
 	return terminals.change(ctx, s, op, org, terminals.at(terminal), func(_ *organization, old *directory.Terminal, _ ledger.Micros) (*directory.Terminal, ledger.Event, error) {
@@ -50,7 +50,7 @@ func (s *Service) PatchTerminal(ctx context.Context, org, terminal ledger.ID, ch
 	})
 }
 
-// checkMethods refuses a terminal that lists a money_storage type (payment method) that transactions do not have.
+// checkMethods refuses a terminal that lists a money_storage type (payment method) which is not a known type.
 func checkMethods(op string, t *directory.Terminal) error {
 	for _, method := range directory.Methods(t.ProviderParams) {
 		if _, known := payment.Method([]byte(method)); !known {
@@ -60,7 +60,7 @@ func checkMethods(op string, t *directory.Terminal) error {
 	return nil
 }
 
-// checkStatuses refuses a terminal whose notifications name a status that transactions do not have.
+// checkStatuses refuses a terminal whose notifications are to be sent for a status that no transaction can have.
 func checkStatuses(op string, t *directory.Terminal) error {
 	for _, status := range t.Notification.Statuses {
 		if _, known := payment.NotifiedNumber(payment.Status(status)); !known {

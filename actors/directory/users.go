@@ -12,16 +12,17 @@ import (
 	"mizan/posting"
 )
 
-// Bounds of zxcvbn, which scores from 0 to 4 how hard a password is to guess. Its running time
-// grows much faster than its input, so only the beginning of a password is scored.
+// Bounds of zxcvbn, a library that scores how hard a password is to guess: 0 is the worst score, and 4 the best. The
+// running time of zxcvbn grows much faster than the length of the password, so only the beginning of a password is
+// scored.
 const (
 	minPassScore  = 2
 	maxScoredPass = 40 // bytes
 )
 
-// checkPass refuses a password that is easy to guess, including one that is easy only for somebody who knows
-// the given texts (the account's login and names). Users and partners log in at the same route, so the same
-// rule applies to both.
+// checkPass refuses a password that is easy to guess. It also refuses a password that is easy to guess for somebody who
+// knows the given texts (the account's login, name and e-mail address). Users and partners log in at the same route, so
+// the same rule applies to both.
 func checkPass(pass []byte, knownTexts ...string) error {
 	if err := directory.CheckPassword(pass); err != nil {
 		return err
@@ -41,8 +42,8 @@ func (s *Service) ListUsers(org ledger.ID, p Page) ([]*directory.User, Cursor, e
 	return users.list(s, org, p)
 }
 
-// CreateUser adds a user with the draft's fields and the password, which must not be easy to guess. A login that a user
-// or a partner of the organization already has is a Conflict. Errors are *ledger.Refusal.
+// CreateUser adds a user with the draft's fields and the password, which must not be easy to guess. If a user or a
+// partner of the organization already has the login, the error is a Conflict. Errors are *ledger.Refusal.
 func (s *Service) CreateUser(ctx context.Context, org ledger.ID, draft directory.User, pass []byte) (*directory.User, error) {
 	const op = "directory.CreateUser"
 	o, err := s.writable(op, org)
@@ -54,7 +55,7 @@ func (s *Service) CreateUser(ctx context.Context, org ledger.ID, draft directory
 	if err := directory.Join(err, o.checkUserPartner(op, draft.Partner), checkPass(pass, draft.Login, draft.Name, draft.Email)); err != nil || isDryRun(ctx) {
 		return nil, err
 	}
-	if o.hasLogin(draft.Login) { // refuse early: hashing is costly
+	if o.hasLogin(draft.Login) { // refuse before the costly hashing
 		return nil, loginTaken(op)
 	}
 	if draft.PassHash, err = s.passwords.hash(ctx, s.random, pass); err != nil {
@@ -70,14 +71,14 @@ func (s *Service) CreateUser(ctx context.Context, org ledger.ID, draft directory
 	return created, err
 }
 
-// loginClaim is the claim of a user's login.
+// loginClaim returns the claim that makes a user's login unique in the organization.
 func loginClaim(u *directory.User) ledger.Claim {
 	return ledger.Claim{Org: u.Org, Kind: ledger.ClaimLogin, Key: u.Login, Owner: u.ID[:]}
 }
 
-// PatchUser changes a user; pass is the new password, nil to keep the current one. If the change ends the user's sessions
-// (directory.User.Patch), the sessions have ended before PatchUser returns. Errors are *ledger.Refusal. The code is
-// NotFound for a user that the organization does not have.
+// PatchUser changes a user. pass is the new password, or nil if the user keeps the current password. If the change ends
+// the user's sessions (see directory.User.Patch), the sessions have ended before PatchUser returns. Errors are
+// *ledger.Refusal. If the organization has no such user, the code is NotFound.
 func (s *Service) PatchUser(ctx context.Context, org, user ledger.ID, change schema.Change[directory.User], pass []byte) (*directory.User, error) {
 	const op = "directory.PatchUser"
 	if pass != nil {
@@ -86,7 +87,7 @@ func (s *Service) PatchUser(ctx context.Context, org, user ledger.ID, change sch
 			return nil, notFound(op, "user")
 		}
 		o, _ := s.org(org)
-		_, _, err := o.patchUser(op, u, change) // refuse early: hashing is costly
+		_, _, err := o.patchUser(op, u, change) // refuse before the costly hashing
 		if err = directory.Join(err, checkPass(pass, u.Login, u.Name, u.Email)); err != nil || isDryRun(ctx) {
 			return nil, err
 		}
@@ -105,7 +106,7 @@ func (s *Service) PatchUser(ctx context.Context, org, user ledger.ID, change sch
 	})
 }
 
-// patchUser decides a change of a user, and checks that the partner named in the change exists.
+// patchUser decides on a change of a user. If the change names a partner, it checks that the partner exists.
 func (o *organization) patchUser(op string, old *directory.User, change schema.Change[directory.User]) (*directory.User, ledger.Event, error) {
 	patched := *old
 	change(&patched, new(schema.Faults))
@@ -116,8 +117,8 @@ func (o *organization) patchUser(op string, old *directory.User, change schema.C
 	return next, event, err
 }
 
-// checkUserPartner checks that the partner for whom a user is to act exists in the organization; 0
-// means no partner.
+// checkUserPartner checks that the organization has the partner for whom a user is to act. It accepts 0, which means no
+// partner.
 func (o *organization) checkUserPartner(op string, partner int64) error {
 	if partner == 0 {
 		return nil

@@ -11,29 +11,29 @@ import (
 	"mizan/posting"
 )
 
-// A new use of a key or session is stored only if the stored last use is at least this old.
+// The time of a new use of a key or session is stored only if the stored time of the last use is at least this old.
 const (
 	storeKeyUseEvery     = ledger.Micros(3600 * 1_000_000)
 	storeSessionUseEvery = ledger.Micros(300 * 1_000_000)
 )
 
-// maxPendingUses bounds the writes of last uses that wait or are being made durable, in all organizations
-// together. A use beyond the bound is not stored; the next use tries again.
+// maxPendingUses is the maximum number of last uses, in all organizations together, that wait to be stored or are being
+// stored. If this number is reached, a use is not stored; the next use of the same key or session tries again.
 const maxPendingUses = 64
 
 // pendingUses queues the last uses of keys and sessions, which the organizations' actors write in the background. A
-// request compares a few atomics and, if a write is due and there is room, queues it here. Each organization has
-// at most one Change of last uses in progress.
+// request only compares a few atomics. If a write is due and there is room, the request queues the write here. Each
+// organization has at most one Change of last uses in progress.
 type pendingUses struct {
-	reserved atomic.Int64 // uses that wait or are being written, at most maxPendingUses
+	reserved atomic.Int64 // number of uses that wait or are being written, at most maxPendingUses
 
 	mu      sync.Mutex
 	queued  map[ledger.ID][]pendingUse // guarded by mu: the waiting uses of each organization
-	writing map[ledger.ID]bool         // guarded by mu: the organization's actor has a message to write last uses
+	writing map[ledger.ID]bool         // guarded by mu: organizations whose actor has a message to write last uses
 }
 
-// pendingUse is a last use that is to be written. The organization's actor calls step, which returns the step to write;
-// false if nothing is left to write.
+// pendingUse is the last use of a key or session, which is to be written. The organization's actor calls step, which
+// returns the step to write. If there is nothing to write any more, step returns false.
 type pendingUse struct {
 	writeInProgress *atomic.Bool
 	step            func(*organization) (publishableStep, bool)
@@ -45,8 +45,8 @@ type publishableStep struct {
 	put  func(posting.Stamp)
 }
 
-// useWrite is a command that writes last uses, without a waiting caller. It is an actors.Observer, so it does not count
-// towards the maximum of waiting commands.
+// useWrite is a command that writes last uses; no caller waits for it. It is an actors.Observer, so it does not count
+// towards the maximum number of waiting commands.
 type useWrite struct{ *command }
 
 // Observes implements actors.Observer.
@@ -56,8 +56,8 @@ func newPendingUses() *pendingUses {
 	return &pendingUses{queued: make(map[ledger.ID][]pendingUse), writing: make(map[ledger.ID]bool)}
 }
 
-// begin reserves a place for a write and sets the flag inProgress. It returns false if the flag is already set or
-// all places are taken.
+// begin reserves a place for a write and sets the flag inProgress. If the flag is already set, or if all places are
+// taken, begin returns false.
 func (n *pendingUses) begin(inProgress *atomic.Bool) bool {
 	if inProgress.Load() || n.reserved.Load() >= maxPendingUses || !inProgress.CompareAndSwap(false, true) {
 		return false
@@ -70,7 +70,7 @@ func (n *pendingUses) begin(inProgress *atomic.Bool) bool {
 	return true
 }
 
-// recordKeyUse starts a write of a key's use if the stored last use is old.
+// recordKeyUse starts to write the use of a key if the stored last use is old.
 func (s *Service) recordKeyUse(keyInView *viewRecord[directory.APIKey], k *directory.APIKey, now ledger.Micros) {
 	if k.Used != 0 && now-k.Used < storeKeyUseEvery || !s.pendingUses.begin(&keyInView.savingUse) {
 		return
@@ -93,8 +93,8 @@ func pendingKeyUse(keyInView *viewRecord[directory.APIKey], id ledger.ID) pendin
 	}}
 }
 
-// recordSessionUse starts a write of a session's use if the stored last use is old. Sessions that never expire
-// by inactivity need no write.
+// recordSessionUse starts to write the use of a session if the stored last use is old. If a session never expires by
+// inactivity, its uses need not be written.
 func (s *Service) recordSessionUse(sessionInView *viewRecord[directory.Session], session *directory.Session, now ledger.Micros) {
 	if session.MaxIdle == 0 || now-session.Used < storeSessionUseEvery || !s.pendingUses.begin(&sessionInView.savingUse) {
 		return
@@ -117,8 +117,8 @@ func pendingSessionUse(sessionInView *viewRecord[directory.Session], hash [32]by
 	}}
 }
 
-// queueUse queues a write for the organization's actor, and sends the actor a message unless the
-// actor already has one.
+// queueUse queues a write for the organization's actor. Unless the actor already has a message to write last uses,
+// queueUse sends it one.
 func (s *Service) queueUse(org ledger.ID, u pendingUse) {
 	pending := s.pendingUses
 	pending.mu.Lock()
@@ -162,7 +162,7 @@ func (p usePublishers) publish(stamps []posting.Stamp) {
 	}
 }
 
-// changeOf makes one Change of the uses; nil if nothing is left to write.
+// changeOf makes one Change that writes all given uses. If there is nothing to write any more, it returns nil.
 func changeOf(o *organization, uses []pendingUse) (*posting.Change, usePublishers) {
 	change := &posting.Change{Author: ledger.BySystem.Author()}
 	var publishers usePublishers
@@ -186,10 +186,10 @@ func (n *pendingUses) take(org ledger.ID) []pendingUse {
 	return batch
 }
 
-// finishBatch frees the places of a batch's uses, whether the uses were written or refused, and sends the uses that
-// were queued meanwhile. A refused write is tried again at the next use of its key or session. If the actor refused
-// the message before it took the batch, the queued uses are dropped, because sending them again at once could go on
-// forever.
+// finishBatch frees the places of a batch of uses, whether the uses were written or refused. Then it sends the uses
+// that were queued in the meantime. If a write was refused, the next use of the same key or session tries again. If the
+// actor refused the message before it took the batch, the queued uses are dropped; if they were sent again at once,
+// this could go on forever.
 func (s *Service) finishBatch(org ledger.ID, batch []pendingUse) {
 	pending := s.pendingUses
 	if len(batch) == 0 {
@@ -210,13 +210,13 @@ func (s *Service) finishBatch(org ledger.ID, batch []pendingUse) {
 	}
 }
 
-// maxUsesPerChange bounds the uses that one Change of FlushUses records.
+// maxUsesPerChange is the maximum number of uses that FlushUses writes in one Change.
 const maxUsesPerChange = 512
 
-// FlushUses stores the last uses of keys and sessions that are in memory only, so that a clean stop loses none. The
-// caller calls FlushUses after requests have ended. Without new uses it writes nothing. If ctx ends first, the
-// remaining uses are lost, as in a kill: the next start knows the uses that were stored last. If one organization's
-// uses are refused, the other organizations' uses are still written. The error is the first *ledger.Refusal.
+// FlushUses stores the last uses of keys and sessions that are in memory only, so that a clean stop does not lose them.
+// It must be called after requests have ended. If there are no new uses, it writes nothing. If ctx ends first, uses
+// that are not stored yet are lost, like after a crash. If one organization's uses are refused, the other
+// organizations' uses are still written. The error is the first *ledger.Refusal.
 func (s *Service) FlushUses(ctx context.Context) (firstErr error) {
 	for _, creation := range s.organizations.inCreationOrder() {
 		if o, ok := s.org(creation.id); ok {
@@ -247,8 +247,8 @@ func (s *Service) flushUsesOf(ctx context.Context, o *organization) error {
 	return nil
 }
 
-// unrecordedUses returns the uses that are later than the stored ones. Sessions that are over, or that
-// never expire by inactivity, need no write.
+// unrecordedUses returns the last uses that are later than the stored last uses. It leaves out sessions that are over,
+// and sessions that never expire by inactivity, because their uses need not be written.
 func (o *organization) unrecordedUses(now ledger.Micros) (uses []pendingUse) {
 	for _, creation := range o.keys.inCreationOrder() {
 		if inView, ok := o.keys.get(creation.id); ok && ledger.Micros(inView.used.Load()) > inView.record().Used {

@@ -263,7 +263,7 @@ func (l *listing) withoutRow(downTo ID, withRows []*Delivery, notices []posting.
 }
 
 // unlistedWithRow returns the deliveries with rows of their own that are not listed yet and not older than downTo, in
-// the list's order. If these are more than maxDeliveriesRead, unlistedWithRow returns only the first ones, and
+// the list's order. If there are more than maxDeliveriesRead, unlistedWithRow returns only the first of them, and
 // complete is false.
 func (l *listing) unlistedWithRow(downTo ID) (withRows []*Delivery, complete bool, err error) {
 	complete = true

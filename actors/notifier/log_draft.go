@@ -16,7 +16,7 @@ type draft struct {
 	markedByPage   map[ledger.Micros]map[ID]bool // by page: notices that have a mark in the store or in the draft
 	deliveries     map[ID]*Delivery              // new states of deliveries
 	callbacks      []func(error)
-	releasedIDs    map[destinationKey][]ID // by destination: deliveries that were read from the store and have results in the draft
+	releasedIDs    map[destinationKey][]ID // by destination: deliveries read from the store whose results are in the draft
 	postponedCount int                     // number of notices that wait in memory until the Change is durable
 	postedKeys     []string                // keys with which bulletins (messages to operators about no event) are posted
 	cursor         ledger.Micros           // new cursor (a page; all notices before it have stored results); 0 if not moved

@@ -15,7 +15,7 @@ import (
 // Bounds of the notifier.
 const (
 	maxInMemory        = 65_536          // waiting notices in memory, of all destinations; further notices wait in the store
-	maxWithRecords     = 8_192           // if more are in memory, a destination's 65th and later ones are queued without records
+	maxWithRecords     = 8_192           // if more are in memory, a destination's 65th and later are queued without records
 	maxWaitingQuick    = 8_192           // waiting notices of one quick destination
 	maxWaitingUnknown  = 1_024           // waiting notices of a destination that is neither quick nor failing
 	maxWaitingFailing  = 64              // waiting notices of a destination that has failed

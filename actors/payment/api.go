@@ -51,8 +51,8 @@ type AmountCommand struct {
 	Amount *money.Amount
 }
 
-// PayerSubmission is a request with data from the payer for which a charge waits, such as a password. The data
-// is a JSON object that is never stored.
+// PayerSubmission is a request that brings data of the payer, such as a password, for which a charge waits.
+// The data is a JSON object that is never stored.
 type PayerSubmission struct {
 	Command
 	Object []byte
@@ -64,7 +64,7 @@ type Choice struct {
 	Bank string
 }
 
-// Result is the answer to a request: the transaction in its current state.
+// Result is the answer to a request: a transaction.
 type Result struct {
 	Record *payment.Record // read only
 	Stamp  posting.Stamp   // version and times of the record

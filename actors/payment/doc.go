@@ -7,9 +7,9 @@
 //  1. The intent to call a provider is durable before the call, and so are the ids under which the provider knows the call:
 //     the operation's own id and the charge's reference. The reference is the transaction's id or, for a later attempt of a
 //     hosted payment's payer, an id that the transaction has claimed. A call is submitted once; afterwards the provider is
-//     only asked for its outcome. Only in two cases is the call submitted again, under the same ids: if the provider says
-//     that it waits for the call, or if the provider says twice that the call never arrived and the call is an operation or
-//     a charge with a stored credential.
+//     only asked for its outcome. The call is submitted again, under the same ids, only in two cases. In the first, the
+//     provider says that it waits for the call. In the second, the provider says twice that the call never arrived, and the
+//     call is an operation or a charge with a stored credential.
 //  2. A card stays in the actor's memory until no provider needs it, and is then wiped. If a later step at the
 //     provider needs the card, the card is stored, encrypted and without its verification value, in a row beside the
 //     record. The row is removed with the last step.

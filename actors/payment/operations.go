@@ -191,7 +191,8 @@ func (t *transaction) onPayerReturned(c *actors.Context, decider payment.Decisio
 func (t *transaction) operationRefused(c *actors.Context, m *operation, refusal *ledger.Refusal, r posting.Receipt) {
 	objection := t.objection(refusal, r)
 	switch {
-	case refusal.Code == ledger.ClaimTaken && !m.Key.IsZero(): // the key: a claim on a reference is on a new random id
+	// The taken claim is the idempotency key: a decision may also claim a reference, but that is a new random id.
+	case refusal.Code == ledger.ClaimTaken && !m.Key.IsZero():
 		t.admissionLost(c, m)
 		t.dropAdmission(c)
 		m.Answer(keyTaken(&m.Key, r.Owner))

@@ -35,8 +35,9 @@ type Directory interface {
 	Blocked(org ledger.ID, p *directory.Payer) (kind string, blocked bool)
 }
 
-// Admission checks early whether an account can cover a payout, and counts attempts for the velocity limits;
-// actors/account implements it. Results are passed to the callback answer, because they may take a while.
+// Admission refuses a payout early if its account certainly cannot cover it, and counts attempts for the
+// velocity limits; actors/account implements it. Results are passed to the callback answer, because they may
+// take a while.
 type Admission interface {
 	// Admit checks whether the amount may leave the account now.
 	Admit(org ledger.ID, account ledger.Account, amount, overdraft money.Amount, answer func(admitted bool))

@@ -128,10 +128,10 @@ func (s *Service) storeLateCancel(c *Command, m *operation) {
 	}
 }
 
-// replyAfterWait returns the reply to an operation whose create-wait is over: the transaction's current state. If the
-// operation has not begun, or is not stored yet, the caller gets a refusal and may send the request again with the same
-// key. Without a key, replyAfterWait can tell only for a refund whether it is stored, because the transaction lists its
-// refunds.
+// replyAfterWait is called if an operation has no outcome after the create-wait. It returns the transaction's current
+// state. If the operation has not begun, or is not stored yet, the caller gets a refusal and may send the request again
+// with the same key. Without a key, replyAfterWait can tell only for a refund whether it is stored, because the
+// transaction lists its refunds.
 func (s *Service) replyAfterWait(c *Command, m *operation) (Result, error) {
 	const op = "payment.overdue"
 	if m.kind != opPayerReturned && m.kind != opReissue && m.giveUp() {
@@ -186,8 +186,8 @@ func (s *Service) findTransaction(c *Command) (r *payment.Record, repeated bool,
 	return found.Record, repeated, err
 }
 
-// replyToRepetition turns a replayed result into the reply to the repeated operation: a cancel that was refused
-// because the charge had settled is refused again.
+// replyToRepetition returns the reply to a repeated operation. If the first request was a cancel that was
+// refused because the charge had settled, the repetition is refused too.
 func (m *operation) replyToRepetition(r Result, err error) (Result, error) {
 	if err == nil && m.cancels() && r.Record.Status == payment.Charged {
 		return Result{Replay: true}, errSettledFirst()

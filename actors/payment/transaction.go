@@ -26,11 +26,11 @@ type transaction struct {
 	admission         admission.Admission // the checks before the charge; empty once their Change is durable
 	delayedDue        *actors.Due         // due work that arrived while the velocity limits were being checked
 	submission        submission
-	decision          payment.Decision // the decision that is being made durable; afterwards only its Counters, whose memory is reused
+	decision          payment.Decision // the decision being made durable; afterwards only its reused Counters
 	cause             any              // the message being decided on; handled again if the writer refuses the decision
 	stashedOperations []*operation     // operations that wait until the provider answers the call in progress
 	waiters           []*caller        // callers that wait for the first outcome
-	waiterMemory      [1]*caller       // backing array of waiters, enough for the usual single waiter
+	waiterMemory      [1]*caller       // memory for waiters, enough for one; more are rare
 	deferred          deferred
 	origin            origin
 }
@@ -53,7 +53,7 @@ func (s *submission) wipe() {
 // decision was being made durable.
 type deferred struct {
 	settled   *providerReport // a report that the charge succeeded after all
-	takenBack *providerReport // a report that settled money was taken back; it came during a refund, or before we knew that the money had settled
+	takenBack *providerReport // a report of money taken back, during a refund or before the settlement is known
 	update    *providerUpdate // the latest update; because of it, the provider is asked again
 }
 
@@ -135,7 +135,7 @@ func (t *transaction) Failed(*actors.Context) {
 	}
 }
 
-// observeStatus reports the status change of a durable decision.
+// observeStatus reports the change of status that a decision has made durable.
 func (t *transaction) observeStatus(d *payment.Decision) {
 	observe := t.service.observe
 	if observe == nil {
@@ -249,7 +249,7 @@ func (t *transaction) Committed(c *actors.Context, _ *posting.Change, r posting.
 		t.resume(c)
 		return
 	}
-	t.decision, t.cause, t.delayedDue = payment.Decision{Counters: decision.Counters}, nil, nil // the writer no longer uses the Counters
+	t.decision, t.cause, t.delayedDue = payment.Decision{Counters: decision.Counters}, nil, nil // the Counters are free now
 	if t.admission.State() != "" {
 		t.admission = admission.Admission{}
 	}
@@ -316,8 +316,7 @@ func (t *transaction) onRefusal(c *actors.Context, cause any, r posting.Receipt)
 	}
 }
 
-// abort ends the checks before the charge, and answers all waiting callers with the error because of which nothing
-// was stored.
+// abort ends the checks before the charge, and answers all waiting callers with the error that prevented the storing.
 func (t *transaction) abort(cause any, err error) {
 	t.submission.wipe()
 	t.uncountAttempt()

@@ -17,7 +17,7 @@
 //
 // Callers: api (Service), cmd (New).
 //
-// Rejected: another design would mark a month as closing first and add the hash later, so that no closing is computed
-// twice. It was not chosen because a crash between the two steps would leave a month that is neither open nor closed,
-// and the closing would have to be resumed.
+// Rejected: another design would first mark a month as "closing" and add the hash later, so that no closing is
+// computed twice. It was not chosen because a crash between the two steps would leave a month that is neither open
+// nor closed, and the closing would have to be resumed.
 package period

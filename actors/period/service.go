@@ -15,7 +15,7 @@ import (
 type Service struct {
 	rt          *actors.Runtime
 	wait        time.Duration // closeWait, unless a test has changed it
-	balanceTurn chan struct{} // full while a trial balance is read
+	balanceTurn chan struct{} // has one element while a trial balance is read
 
 	afterRead func() // test hook: called between reading a trial balance and submitting its closing
 }

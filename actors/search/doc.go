@@ -1,9 +1,9 @@
-// Package search finds transactions by the fields of package ledger/search. It keeps an index of these fields, which is updated
-// in the background from the journal.
+// Package search finds transactions by a text in one of their fields; package ledger/search defines which fields these are. It
+// keeps an index of the fields, which is updated in the background from the journal.
 //
 // Invariants:
-//  1. The Index is a consumer of actors/follower, so payments neither wait for it nor write anything for it. Under heavy
-//     load the index falls behind, and catches up later.
+//  1. The Index gets the journal's events from actors/follower. Therefore payments neither wait for the index nor write
+//     anything for it. Under heavy load the index falls behind, and catches up later.
 //  2. Only the last event of a record is indexed. An event is skipped if the view contains a later event of the same record.
 //     Therefore a transaction whose last event is at or before the index's position is indexed with its current values. A
 //     transaction with a later event is in the tail.

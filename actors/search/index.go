@@ -12,7 +12,8 @@ import (
 	"mizan/posting"
 )
 
-// Index is the index of transactions. It is a consumer of a Follower, which passes it the journal's events.
+// Index finds transactions by a text in one of their fields. It is a consumer of a Follower, which passes it the
+// journal's events.
 type Index struct {
 	follower    *follower.Follower
 	minUnstored int

@@ -34,7 +34,7 @@ func setCreated(record any, at ledger.Micros) {
 	}
 }
 
-// CreateLink creates a payment link of a partner with the draft's fields.
+// CreateLink creates a payment link with the fields of the draft, which include the partner.
 func (s *Service) CreateLink(ctx context.Context, org ledger.ID, draft storefront.Link) (*storefront.Link, error) {
 	draft.ID, draft.Org = uuid.New(), org
 	return links.create(ctx, s, org, func(view *posting.View) (*storefront.Link, ledger.Event, error) {
@@ -109,7 +109,7 @@ func (s *Service) Links(org ledger.ID, partner int64, p Page) (rows []*storefron
 	return links.list(s, org, partner, p, func(l *storefront.Link) bool { return l.Active })
 }
 
-// CreateProduct creates a product of a partner with the draft's fields.
+// CreateProduct creates a product with the fields of the draft, which include the partner.
 func (s *Service) CreateProduct(ctx context.Context, org ledger.ID, draft storefront.Product) (*storefront.Product, error) {
 	draft.ID, draft.Org = uuid.New(), org
 	return products.create(ctx, s, org, func(view *posting.View) (*storefront.Product, ledger.Event, error) {

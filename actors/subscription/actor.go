@@ -239,7 +239,7 @@ func (a *subscriptionActor) Committed(c *actors.Context, _ *posting.Change, rece
 		m.Answer(reply{result: Result{Record: a.record, Stamp: a.stamp}})
 	case *commandMessage:
 		m.Answer(reply{result: Result{Record: a.record, Stamp: a.stamp}})
-		// If a resumed subscription's renewal is overdue, it begins now: while a manual clock stands still, nothing else begins it.
+		// The renewal of a resumed subscription may be overdue. While a manual clock stands still, nothing else would begin it.
 		if a.record.IsRenewalDue(c.Now()) {
 			a.renew(c, actors.Due{Key: a.key, At: a.stamp.Due})
 		}

@@ -9,7 +9,7 @@ import (
 	"mizan/posting"
 )
 
-// ItemOf returns the contribution of a transaction's event to the partner's daily figures. turnover.Counts must accept the
+// ItemOf returns what an event of a transaction adds to the partner's daily figures. turnover.Counts must accept the
 // event's name.
 func ItemOf(view *posting.View, org ledger.ID, e *ledger.Event, t *follower.Transaction) (turnover.Item, error) {
 	r, err := t.Record()
@@ -19,7 +19,7 @@ func ItemOf(view *posting.View, org ledger.ID, e *ledger.Event, t *follower.Tran
 	return turnover.ItemOf(e, r, func() (int, error) { return countEarlier(view, org, e) })
 }
 
-// countEarlier returns how many earlier events of the same record have the event's name.
+// countEarlier returns the number of earlier events of the same record with the same name.
 func countEarlier(view *posting.View, org ledger.ID, e *ledger.Event) (n int, err error) {
 	for seq := e.Previous; seq != 0; {
 		earlier, _, found, err := view.Event(org, seq)

@@ -8,7 +8,7 @@ import (
 	"mizan/ledger/turnover"
 )
 
-// Query selects days of a partner.
+// Query selects the days of a partner that Read returns.
 type Query struct {
 	Org      ledger.ID
 	Env      money.Env
@@ -16,21 +16,20 @@ type Query struct {
 	From, To ledger.Date // both included
 }
 
-// DatedFigures is a date and a partner's figures of that date.
+// DatedFigures contains a partner's figures of one day.
 type DatedFigures struct {
 	Date ledger.Date
 	turnover.Day
 }
 
-// Read returns the days of a partner that have figures, in order. It first counts the organization's new events, if they are only a
-// few. asOf is the booked time of the organization's last counted
-// event.
+// Read returns the days of a partner that have figures, in ascending order. If only a few events of the organization are not
+// counted yet, Read counts them first. asOf is the booked time of the organization's last counted event.
 func (c *Counter) Read(q Query) (days []DatedFigures, asOf ledger.Micros, err error) {
 	if err := c.follower.CatchUp(c, q.Org); err != nil {
 		return nil, 0, err
 	}
 	unstored, asOf, hasBegun := c.unstoredOf(&q)
-	view := c.follower.View() // opened after the memory was read: a day that was stored meanwhile is in its row
+	view := c.follower.View() // opened after the memory was read, so that days stored meanwhile are in the view's rows
 	defer view.Close()
 	if !hasBegun {
 		if _, asOf, err = storedProgress(view, q.Org); err != nil {
@@ -61,7 +60,7 @@ func (c *Counter) Read(q Query) (days []DatedFigures, asOf ledger.Micros, err er
 	return days, asOf, err
 }
 
-// unstoredOf returns copies of the days that are in memory. hasBegun is false before the first run.
+// unstoredOf returns copies of the selected days' counts that are not stored yet. Before the first run, hasBegun is false.
 func (c *Counter) unstoredOf(q *Query) (copies map[ledger.Date]*unstoredDay, asOf ledger.Micros, hasBegun bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -73,7 +72,7 @@ func (c *Counter) unstoredOf(q *Query) (copies map[ledger.Date]*unstoredDay, asO
 	for date := q.From; date <= q.To; date++ {
 		if inMemory := p.days[turnover.Place{Env: q.Env, Partner: q.Partner, Day: date}]; inMemory != nil {
 			copied := make(turnover.Day)
-			_ = copied.Add(inMemory.day) // added to an empty day, so it cannot overflow
+			_ = copied.Add(inMemory.day) // cannot overflow, because copied is empty
 			copies[date] = &unstoredDay{since: inMemory.since, day: copied}
 		}
 	}

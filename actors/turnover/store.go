@@ -10,16 +10,16 @@ import (
 	"mizan/posting"
 )
 
-// maxRows bounds the rows of a Change, so that a group (the changes that become durable together) stays short.
+// maxRows bounds the rows in a Change, so that the group of changes that become durable together stays short.
 const maxRows = 256
 
-// isTimeToStore tells whether there are many unstored events for each row to write, or the memory is
-// full.
+// isTimeToStore tells whether each row to be written would include enough new events, or there are
+// more days in memory than allowed.
 func (c *Counter) isTimeToStore() bool {
 	return c.unstored > 0 && c.unstored >= c.minUnstored+c.minUnstored*c.days/manyDays || c.days > c.maxDays
 }
 
-// Store implements follower.Consumer: it writes the counts that are only in memory, if isTimeToStore.
+// Store implements follower.Consumer: if isTimeToStore, it writes the counts that are only in memory.
 func (c *Counter) Store() (err error) {
 	if !c.isTimeToStore() {
 		return nil
@@ -48,8 +48,8 @@ func (c *Counter) storeOrganization(org ledger.ID, p *progress) error {
 	return nil
 }
 
-// storeDays adds the counts of days to their rows and, once the rows are durable, drops the days from
-// memory.
+// storeDays adds the counts in memory to the stored rows of these days. Once the rows are durable, it
+// drops the days from memory.
 func (c *Counter) storeDays(org ledger.ID, p *progress, places []turnover.Place) error {
 	view := c.follower.View()
 	defer view.Close()

@@ -1,11 +1,11 @@
-// Package accesslog writes the access log: a line for each request that has got a response.
+// Package accesslog writes the access log, which has one line for each request that was answered.
 //
 // Invariants:
-//  1. A line has the route's pattern, numbers and identifiers. It has no path, query, body, header or key.
+//  1. A line contains the route's pattern, numbers and identifiers. It never contains a path, query, body, header or key.
 //  2. Log.Add never waits for the output. It appends the line to a bounded buffer, which a goroutine writes to the output.
 //     A line that does not fit into the buffer is dropped and counted.
-//  3. Each call of Write has whole lines only. So a line of another writer to the same output never splits a line of
-//     the log.
+//  3. Each call of Write passes only whole lines. Therefore, if others write to the same output, their lines never
+//     split a line of the log.
 //  4. Add allocates nothing.
 //
 // Callers: api, after each response; cmd/mizan makes the Log and changes its Mode.

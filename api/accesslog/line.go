@@ -8,8 +8,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// maxLine is the length in bytes up to which a line is encoded without an allocation. The line of the longest route needs
-// less than half of it.
+// maxLine is the maximum length in bytes of a line that is encoded without allocating memory. Even the line of the
+// longest route is less than half as long.
 const maxLine = 1 << 10
 
 // Line describes a request and its response.
@@ -20,12 +20,12 @@ type Line struct {
 	Route        string    // the path pattern of the route, not the request's path
 	Status       int
 	Took         time.Duration
-	Organization ledger.ID // the nil UUID if it is unknown
-	Partner      int64     // number of the partner; 0: none
+	Organization ledger.ID // the nil UUID if the organization is unknown
+	Partner      int64     // number of the partner; 0 if there is none
 	Bytes        int64     // length of the response's body in bytes
 }
 
-// appendTo appends the line in the format of package slog. Unknown values are left out; in JSON they are null.
+// appendTo appends the line in the format of package slog. An unknown value is omitted in the text format and null in JSON.
 func (l *Line) appendTo(dst []byte, asJSON bool) []byte {
 	if asJSON {
 		return l.appendJSON(dst)

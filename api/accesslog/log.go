@@ -12,7 +12,7 @@ import (
 // Mode selects the requests that are logged.
 type Mode int32
 
-// The modes. The zero value is Off.
+// The modes. Off is the zero value.
 const (
 	Off    Mode = iota // no requests
 	Errors             // requests whose response has a status of at least 400
@@ -40,8 +40,8 @@ const firstError = 400
 
 // Bounds of the buffer.
 const (
-	defaultBuffer = 1 << 20               // bytes of lines that wait to be written
-	maxWrite      = 16 << 10              // bytes of lines that are written at once
+	defaultBuffer = 1 << 20               // maximum number of bytes that wait to be written
+	maxWrite      = 16 << 10              // maximum number of bytes in one call of Write
 	writeInterval = 10 * time.Millisecond // how long the log collects lines before it writes them
 	closePatience = time.Second           // how long Close waits for the output
 )
@@ -49,9 +49,9 @@ const (
 // Options configure a Log.
 type Options struct {
 	Mode   Mode
-	JSON   bool      // a JSON object a line; false: key=value pairs
-	Out    io.Writer // called by one goroutine at a time
-	Buffer int       // greatest number of bytes that wait to be written; 0: 1 MiB
+	JSON   bool      // if true, each line is a JSON object; if false, key=value pairs
+	Out    io.Writer // its Write is called by one goroutine at a time
+	Buffer int       // maximum number of bytes that wait to be written; 0 means 1 MiB
 }
 
 // Log is an access log. A nil *Log writes nothing. The methods are safe for concurrent use.
@@ -66,11 +66,11 @@ type Log struct {
 	waiting  []byte // guarded by mu: lines that are not written yet
 	isClosed bool   // guarded by mu
 
-	wake  chan struct{} // gets a value when lines wait, and is closed by Close
-	ended chan struct{} // closed when everything is written
+	wake  chan struct{} // receives a value when a line is added to an empty buffer; closed by Close
+	ended chan struct{} // closed when all lines are written after Close
 }
 
-// New makes a log and starts the goroutine that writes it.
+// New makes a log and starts the goroutine that writes the lines to the output.
 func New(o Options) *Log {
 	l := &Log{json: o.JSON, out: o.Out, capacity: cmp.Or(o.Buffer, defaultBuffer), wake: make(chan struct{}, 1), ended: make(chan struct{})}
 	l.SetMode(o.Mode)
@@ -78,10 +78,10 @@ func New(o Options) *Log {
 	return l
 }
 
-// SetMode changes which requests are logged, from the next request on.
+// SetMode changes the mode, which then applies to all later requests.
 func (l *Log) SetMode(m Mode) { l.mode.Store(int32(m)) }
 
-// Wants tells whether a request with this status gets a line.
+// Wants tells whether a request whose response has this status is logged.
 func (l *Log) Wants(status int) bool {
 	if l == nil {
 		return false
@@ -95,7 +95,7 @@ func (l *Log) Wants(status int) bool {
 	return false
 }
 
-// Dropped returns how many lines were dropped because the output was too slow.
+// Dropped returns the number of lines that were dropped because the output was too slow.
 func (l *Log) Dropped() uint64 {
 	if l == nil {
 		return 0
@@ -103,7 +103,7 @@ func (l *Log) Dropped() uint64 {
 	return l.dropped.Load()
 }
 
-// Add adds a line to the log. It never waits for the output; a line that does not fit into the buffer is dropped.
+// Add adds a line to the log. It never waits for the output. If the buffer has no room for the line, the line is dropped.
 func (l *Log) Add(line Line) {
 	var memory [maxLine]byte
 	encoded := line.appendTo(memory[:0], l.json)
@@ -122,14 +122,14 @@ func (l *Log) Add(line Line) {
 	}
 }
 
-// run writes lines until the log is closed.
+// run writes the lines to the output until the log is closed.
 func (l *Log) run() {
 	defer close(l.ended)
 	var lines []byte
 	pause := time.NewTimer(writeInterval)
 	defer pause.Stop()
 	for range l.wake {
-		// Under load more lines arrive within the interval. They are written together.
+		// Under load more lines arrive within the interval, and all of them are written together.
 		pause.Reset(writeInterval)
 		<-pause.C
 		lines = l.take(lines)
@@ -138,7 +138,7 @@ func (l *Log) run() {
 	l.write(l.take(lines))
 }
 
-// take returns the lines that wait. The buffer of the lines that were written before is reused for new lines.
+// take returns the waiting lines. The memory of written, whose lines are written already, is reused for new lines.
 func (l *Log) take(written []byte) []byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -147,20 +147,20 @@ func (l *Log) take(written []byte) []byte {
 	return lines
 }
 
-// write writes lines in pieces of at most maxWrite bytes, so that other writers of the same output need not wait long.
+// write writes lines in pieces of at most maxWrite bytes, so that others who write to the same output need not wait long.
 func (l *Log) write(lines []byte) {
 	for len(lines) > 0 {
 		n := len(lines)
 		if n > maxWrite {
 			n = lastLineEnd(lines[:maxWrite])
 		}
-		_, _ = l.out.Write(lines[:n]) // there is no other place where a failure could be reported
+		_, _ = l.out.Write(lines[:n]) // an error is ignored, because there is no place to report it
 		lines = lines[n:]
 	}
 }
 
-// lastLineEnd returns the length of the whole lines at the start of a piece. Every piece has at least one whole line,
-// because a line is shorter than a piece.
+// lastLineEnd returns the total length of the whole lines at the beginning of a piece. Every piece contains at least
+// one whole line, because a line is shorter than a piece.
 func lastLineEnd(piece []byte) int {
 	n := len(piece)
 	for piece[n-1] != '\n' {
@@ -169,7 +169,8 @@ func lastLineEnd(piece []byte) int {
 	return n
 }
 
-// Close writes the lines that wait, for at most a second. Lines that are added afterwards are dropped.
+// Close stops the log. It waits until the remaining lines are written, but not longer than a second. Lines that are
+// added afterwards are dropped.
 func (l *Log) Close() error {
 	l.mu.Lock()
 	if !l.isClosed {

@@ -15,13 +15,13 @@ import (
 // BackupBase identifies the backup on which an incremental backup is based.
 type BackupBase struct {
 	ID        string // a UUID
-	Group     uint64 // the number of the last group in the backup; a group is the changes that became durable with one sync
+	Group     uint64 // number of the last group (changes that became durable with one sync) in the backup
 	GroupHash string // the hash of that group: 64 hex digits
-	Depth     int    // how many backups the chain has, from the full one to this one
+	Depth     int    // number of backups in the chain, from the full backup to this one
 }
 
-// takeBackup is POST /backups. It responds with a backup, encrypted, as a stream. The length is
-// unknown in advance, so the format marks the end of the backup.
+// takeBackup serves POST /backups. It responds with an encrypted backup as a stream. The length is unknown in
+// advance; the client recognizes the end by a mark in the format.
 func (h *Handlers) takeBackup(req *web.Request) error {
 	if err := req.RequireChunks(); err != nil {
 		return err
@@ -31,8 +31,8 @@ func (h *Handlers) takeBackup(req *web.Request) error {
 		return err
 	}
 	f := form{&records.Form{Object: object, Order: []string{"since"}}}
-	// All other fields are refused. Otherwise a caller who misspells "since" would get a full backup in place of an incremental
-	// one.
+	// Unknown fields are refused, because a caller who misspells "since" would otherwise get a full backup instead of an
+	// incremental one.
 	f.allowOnly("since")
 	since := f.parseBase()
 	if err := f.Problems.Err(); err != nil {
@@ -50,9 +50,9 @@ func (h *Handlers) takeBackup(req *web.Request) error {
 	return nil
 }
 
-// allowOnly refuses a body that has other fields than those in names. The refusal names the first such field.
+// allowOnly refuses a body with a field that is not in names. The refusal quotes the name of the first such field.
 func (f form) allowOnly(names ...string) {
-	const maxNameBytes = 64 // the refusal quotes at most so much of a field's name, because a name may be as long as the body
+	const maxNameBytes = 64 // the refusal quotes only so much of a name, because a name may be as long as the body
 	members := jsonwalk.MembersOf(f.Object)
 	for name, _, found := members.Next(); found; name, _, found = members.Next() {
 		if text := string(name); !slices.Contains(names, text) {
@@ -63,7 +63,7 @@ func (f form) allowOnly(names ...string) {
 	}
 }
 
-// parseBase reads the field since. It returns nil if the request is for a full backup.
+// parseBase reads the field since of a request for a backup. If the field is absent, it returns nil, which means a full backup.
 func (f form) parseBase() *BackupBase {
 	value := web.Member(f.Object, "since")
 	if value == nil {

@@ -16,10 +16,11 @@ import (
 	"mizan/ledger/payment"
 )
 
-// showBlock writes the fields of an entry of the block list: a card, country … whose transactions are refused.
+// showBlock writes the fields of an entry of the block list. An entry is a card, a country or something else whose
+// transactions are refused.
 var showBlock = records.FieldsOf(directory.Blocks)
 
-// createBlock is POST /blocklist {kind, value}.
+// createBlock serves POST /blocklist, whose body is {kind, value}.
 func (h *Handlers) createBlock(req *web.Request) error {
 	reply := records.Reply[*directory.Block]{Status: fiber.StatusCreated, Append: showBlock}
 	return runInOrganization(h, req, reply, func(ctx context.Context, org ledger.ID) (*directory.Block, error) {
@@ -34,8 +35,8 @@ func (h *Handlers) createBlock(req *web.Request) error {
 	})
 }
 
-// blockDraft reads the entry to be added from the body. If the entry is a card number, the draft has only the number's
-// fingerprint and its masked digits.
+// blockDraft reads the new entry from the body. If the entry is a card number, the draft contains only a fingerprint
+// of the number and the masked number.
 func (h *Handlers) blockDraft(f form) directory.BlockDraft {
 	d := directory.BlockDraft{Kind: directory.BlockKind(f.TextOrEmpty("kind"))}
 	if d.Kind == "" && !f.Problems.HasField("kind") {
@@ -60,12 +61,11 @@ func (h *Handlers) blockDraft(f form) directory.BlockDraft {
 		d.Value = h.cfg.Fingerprint(number)
 		d.Masked = maskCard(number)
 	}
-	clear(number) // number may be a copy of bytes of the body; the server wipes only the body itself
+	clear(number) // number may be a copy, and the server wipes only the body itself
 	return d
 }
 
-// isValidCard tells whether a card number is valid. The rules for payouts apply, because they require only a
-// card's number.
+// isValidCard tells whether a card number is valid. It uses the rules for payouts, because they require nothing but the number.
 func isValidCard(number []byte) bool {
 	valid := true
 	storage := payment.Storage{Type: []byte(payment.BankCard), CardNumber: number}
@@ -73,14 +73,13 @@ func isValidCard(number []byte) bool {
 	return valid
 }
 
-// maskCard returns a card number's first six and last four digits, with a star for each other
-// digit.
+// maskCard replaces all digits of a card number by stars, except the first six and the last four.
 func maskCard(number []byte) string {
 	hidden := len(number) - credentials.BINDigits - credentials.LastDigits
 	return string(number[:credentials.BINDigits]) + strings.Repeat("*", hidden) + string(number[len(number)-credentials.LastDigits:])
 }
 
-// listBlocks is GET /blocklist?kind: the entries in force, newest first.
+// listBlocks serves GET /blocklist?kind. It lists the entries that are in force, newest first.
 func (h *Handlers) listBlocks(req *web.Request) error {
 	org, err := req.Organization(h.cfg.Directory)
 	if err != nil {
@@ -103,7 +102,7 @@ func parseBlockPage(req *web.Request) (directoryactor.BlockPage, error) {
 	return p, q.Problems.Err()
 }
 
-// readBlock is GET /blocklist/{id}.
+// readBlock serves GET /blocklist/{id}.
 func (h *Handlers) readBlock(req *web.Request) error {
 	org, id, err := h.organizationAndID(req)
 	if err != nil {
@@ -117,8 +116,8 @@ func (h *Handlers) readBlock(req *web.Request) error {
 	return nil
 }
 
-// deleteBlock is DELETE /blocklist/{id}: the entry is removed from the list and can be added
-// again. A second DELETE changes nothing.
+// deleteBlock serves DELETE /blocklist/{id}. The entry is removed from the list; the same card or country can be
+// added again later. A second DELETE changes nothing.
 func (h *Handlers) deleteBlock(req *web.Request) error {
 	reply := records.Reply[*directory.Block]{Status: fiber.StatusOK, Append: showBlock}
 	return runOnRecord(h, req, reply, func(ctx context.Context, org, id ledger.ID) (*directory.Block, error) {

@@ -13,29 +13,29 @@ import (
 	"mizan/ledger"
 )
 
-// Bounds of the sandbox's clock, which an operator moves by hand: the longest move by advance_seconds, and the last
-// year. The clock never reaches 9999, the last year of RFC 3339, because the times of events and of due work may be later
-// than the clock.
+// Bounds of the sandbox's clock, which an operator moves: the longest single move by advance_seconds, and the last year.
+// The clock never reaches 9999, which is the last year of RFC 3339, because the times of events and of due work may be
+// later than the clock.
 const (
 	maxAdvance = 100 * 365 * 24 * time.Hour
 	lastYear   = 9998
 )
 
-// readClock is GET /sandbox/clock.
+// readClock serves GET /sandbox/clock.
 func (h *Handlers) readClock(req *web.Request) error {
 	h.writeNow(req)
 	return nil
 }
 
-// moveClock is PUT /sandbox/clock with body {"now": RFC 3339} or {"advance_seconds": N}. It
-// responds after all work that became due is done. The route is not a command: moveClock waits until all commands
-// have ended, so a command would wait for itself.
+// moveClock serves PUT /sandbox/clock with body {"now": RFC 3339} or {"advance_seconds": N}. It responds when all
+// work that became due by the move is done. The route is not a command, because moveClock waits until all
+// commands have ended, so it would wait for itself.
 func (h *Handlers) moveClock(req *web.Request) error {
 	body, err := req.Object()
 	if err != nil {
 		return err
 	}
-	h.clockMoves.Lock() // advance_seconds counts from the end of the previous move
+	h.clockMoves.Lock() // one move at a time, because advance_seconds counts from the result of the previous move
 	defer h.clockMoves.Unlock()
 	to, err := h.requestedInstant(body)
 	if err == nil {
@@ -51,7 +51,7 @@ func (h *Handlers) moveClock(req *web.Request) error {
 	return nil
 }
 
-// requestedInstant returns the instant to which a request moves the clock.
+// requestedInstant returns the time to which the request's body asks to move the clock.
 func (h *Handlers) requestedInstant(body []byte) (to time.Time, err error) {
 	const op = "admin.moveClock"
 	now, seconds := web.Member(body, "now"), web.Member(body, "advance_seconds")
@@ -83,7 +83,7 @@ func (h *Handlers) requestedInstant(body []byte) (to time.Time, err error) {
 	return to, nil
 }
 
-// clockResponse is the sandbox's clock.
+// clockResponse is the response with the time of the sandbox's clock.
 type clockResponse struct {
 	Now web.Instant `json:"now"`
 }

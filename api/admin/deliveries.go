@@ -14,8 +14,8 @@ import (
 	"mizan/posting"
 )
 
-// Deliveries shows the notifications to merchants and operators, and sends them again;
-// *notifier.Service implements it. Errors are *ledger.Refusal, or the store's.
+// Deliveries reads the notifications to merchants and operators, and sends them again. *notifier.Service implements
+// it. An error is a *ledger.Refusal, or comes from the store.
 type Deliveries interface {
 	Read(org ledger.ID, id notifier.ID) (*notifier.Delivery, error)
 	List(org ledger.ID, q notifier.Query) (rows []*notifier.Delivery, next notifier.Position, err error)
@@ -25,8 +25,8 @@ type Deliveries interface {
 	Test(org, to ledger.ID) (event ledger.ID, attempt notifier.Attempt, hasAddress bool)
 }
 
-// listDeliveries is GET /deliveries?transaction_id&terminal_id&state&from&to, newest first
-// (notifier.Service.List describes the order of pending ones).
+// listDeliveries serves GET /deliveries?transaction_id&terminal_id&state&from&to. The newest delivery comes first;
+// pending deliveries have the order that notifier.Service.List describes.
 func (h *Handlers) listDeliveries(req *web.Request) error {
 	org, err := req.Organization(h.cfg.Directory)
 	if err != nil {
@@ -61,8 +61,8 @@ func (h *Handlers) listDeliveries(req *web.Request) error {
 	return nil
 }
 
-// mayList tells whether the caller may see the deliveries that the query selects. A partner may see the deliveries to itself and
-// to its terminals, and those about one of its transactions.
+// mayList tells whether the caller may see the deliveries that the query selects. A partner may see the deliveries to itself
+// and to its terminals, and all deliveries about one of its transactions.
 func (h *Handlers) mayList(req *web.Request, org ledger.ID, q *notifier.Query) bool {
 	if req.OwnPartner == 0 || h.receives(req, org, q.To) {
 		return true
@@ -74,12 +74,12 @@ func (h *Handlers) mayList(req *web.Request, org ledger.ID, q *notifier.Query) b
 	return err == nil
 }
 
-// untriedPrefix begins a cursor whose position is among the pending deliveries without an attempt.
+// untriedPrefix is the beginning of a cursor whose position is among the pending deliveries that were not tried yet.
 const untriedPrefix = "untried"
 
-// deliveryCursor returns the cursor of a position in the list: the event_id of the delivery before
-// the position. Among deliveries without an attempt, "untried-" precedes the id. The cursor of the zero
-// Position is empty.
+// deliveryCursor returns the cursor for a position in the list. It is the event_id of the delivery
+// before the position, with the prefix "untried-" among deliveries that were not tried yet. At the
+// beginning of these deliveries the cursor is "untried". For the zero Position the cursor is empty.
 func deliveryCursor(org ledger.ID, at notifier.Position) string {
 	switch {
 	case at == notifier.Position{}:
@@ -92,17 +92,17 @@ func deliveryCursor(org ledger.ID, at notifier.Position) string {
 	return notifier.EventID(org, at.ID).String()
 }
 
-// deliveryCursorField is the name of the field from which the cursor is made.
+// deliveryCursorField is the name of the field of a delivery that serves as the cursor.
 const deliveryCursorField = "event_id"
 
-// sentNilID tells whether the client sent the nil UUID as the parameter. No record has this id, so the list must be empty. A
-// search would take the nil UUID for an absent condition.
+// sentNilID tells whether the client sent the nil UUID as the value of this parameter. No record has this id, so the list
+// must be empty; but Deliveries.List would treat the nil UUID as if the parameter were absent.
 func sentNilID(q *web.Query, name string, id ledger.ID) bool {
 	_, sent := q.Sent(name)
 	return sent && id == (ledger.ID{})
 }
 
-// deliveryState returns the requested state. 0 means any state.
+// deliveryState returns the value of the parameter state, or 0 if deliveries in any state are requested.
 func deliveryState(q *web.Query) notifier.State {
 	const name = "state"
 	if _, sent := q.Sent(name); !sent {
@@ -114,7 +114,7 @@ func deliveryState(q *web.Query) notifier.State {
 	return states[q.Choice(name, notifier.Pending.String(), notifier.Delivered.String(), notifier.Parked.String())]
 }
 
-// deliveryPosition parses a cursor that deliveryCursor has made. The prefix "untried" is accepted only in a list of pending
+// deliveryPosition parses a cursor from deliveryCursor. The prefix "untried" is accepted only in a list of pending
 // deliveries, because all other deliveries have had an attempt.
 func deliveryPosition(q *web.Query, org ledger.ID) (at notifier.Position) {
 	text, sent := q.Sent("cursor")
@@ -137,7 +137,7 @@ func deliveryPosition(q *web.Query, org ledger.ID) (at notifier.Position) {
 	return at
 }
 
-// deliveryAt returns the request's organization and the delivery in its path. The error is
+// deliveryAt returns the request's organization, and the id of the delivery that the URL path names. It returns
 // NotFound if the delivery belongs to another organization.
 func (h *Handlers) deliveryAt(req *web.Request) (org ledger.ID, id notifier.ID, err error) {
 	org, event, err := h.organizationAndID(req)
@@ -151,7 +151,7 @@ func (h *Handlers) deliveryAt(req *web.Request) (org ledger.ID, id notifier.ID, 
 	return org, id, nil
 }
 
-// readDelivery is GET /deliveries/{event_id}.
+// readDelivery serves GET /deliveries/{event_id}.
 func (h *Handlers) readDelivery(req *web.Request) error {
 	org, id, err := h.deliveryAt(req)
 	if err != nil {
@@ -165,7 +165,8 @@ func (h *Handlers) readDelivery(req *web.Request) error {
 	return nil
 }
 
-// readOwn returns a delivery. The error is NotFound if the request is restricted to a partner that is not its receiver.
+// readOwn returns a delivery. If the request is restricted to a partner and the delivery went to somebody else, it
+// returns NotFound.
 func (h *Handlers) readOwn(req *web.Request, org ledger.ID, id notifier.ID) (*notifier.Delivery, error) {
 	d, err := h.cfg.Deliveries.Read(org, id)
 	if err == nil && req.OwnPartner != 0 && !h.receives(req, org, d.To) {
@@ -174,7 +175,7 @@ func (h *Handlers) readOwn(req *web.Request, org ledger.ID, id notifier.ID) (*no
 	return d, orNotFound(err)
 }
 
-// orNotFound replaces the error for a missing delivery by web.NotFound, the error for all other missing records.
+// orNotFound replaces the error for a missing delivery by web.NotFound, which is the error for every other missing record.
 func orNotFound(err error) error {
 	if ledger.IsRefusal(err, ledger.NotFound) {
 		return web.NotFound()
@@ -182,12 +183,12 @@ func orNotFound(err error) error {
 	return err
 }
 
-// replayDelivery is POST /deliveries/{event_id}/replay: it makes another attempt immediately.
+// replayDelivery serves POST /deliveries/{event_id}/replay. It makes another attempt immediately.
 func (h *Handlers) replayDelivery(req *web.Request) error {
 	if err := noneOrObject(req.Request.Body()); err != nil {
 		return err
 	}
-	var org ledger.ID // is set to the organization of the delivery when the delivery is found
+	var org ledger.ID // the delivery's organization; set when the delivery is found
 	reply := records.Reply[*notifier.Delivery]{Status: fiber.StatusOK, Show: func(d *notifier.Delivery) any { return wholeDelivery(org, d) }}
 	return run(h, req, reply, func(ctx context.Context) (*notifier.Delivery, error) {
 		deliveryOrg, id, err := h.deliveryAt(req)
@@ -207,13 +208,13 @@ func (h *Handlers) replayDelivery(req *web.Request) error {
 	})
 }
 
-// replayedJSON is the number of deliveries for which another attempt is made.
+// replayedJSON is the response with the number of deliveries that are attempted again.
 type replayedJSON struct {
 	Deliveries int `json:"replayed"`
 }
 
-// replayParked is POST /deliveries/replay {terminal_id,from?,to?}: it makes another attempt immediately for
-// the terminal's parked deliveries, which are no longer retried.
+// replayParked serves POST /deliveries/replay, whose body is {terminal_id,from?,to?}. It immediately makes
+// another attempt for each parked delivery of the terminal. Parked deliveries are not retried otherwise.
 func (h *Handlers) replayParked(req *web.Request) error {
 	reply := records.Reply[int]{Status: fiber.StatusOK, Show: func(n int) any { return replayedJSON{n} }}
 	return runInOrganization(h, req, reply, func(ctx context.Context, org ledger.ID) (int, error) {
@@ -238,8 +239,8 @@ func (h *Handlers) replayParked(req *web.Request) error {
 	})
 }
 
-// upperBound reads an inclusive upper bound. It returns 0, which means no bound, if the field is absent
-// or is the clock's present time (web.ThroughNow).
+// upperBound reads an inclusive upper bound. If the field is absent, or is the current time of the
+// clock (web.ThroughNow), it returns 0, which means no bound.
 func (f form) upperBound(name string, now time.Time) ledger.Micros {
 	if f.Text(name) == nil {
 		return 0
@@ -251,20 +252,19 @@ func (f form) upperBound(name string, now time.Time) ledger.Micros {
 	return max(1, at)
 }
 
-// maxTestDeliveries bounds the test deliveries under way, because each lasts until its receiver
-// responds.
+// maxTestDeliveries bounds the number of test deliveries in progress, because each of them lasts until its receiver responds.
 const maxTestDeliveries = 16
 
-// testDeliveries is a semaphore: it bounds the test deliveries under way.
+// testDeliveries is a semaphore that bounds the number of test deliveries in progress.
 type testDeliveries struct{ places chan struct{} }
 
 func newTestDeliveries(allowed int) *testDeliveries {
 	return &testDeliveries{make(chan struct{}, allowed)}
 }
 
-// sendTestDelivery is POST /terminal/{id}/test-delivery: it immediately sends one notification, without a transaction, to the
-// terminal's address and to the organization's open notification streams. The response is 200 whether or not the notification
-// arrives.
+// sendTestDelivery serves POST /terminal/{id}/test-delivery. It immediately sends a test notification, which is about no
+// transaction, to the terminal's address and to the organization's open notification streams. The status of the response is
+// 200 even if the notification does not arrive.
 func (h *Handlers) sendTestDelivery(req *web.Request) error {
 	tests := h.testDeliveries
 	if err := noneOrObject(req.Request.Body()); err != nil {

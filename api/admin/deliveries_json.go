@@ -10,8 +10,8 @@ import (
 	"mizan/posting"
 )
 
-// deliveryJSON is a delivery (a notification with the attempts to send it) in a response. In a list, Attempts is the
-// number of attempts; otherwise it is an array of all attempts.
+// deliveryJSON is a delivery (a notification with the attempts to send it) in a response. Attempts is only the
+// number of attempts if the delivery is in a list, and otherwise an array of all attempts.
 type deliveryJSON[A int | []attemptJSON] struct {
 	Event        ledger.ID    `json:"event_id"`
 	Transaction  *ledger.ID   `json:"transaction_id"`
@@ -30,8 +30,8 @@ type attemptJSON struct {
 	outcomeJSON
 }
 
-// outcomeJSON is the outcome of an attempt: the receiver's HTTP status, null if there was no response, and the reason why the
-// attempt failed, null if it succeeded.
+// outcomeJSON is the outcome of an attempt. Status is the receiver's HTTP status, or null if there was no response. Error is
+// the reason why the attempt failed, or null if it succeeded.
 type outcomeJSON struct {
 	Status   *int    `json:"status"`
 	Error    *string `json:"error"`
@@ -55,7 +55,7 @@ func newDeliveryJSON[A int | []attemptJSON](org ledger.ID, d *notifier.Delivery,
 	return r
 }
 
-// wholeDelivery returns a delivery with each of its attempts.
+// wholeDelivery returns the response with a delivery and all its attempts.
 func wholeDelivery(org ledger.ID, d *notifier.Delivery) deliveryJSON[[]attemptJSON] {
 	attempts := make([]attemptJSON, len(d.Attempts))
 	for i := range d.Attempts {
@@ -72,8 +72,8 @@ func outcomeOf(a *notifier.Attempt) outcomeJSON {
 	return r
 }
 
-// deliveredType returns what a notification is about: a transaction's new status, a subscription's event, the
-// kind of a message to operators, or a receipt. The text is empty if the stored notification can't be read.
+// deliveredType returns the name of what a notification is about: a transaction's new status, a subscription's event,
+// the kind of a message to operators, or a receipt. If the stored notification can't be read, the name is empty.
 func deliveredType(d *notifier.Delivery) string {
 	switch d.Channel {
 	case posting.Webhook:

@@ -15,9 +15,8 @@ import (
 	"mizan/posting"
 )
 
-// Directory changes and lists the directory's records (organizations, partners, users, keys, …); *directory.Service of
-// package actors/directory implements it.
-// Errors are *ledger.Refusal, or directory.Refusals if several fields are wrong.
+// Directory changes and lists the directory's records (organizations, partners, users, keys, …). The type *Service of
+// actors/directory implements it. An error is a *ledger.Refusal, or directory.Refusals if several fields are wrong.
 type Directory interface {
 	auth.Directory
 
@@ -42,7 +41,7 @@ type Directory interface {
 	RevokeAPIKey(ctx context.Context, org, id ledger.ID) (*directory.APIKey, error)
 	ListAPIKeys(ledger.ID, directoryactor.Page) ([]*directory.APIKey, directoryactor.Cursor, error)
 
-	// The functions Each call fn with all records of an organization, the newest first, until fn returns false.
+	// The four functions below call fn for each record of an organization, newest first, until fn returns false.
 	EachPartner(org ledger.ID, fn func(*directory.Partner) (more bool)) error
 	EachTerminal(org ledger.ID, fn func(*directory.Terminal) (more bool)) error
 	EachAPIKey(org ledger.ID, fn func(*directory.APIKey) (more bool)) error
@@ -60,21 +59,21 @@ type Directory interface {
 
 	Own
 
-	// StoredReply returns the cached reply of the write that was made with the idempotency key.
+	// StoredReply returns the stored reply to an earlier write request with the same idempotency key.
 	StoredReply(actors.Key) (answer directoryactor.Answer, found bool, err error)
 
-	// StoreReply is for writes that another package's actor makes. It adds the reply to the write's Change, so that both are
-	// stored together. The reply can then be sent again for the request's Idempotency-Key. The context must come from
-	// directory.Once.
+	// StoreReply is for writes that an actor of another package makes. It adds the reply to the write's Change, so that the
+	// write and the reply are stored together. If the request is repeated with the same Idempotency-Key, the stored reply is
+	// sent again. The context must come from WithStoredReply of actors/directory; without a key StoreReply does nothing.
 	StoreReply(ctx context.Context, org ledger.ID, change *posting.Change, result any) error
 
-	// ReceiverOf returns the number of the partner to which an id belongs: the id of the partner itself or of one of its
-	// terminals, which receive notifications. ok is false if the organization has no such partner or terminal.
+	// ReceiverOf returns the number of the partner that receives the notifications to a recipient, which is the partner
+	// itself or one of its terminals. If the organization has no such partner or terminal, ok is false.
 	ReceiverOf(org, recipient ledger.ID) (number int64, ok bool)
 }
 
-// parsePage reads the query parameters that all lists of the administration share. known are the names of the list's other
-// parameters.
+// parsePage reads the query parameters that all lists of the administration share. The argument known contains the names
+// of the list's other parameters.
 func parsePage(req *web.Request, known ...string) (directoryactor.Page, error) {
 	q := web.QueryOf(req.RequestCtx, append(known, "limit", "cursor")...)
 	p := directoryactor.Page{Limit: q.Limit()}
@@ -92,13 +91,13 @@ func parsePage(req *web.Request, known ...string) (directoryactor.Page, error) {
 	return p, q.Problems.Err()
 }
 
-// rowCursor reads the cursor of an administration list: the row after which the page begins.
+// rowCursor reads the parameter cursor of an administration list. The page begins after the row that the cursor names.
 func rowCursor(q *web.Query) (after directoryactor.Cursor) {
 	text, sent := q.Sent("cursor")
 	if !sent {
 		return after
 	}
-	// The '+' of a time zone's offset arrives as a space if the client did not escape it.
+	// If the client did not escape the '+' of a time zone's offset, it arrives as a space.
 	after, err := directoryactor.ParseCursor(strings.Replace(text, " ", "+", 1))
 	if err != nil || after.IsZero() {
 		q.BadCursor()
@@ -106,7 +105,8 @@ func rowCursor(q *web.Query) (after directoryactor.Cursor) {
 	return after
 }
 
-// partnerNumber reads a partner's id from a path. The error for a malformed one is NotFound.
+// partnerNumber reads a partner's number from the URL path. It returns NotFound if the number is malformed, or if the
+// request is restricted to another partner.
 func partnerNumber(req *web.Request) (int64, error) {
 	text := req.Parameter("id")
 	n, err := strconv.ParseInt(text, 10, 64)

@@ -74,7 +74,7 @@ func (h *Handlers) listContracts(req *web.Request, f *family, product *contract.
 	return nil
 }
 
-// filtersOf returns the names of the filters that the lists of this product have, but not the lists of all products.
+// filtersOf returns the names of the product's additional filters. The other filters are common to all products.
 func filtersOf(p *contract.Product) (names []string) {
 	if p.Customer != "" {
 		names = append(names, "customer_id")

@@ -17,9 +17,9 @@ type Page struct {
 	Reading *contract.Reading
 	Skip    uint64 // number of contracts on the previous pages
 	Limit   int    // maximum number of contracts on this page
-	MaxSkip uint64 // number of rows up to which rows are skipped one by one; to skip more, Find searches
+	MaxSkip uint64 // rows are skipped one by one up to this number; to skip more, Find searches
 
-	// Find sets these fields.
+	// Find sets the following fields.
 	Total   uint64 // number of contracts on all pages
 	Skipped uint64 // number of rows that were skipped one by one
 }
@@ -107,7 +107,8 @@ func (p *Page) search(view *posting.View, list ledger.List, rank uint64, missing
 // takes a few milliseconds.
 const maxPassedOver = 50_000
 
-// The search goes back in time in growing steps. The first step is one minute, and each following step is longer by the factor.
+// The search goes back in time in growing steps. The first step is one minute, and each further step is the previous one times
+// the factor.
 const (
 	firstStep  = ledger.Micros(60_000_000)
 	stepFactor = 16

@@ -12,13 +12,13 @@ import (
 	"mizan/ledger/directory"
 )
 
-// Caller is a kind of caller that an operation admits.
+// Caller is a kind of caller that may call an operation.
 type Caller struct {
 	Kind  CallerKind
-	Roles []string // the roles of sessions, any of which suffices
+	Roles []string // if the caller has a session, the session needs one of these roles
 }
 
-// CallerKind is a kind of credential.
+// CallerKind is the kind of credential that a caller has.
 type CallerKind uint8
 
 // The kinds of credentials.
@@ -28,27 +28,27 @@ const (
 	SessionToken
 )
 
-// Described is an operation with the properties that are derived from its route.
+// Described is an operation together with the properties that follow from its route.
 type Described struct {
 	*spec.Operation
-	Callers    []Caller // empty: anybody
+	Callers    []Caller // empty if anybody may call the operation
 	NeedsOrg   bool     // all callers except the operator must name their organization
 	IsKeyed    bool     // the operation accepts an Idempotency-Key
 	Parameters []spec.Parameter
-	Responses  []Response // one for each status, in the order of the statuses
+	Responses  []Response // one for each status, sorted by status
 }
 
 // Response describes the responses of an operation that have the same status.
 type Response struct {
 	spec.Answer
-	Refusals []spec.Refusal // nil: no refusal has the status
-	Success  []spec.Answer  // the declared answers of the operation that have the same status as these refusals
+	Refusals []spec.Refusal // nil if no refusal has this status
+	Success  []spec.Answer  // if there are Refusals: the answers that the operation declares for the same status
 }
 
-// IsRefusal tells whether the response says that the request was not carried out.
+// IsRefusal tells whether the response may say that the request was not carried out.
 func (r *Response) IsRefusal() bool { return len(r.Refusals) > 0 }
 
-// describe returns an operation with the properties that it derives from the operation's route.
+// describe returns an operation together with the properties that it derives from the operation's route.
 func describe(o *spec.Operation, route *web.Route) Described {
 	d := Described{Operation: o, Callers: callersOf(&route.Access), NeedsOrg: !route.SoleOrganization}
 	isOpen := route.Access.Callers == web.Anyone
@@ -127,7 +127,7 @@ var (
 	retryHeader = spec.Header{Name: "retry-after", Schema: spec.Integer(0), Text: "After how many seconds to repeat the request."}
 )
 
-// refusals returns the operation's refusals: the declared ones, then those that are derived from the route.
+// refusals returns the refusals of the operation: first the declared refusals, then those that follow from the route.
 func (d *Described) refusals(route *web.Route) []spec.Refusal {
 	list := slices.Clone(d.Operation.Refusals)
 	add := func(codes ...ledger.Code) {
@@ -159,10 +159,10 @@ func (d *Described) refusals(route *web.Route) []spec.Refusal {
 	return list
 }
 
-// withoutTLS says in the description when the server refuses a request of any caller.
+// withoutTLS is the text for a refusal that any caller can get.
 const withoutTLS = "the request came without TLS, and the server asks for it"
 
-// addRefusal adds a refusal to the response with its status.
+// addRefusal adds a refusal to the response that has the refusal's status.
 func (d *Described) addRefusal(refusal spec.Refusal) {
 	form, _ := web.ErrorFormOf(refusal.Code)
 	i := slices.IndexFunc(d.Responses, func(r Response) bool { return r.Status == form.Status })
@@ -179,7 +179,7 @@ func (d *Described) addRefusal(refusal spec.Refusal) {
 	}
 }
 
-// completeRefusal sets the body and the headers of a response from its refusals.
+// completeRefusal sets the text, the body and the headers of a response according to its refusals.
 func (d *Described) completeRefusal(r *Response) {
 	var lines []string
 	var forms []*spec.Schema
@@ -208,7 +208,7 @@ func (d *Described) completeRefusal(r *Response) {
 		r.Headers = append(r.Headers, requestIDHeader)
 	}
 	switch {
-	case d.Refused == spec.AsPage: // a request that is refused before its route is known gets JSON
+	case d.Refused == spec.AsPage: // JSON is the response if a request is refused before its route is known
 		r.Media, r.OtherMedia = spec.PageMedia, []string{fiber.MIMEApplicationJSON}
 	case len(forms) == 1:
 		r.Schema = forms[0]
@@ -225,7 +225,7 @@ func codeText(code ledger.Code, form web.ErrorForm) string {
 	return "`" + name + "`: "
 }
 
-// Sentence returns a text in Markdown that says which requests get the refusal.
+// Sentence returns a Markdown text that says when a request gets the refusal.
 func Sentence(r *spec.Refusal) string {
 	if r.When != "" {
 		return r.When
@@ -233,7 +233,7 @@ func Sentence(r *spec.Refusal) string {
 	return UsualRefusals[r.Code].When
 }
 
-// Names of the components with the bodies of refusals.
+// Names of the components that describe the bodies of refusals.
 const (
 	refusalComponent  = "Refusal"      // {error, message}
 	problemsComponent = "Problems"     // {errors: [...]}
@@ -256,10 +256,10 @@ func (d *Described) schemaOf(form web.ErrorForm) *spec.Schema {
 	return spec.Ref(nameComponent)
 }
 
-// UsualRefusal has the usual meaning of a refusal code, and the remedy for the caller.
+// UsualRefusal says when a refusal code is usually sent, and what the caller can do about it.
 type UsualRefusal struct{ When, Remedy string }
 
-// UsualRefusals has a row for each code that responses have.
+// UsualRefusals has an entry for each code that a response can contain.
 var UsualRefusals = map[ledger.Code]UsualRefusal{
 	web.BadRequest: {"the request is malformed: the HTTP request could be read in two ways, the JSON is not strict (a duplicate key, invalid UTF-8), or it is nested deeper than 32", "correct the request"},
 	ledger.Unauthorized: {"no valid credential. The response is the same whatever is wrong with it",

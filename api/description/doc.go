@@ -1,19 +1,19 @@
-// Package description writes the description of the API as an OpenAPI 3.1 document. Package spec has the vocabulary, and
-// package operations declares the operations.
+// Package description writes the description of the API as an OpenAPI 3.1 document. Package spec has the types of the
+// declarations, and package operations declares the operations.
 //
 // Invariants:
-//  1. An operation is declared once. The declaration leaves out all that derive.go can derive. The callers, the
-//     Idempotency-Key and the refusals that all such routes have are derived from the web.Route. The status and form
-//     of each refusal are derived from a table of package web.
-//  2. The document describes exactly the routes of the server that serves it. If a route has no operation, the server
-//     panics when it starts.
-//  3. The same declarations always give the same bytes: members are written in the order of their declaration.
-//  4. The document is made once, at the first request for it. Other requests do not run this package.
+//  1. An operation is declared once. The declaration leaves out everything that derive.go can derive. The web.Route
+//     determines who may call the operation, whether it takes an Idempotency-Key, and which usual refusals it has. A
+//     table in package web determines the status and the form of each refusal.
+//  2. The document describes the routes of the server that serves the document, and no others. If a route has no
+//     operation, the server panics when it starts.
+//  3. The same declarations always result in the same bytes, because members are written in the order of their
+//     declaration.
+//  4. The document is made once, when it is first requested. Other requests do not use this package.
 //
 // Callers: package reference, and tests of package api.
 //
-// Rejected: another design would let a tool generate the document from comments or struct tags. It was not chosen
-// because a tag has no room for the explanations that a caller needs, and nothing would compare the tags with the
-// routes. A document written by hand in YAML was not chosen because it would repeat each field that ledger/schema
-// declares.
+// Rejected: a tool that generates the document from comments or struct tags. A tag has no room for the explanations that
+// a caller needs, and nothing would compare the tags with the routes. Also rejected: a document written by hand in YAML,
+// because it would repeat each field that ledger/schema declares.
 package description

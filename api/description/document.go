@@ -14,7 +14,7 @@ import (
 	"mizan/internal/assert"
 )
 
-// Document is the description of the routes of a server.
+// Document describes the routes of a server.
 type Document struct {
 	spec.Contents
 	Version   string
@@ -22,8 +22,8 @@ type Document struct {
 	schemas   map[string]*spec.Schema
 }
 
-// New describes the routes. Operations without a route in routes are left out. New panics if a route has no operation,
-// because the route would be missing from the document.
+// New describes the routes. An operation is left out if routes does not have its route. If a route has no operation, New
+// panics, because the route would be missing from the document.
 func New(contents spec.Contents, version string, routes []web.Route) *Document {
 	d := &Document{Contents: contents, Version: version, schemas: make(map[string]*spec.Schema)}
 	d.Schemas = append(slices.Clone(contents.Schemas), errorComponents()...)
@@ -45,12 +45,12 @@ func New(contents spec.Contents, version string, routes []web.Route) *Document {
 		}
 	}
 	for name := range served {
-		assert.That(described[name] || strings.HasSuffix(name, "*"), "description: %s is not described", name) // a catch-all route needs no description
+		assert.That(described[name] || strings.HasSuffix(name, "*"), "description: %s is not described", name) // a catch-all route needs no operation
 	}
 	return d
 }
 
-// Schema returns the schema to which a reference points. It returns any other schema unchanged.
+// Schema returns the schema to which a reference points. A schema that is not a reference is returned unchanged.
 func (d *Document) Schema(s *spec.Schema) *spec.Schema {
 	for s.Ref != "" {
 		named := d.schemas[s.Ref]
@@ -60,10 +60,10 @@ func (d *Document) Schema(s *spec.Schema) *spec.Schema {
 	return s
 }
 
-// RefusalComponents are the names of the components with the bodies of refusals.
+// RefusalComponents are the names of the components that describe the bodies of refusals.
 var RefusalComponents = []string{refusalComponent, problemsComponent, faultsComponent, nameComponent, unauthorizedName}
 
-// errorComponents returns the components with the bodies of refusals.
+// errorComponents returns the components that describe the bodies of refusals.
 func errorComponents() []spec.Component {
 	names, words := make(map[string]bool), make(map[string]bool)
 	var codes []string
@@ -140,7 +140,7 @@ func (w *writer) tags() (tags []any) {
 	return tags
 }
 
-// paths returns the paths in the order of their first operations.
+// paths returns the paths with their operations. The order of the paths is that of their first operations.
 func (w *writer) paths() Tree {
 	var paths Tree
 	for i := range w.document.Described {
@@ -187,7 +187,8 @@ const (
 	adminScheme        = "adminToken"
 )
 
-// securityOf returns the alternative credentials of an operation; an empty list if anybody may call it.
+// securityOf returns the credentials with which an operation can be called; any one of them suffices. If anybody may call the
+// operation, the list is empty.
 func securityOf(o *Described) []any {
 	list := []any{}
 	for _, c := range o.Callers {
@@ -227,7 +228,7 @@ func (w *writer) wholeParameter(p *spec.Parameter) Tree {
 	return t
 }
 
-// sharedParameters are the parameters that are derived from routes.
+// sharedParameters are the parameters that follow from routes. The document has each of them once, as a component.
 var sharedParameters = []struct {
 	name      string
 	parameter *spec.Parameter
@@ -253,7 +254,7 @@ func (w *writer) body(o *Described) Tree {
 	return t
 }
 
-// examples returns the values of the operation's examples that have one.
+// examples returns the values that valueOf finds in the operation's recorded examples. It leaves out examples without a value.
 func (w *writer) examples(o *Described, valueOf func(*RecordedExample) any) (examples Tree) {
 	for i := range o.Examples {
 		e := &o.Examples[i]
@@ -302,7 +303,8 @@ func (w *writer) response(o *Described, r *Response) Tree {
 	return t
 }
 
-// sharedName returns the name of a response that many operations share; empty if the response has texts of its own.
+// sharedName returns the name of a response that several operations can share. If the response has texts of its own, it can't
+// be shared, and the name is empty.
 func (r *Response) sharedName(o *Described) string {
 	if !r.IsRefusal() || len(r.Success) > 0 || slices.ContainsFunc(r.Refusals, func(refusal spec.Refusal) bool { return refusal.When != "" }) {
 		return ""
@@ -317,7 +319,7 @@ func (r *Response) sharedName(o *Described) string {
 	return name
 }
 
-// camel converts a name with underscores to camel case, with a capital first letter.
+// camel converts a name with underscores to camel case: not_found becomes NotFound.
 func camel(name string) (text string) {
 	for part := range strings.SplitSeq(name, "_") {
 		text += strings.ToUpper(part[:1]) + part[1:]
@@ -340,7 +342,7 @@ func (w *writer) webhooks() (hooks Tree) {
 		h := &w.document.Webhooks[i]
 		t := Tree{{"operationId", "on" + camel(strings.NewReplacer(".", "_").Replace(h.Name))}, {"tags", []string{h.Tag}}, {"summary", h.Summary}}
 		t.AddText("description", h.Text)
-		t.Add("security", []any{}) // webhooks have no credential of the API: the receiver checks their signature
+		t.Add("security", []any{}) // webhooks carry no credential of the API; instead, the receiver checks the signature
 		if len(h.Headers) > 0 {
 			var list []any
 			for _, p := range h.Headers {
@@ -365,8 +367,8 @@ func (w *writer) webhooks() (hooks Tree) {
 	return hooks
 }
 
-// statusRange returns the key of a webhook's response in the document: "204" for 204, "2XX" for 2, and an empty text for 0, which
-// means any other status.
+// statusRange returns the key that a webhook's response has in the document: "204" for the status 204, and "2XX" for 2. For 0,
+// which stands for any other status, the key is empty.
 func statusRange(status int) string {
 	switch {
 	case status == 0:
@@ -400,7 +402,7 @@ var securitySchemes = Tree{
 	{adminScheme, Tree{{"type", "http"}, {"scheme", "bearer"}, {"description", "The administration token of the operator. It begins with `mza_`."}}},
 }
 
-// schema returns a schema as a tree.
+// schema returns the Tree of a schema.
 func (w *writer) schema(s *spec.Schema) Tree {
 	t := Tree{}
 	if s.Ref != "" {
@@ -449,7 +451,7 @@ func (w *writer) schema(s *spec.Schema) Tree {
 	return t
 }
 
-// addBounds adds the bounds of numbers, texts and lists.
+// addBounds adds a schema's bounds: of a number's value, or of the length of a text or list.
 func (w *writer) addBounds(t *Tree, s *spec.Schema) {
 	if s.Min != nil {
 		t.Add("minimum", *s.Min)

@@ -9,20 +9,20 @@ import (
 	"mizan/internal/assert"
 )
 
-// examplesFile has the requests of the examples as they were sent, and their responses. A test of package api writes it.
+// examplesFile has the examples' requests as they were sent, and the responses. A test of package api writes the file.
 //
 //go:embed examples.json
 var examplesFile []byte
 
-// RecordedExample is an example as it was sent to a server, with the server's response.
+// RecordedExample is an example's request as it was sent to a server, and the server's response.
 type RecordedExample struct {
 	As, Method, Path string // As is the caller; the path includes the query
-	Request          any    // the body as values of a Tree, or a string if it is not JSON; nil: none
+	Request          any    // the body: JSON as a value of a Tree, anything else as a string; nil if there is no body
 	Status           int
-	Response         any // the body as values of a Tree; nil: none, or not JSON
+	Response         any // the body as a value of a Tree; nil if there is none, or if it is not JSON
 }
 
-// recordedExamples are the examples by their names.
+// recordedExamples returns the recorded examples by name; see ExampleName.
 var recordedExamples = sync.OnceValue(func() map[string]*RecordedExample {
 	document, err := ParseJSON(examplesFile)
 	assert.NoError(err)
@@ -43,7 +43,7 @@ var recordedExamples = sync.OnceValue(func() map[string]*RecordedExample {
 	return found
 })
 
-// ExampleName is the name of an operation's example in examples.json.
+// ExampleName returns the name that an operation's example has in examples.json.
 func ExampleName(o *spec.Operation, e *spec.Example) string {
 	if e.Name == "" {
 		return o.ID
@@ -51,7 +51,7 @@ func ExampleName(o *spec.Operation, e *spec.Example) string {
 	return o.ID + "/" + e.Name
 }
 
-// Recorded returns an example with its response; nil if it has not been recorded yet.
+// Recorded returns the recorded request and response of an example, or nil if the example has not been recorded yet.
 func Recorded(o *spec.Operation, e *spec.Example) *RecordedExample {
 	return recordedExamples()[ExampleName(o, e)]
 }

@@ -10,8 +10,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Tree is a JSON object with ordered members. A member's value is a Tree, a list ([]any or []string), a string, a
-// bool, an int, an int64, a Number or nil.
+// Tree is a JSON object whose members have an order. A member's value is a Tree, a list ([]any or []string), a string, a bool,
+// an int, an int64, a Number or nil.
 type Tree []Branch
 
 // Branch is a member of a Tree.
@@ -26,14 +26,14 @@ type Number string
 // Add adds a member.
 func (t *Tree) Add(name string, value any) { *t = append(*t, Branch{name, value}) }
 
-// AddText adds a text unless it is empty.
+// AddText adds a member whose value is a text. If the text is empty, nothing is added.
 func (t *Tree) AddText(name, text string) {
 	if text != "" {
 		t.Add(name, text)
 	}
 }
 
-// Get returns the value of a member; nil if there is none.
+// Get returns the value of the member with the given name, or nil if there is no such member.
 func (t Tree) Get(name string) any {
 	for _, branch := range t {
 		if branch.Name == name {
@@ -43,7 +43,7 @@ func (t Tree) Get(name string) any {
 	return nil
 }
 
-// AppendJSON appends the JSON of a value of a Tree.
+// AppendJSON appends a Tree, or a value that a Tree can contain, as JSON.
 func AppendJSON(dst []byte, value any) []byte {
 	switch v := value.(type) {
 	case nil:
@@ -91,7 +91,7 @@ func anyOf(texts []string) []any {
 	return list
 }
 
-// ParseJSON returns the value of a JSON text. Objects keep the order of their members.
+// ParseJSON parses a JSON text. The result is a value that a Tree can contain. Objects keep the order of their members.
 func ParseJSON(text []byte) (any, error) {
 	return readValue(jsontext.NewDecoder(bytes.NewReader(text)))
 }

@@ -10,8 +10,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// AppendYAML appends the YAML 1.2 of a value of a Tree, in block style. Texts that YAML could read as another type are
-// quoted as in JSON, which is valid YAML.
+// AppendYAML appends a Tree, or a value that a Tree can contain, as YAML 1.2 in block style. If YAML could read a text as
+// another type, the text is quoted as in JSON, which is valid YAML.
 func AppendYAML(dst []byte, value any) []byte { return appendYAML(dst, value, 0, false) }
 
 // appendYAML appends a value with an indentation of depth levels. If inLine is true, the first line has already begun.
@@ -51,8 +51,8 @@ func appendYAML(dst []byte, value any, depth int, inLine bool) []byte {
 	return append(AppendJSON(dst, value), '\n')
 }
 
-// appendAfterColon appends a member's value. A non-empty object or list goes to the following lines, any other value to the same
-// line.
+// appendAfterColon appends the value of a member. A non-empty object or list begins on the next line, and any other value is on
+// the same line.
 func appendAfterColon(dst []byte, value any, depth int) []byte {
 	isNested := false
 	switch v := value.(type) {
@@ -71,7 +71,8 @@ func appendAfterColon(dst []byte, value any, depth int) []byte {
 
 var plain = regexp.MustCompile(`^[A-Za-z/_$][A-Za-z0-9 _./$-]*$`)
 
-// appendScalar appends a text on one line: unquoted if YAML can read it only as a text, else quoted as in JSON.
+// appendScalar appends a text on one line. If YAML can read the text only as a text, it is not quoted. Otherwise it is quoted
+// as in JSON.
 func appendScalar(dst []byte, text string) []byte {
 	words := []string{"true", "false", "null", "yes", "no", "on", "off", "y", "n", "nan", "inf"}
 	if plain.MatchString(text) && !strings.HasSuffix(text, " ") && !slices.Contains(words, strings.ToLower(text)) {
@@ -80,8 +81,8 @@ func appendScalar(dst []byte, text string) []byte {
 	return schema.AppendText(dst, text)
 }
 
-// isBlock tells whether a text can be a literal block of YAML: it has several printable lines, its first line is not indented,
-// and it does not end with a line feed.
+// isBlock tells whether a text can be written as a literal block of YAML. The text must have several lines with only printable
+// characters, must not begin with a space or a line feed, and must not end with a line feed.
 func isBlock(text string) bool {
 	return strings.Contains(text, "\n") && !strings.HasSuffix(text, "\n") && text[0] != ' ' && text[0] != '\n' &&
 		!strings.ContainsFunc(text, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) })

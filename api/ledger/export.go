@@ -24,7 +24,7 @@ import (
 // Limits of exports. Without limits, slow readers could keep any number of exports running.
 const (
 	maxExports                = 4         // exports at once
-	maxExportsPerOrganization = 2         // exports of one organization at once; others can run exports, too
+	maxExportsPerOrganization = 2         // exports of one organization at once; the rest is for other organizations
 	exportTime                = time.Hour // longest time of an export from the first byte to the last
 )
 

@@ -13,7 +13,7 @@ const (
 	Places         = 256                    // commands in service at once
 	MaxAge         = 250 * time.Millisecond // longest wait
 	StandingAge    = 50 * time.Millisecond  // longest wait if commands have been waiting all the time for MaxAge
-	PlaceTimeout   = time.Second            // how long a command that waits for no provider keeps its place
+	PlaceTimeout   = time.Second            // time after which a command that waits for no provider loses its place
 	RefusalsOfCore = 1_000                  // refusals per second and processor core
 )
 
@@ -25,7 +25,7 @@ const checkInterval = 10 * time.Millisecond
 // Options are the settings of a Gate.
 type Options struct {
 	Places   int           // commands in service at once; if 0, the constant Places
-	Lapse    time.Duration // a command that waits for no provider loses its place after it; if 0, PlaceTimeout
+	Lapse    time.Duration // a command that waits for no provider loses its place after this time; if 0, PlaceTimeout
 	Refusals int           // refusals per second; if 0, RefusalsOfCore for each processor core
 	Clock    Clock         // if nil, the machine's clock
 
@@ -57,7 +57,7 @@ type Gate struct {
 
 	mu             sync.Mutex
 	inService      list.List // guarded by mu: *Place, in the order of entry
-	lapsedCount    int       // guarded by mu: how many commands in service have lost their place after PlaceTimeout; they are not in inService
+	lapsedCount    int       // guarded by mu: commands in service that lost their place after PlaceTimeout; they are not in inService
 	queue          list.List // guarded by mu: *Place, in the order of arrival
 	nonEmptySince  time.Time // guarded by mu: the time since which the queue has not been empty
 	toRefuse       list.List // guarded by mu: *Place of shed commands whose refusal has not been sent yet
@@ -65,7 +65,7 @@ type Gate struct {
 	shedCount      uint64    // guarded by mu: number of commands that were shed
 }
 
-// Place is a command's place in service, or a command that waits for one.
+// Place represents a command that has called Enter: it is in service, or it waits in the queue.
 type Place struct {
 	gate     *Gate
 	since    time.Time // time of arrival; for a command in service, time of entry

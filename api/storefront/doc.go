@@ -1,5 +1,5 @@
 // Package storefront serves the API's routes for payment links, products and uploaded images. With these a merchant can
-// sell without a shop website (specification, "Payment links, products, images").
+// sell without its own online shop (specification, "Payment links, products, images").
 //
 // Invariants:
 //  1. The key of a partner (a merchant) may read and change only the partner's own records. A session with the role

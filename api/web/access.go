@@ -10,7 +10,7 @@ import (
 	"mizan/ledger/directory"
 )
 
-// Callers is a set of kinds of callers.
+// Callers is a set of the kinds of callers below.
 type Callers uint8
 
 // The kinds of callers.

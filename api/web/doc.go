@@ -12,8 +12,8 @@
 //     of refusals.
 //  6. The response to a request for another organization's record is the same as if the record did not exist.
 //
-// Callers: the route families payments, contracts, admin, ledger and checkout, and package api, which runs their
-// routes. Families import web and its subpackages, but never another family.
+// Callers: the route families payments, contracts, admin, ledger, storefront, checkout and reference, and package
+// api, which runs their routes. Families import web and its subpackages, but never another family.
 //
 // Rejected: one design would use Fiber's BodyParser. It was not chosen because BodyParser also accepts forms and
 // XML, ignores the case of names, and accepts two members with the same name. Another design would check access in

@@ -21,7 +21,7 @@ type Call struct {
 	Query          url.Values
 	Body           []byte // overwritten when the call returns; nil if none
 	ContentType    string // media type of the body; if empty, application/json
-	IdempotencyKey string // empty: none
+	IdempotencyKey string // empty if none
 }
 
 // Internal carries out internal requests. Like requests of clients, they pass all steps of the API, except authentication and

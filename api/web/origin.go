@@ -23,7 +23,7 @@ func OriginOf(ctx *fasthttp.RequestCtx) (o tracing.Origin) {
 	if recorded, isRecorded := ctx.UserValue(originKey).(*tracing.Origin); isRecorded {
 		return *recorded
 	}
-	o.Request, _ = uuid.ParseBytes(ctx.Response.Header.PeekBytes(HeaderRequestID)) // begin in package api has set it
+	o.Request, _ = uuid.ParseBytes(ctx.Response.Header.PeekBytes(HeaderRequestID)) // begin in package api has set this header
 	h := &ctx.Request.Header
 	if header := h.PeekBytes(headerTraceparent); len(header) > 0 && len(h.PeekAll(tracing.TraceparentHeader)) == 1 { // two headers would be ambiguous
 		o.SetTraceparent(header)

@@ -11,15 +11,15 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Proxies are the trusted proxies. The service believes the headers in which a trusted proxy names the client's address. If
-// *Proxies is nil, no proxy is trusted.
+// Proxies are the trusted proxies. The service believes the headers in which a trusted proxy names the client's address. A
+// nil *Proxies trusts no proxy.
 type Proxies struct {
 	networks      []netip.Prefix
 	log           *slog.Logger
 	unreadableLog rate.Sometimes
 }
 
-// NewProxies returns proxies that trusts all addresses in the networks.
+// NewProxies returns Proxies that trust all addresses in the networks.
 func NewProxies(networks []netip.Prefix, log *slog.Logger) *Proxies {
 	return &Proxies{networks: networks, log: log, unreadableLog: rate.Sometimes{Interval: time.Minute}}
 }

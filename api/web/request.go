@@ -20,7 +20,7 @@ import (
 type Request struct {
 	*fasthttp.RequestCtx
 	Route     *Route
-	Principal auth.Principal // the authenticated caller; zero if anyone may call the route, or if the caller has the administration token
+	Principal auth.Principal // the authenticated caller; zero for the administration token, and on routes that anyone may call
 
 	// Operator is true if the caller has the administration token, on a route that partners or users with a session may call
 	// too.

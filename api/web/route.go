@@ -22,7 +22,7 @@ type Route struct {
 	JSON             bool // the body must be application/json
 	MaxBody          int  // largest size of a body in bytes; 0 for the usual bound
 	Repeatable       bool // repeating the command has no further effect, so the route has no Idempotency-Key
-	Command          bool // the request may write, so it waits while a manual clock moves, and may be shed (refused under overload)
+	Command          bool // the request writes, so it waits while a manual clock moves, and may be shed (refused in overload)
 	SkipsQueues      bool // commands are never shed and reads never queue, because the handler is cheap or has its own bound
 
 	// Refuse sends the response to a request that is refused before its handler runs. If Refuse is nil, the error is sent as

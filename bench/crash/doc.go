@@ -16,8 +16,8 @@
 //  8. No notification is lost. A separate campaign (a series of kills) tests this with a merchant's server that acknowledges
 //     some notifications, fails some, and leaves some without a response. If merchants are notified of a status, and a response
 //     has shown a client that a transaction has this status, then the merchant's server has acknowledged a notification about
-//     it by the end. All attempts for one status have the same event_id and data. MIZAN_NOTICE_KILLS=200 sets the number of
-//     kills.
+//     this status by the end. All attempts for one status have the same event_id and data. MIZAN_NOTICE_KILLS=200 sets the
+//     number of kills.
 //
 // A kill cannot reveal that the server acknowledged a change before it had synced the change to the disk, because the page cache
 // outlives the process. The tests of package posting look for such early acknowledgements; their store delays each sync.

@@ -25,7 +25,7 @@ type row struct {
 	count [outcomes]int
 }
 
-// Table counts cases by kind of fault. Its zero value is empty. It is safe for concurrent use.
+// Table counts cases by kind of fault. The zero value is an empty table. It is safe for concurrent use.
 type Table struct {
 	mu     sync.Mutex
 	rows   []*row
@@ -43,7 +43,7 @@ func (t *Table) Add(kind string, o Outcome, description string) {
 	}
 }
 
-// row returns the row of a kind, and adds it at the end of the table if there is none.
+// row returns the row of a kind. If the table has no such row, it adds one at the end.
 func (t *Table) row(kind string) *row {
 	for _, r := range t.rows {
 		if r.kind == kind {

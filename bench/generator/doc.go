@@ -1,8 +1,8 @@
 // Package generator sends requests over many connections to a server and measures the responses.
 //
-// The generator must cost little, because it shares the machine with the measured server. Each raw connection has one
-// goroutine. The workload (the caller's source of requests) prepares the bytes of a request once, and later changes
-// only a few of them. A request takes two system calls, and a response is scanned instead of decoded.
+// The generator must cost little, because it shares the machine with the measured server. Each connection has one goroutine.
+// The workload (the caller's source of requests) prepares the bytes of a request once, and later changes only a few of them. A
+// request takes two system calls, and a response is scanned instead of decoded.
 //
 // Invariants:
 //  1. In a run with a rate (requests per second), a latency is measured from the instant at which the request was due. So if

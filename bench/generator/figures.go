@@ -157,7 +157,7 @@ type Outcome struct {
 	Seconds      float64           `json:"seconds"` // from the start of the run to the last good response; see Append
 	PerSecond    float64           `json:"per_second"`
 	Latency      Latency           `json:"latency_ms"`
-	LateP99      float64           `json:"sent_late_p99_ms"`  // time from when a request was due until the generator sent it
+	LateP99      float64           `json:"sent_late_p99_ms"`  // time from the due time of a request until it was sent
 	SinceSentP99 float64           `json:"since_sent_p99_ms"` // time from sending a request to its good response
 	Errors       map[string]uint64 `json:"errors"`            // by kind
 }

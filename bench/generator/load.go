@@ -37,7 +37,7 @@ type Load struct {
 	Duration    time.Duration // how long requests are sent; 0 means until Limit is reached
 	Limit       uint64        // total number of requests; 0 means no limit
 	Rate        float64       // requests a second of all connections; 0 means that each connection sends as soon as it can
-	Timeout     time.Duration // for one exchange (a request and its response)
+	Timeout     time.Duration // longest duration of one exchange (a request and its response)
 	Figures     *Figures
 	Open        *Connections // connections to use, which stay open; if nil, Run opens connections and closes them at the end
 	watch       stopwatch    // if nil, Run uses real time
@@ -131,8 +131,8 @@ func (l *Load) Run(ctx context.Context, firstNumber uint64) error {
 	return context.Cause(ctx)
 }
 
-// NextNumber returns the number of the next request. Connections have already taken all smaller numbers. Each has sent its
-// request, or sends it when it is due, unless the run ends first.
+// NextNumber returns the number of the next request. Requests with smaller numbers have been sent, or will be sent when they
+// are due, unless the run ends first.
 func (l *Load) NextNumber() uint64 { return l.nextNumber.Load() }
 
 // work sends the requests of one connection until the duration or the limit is reached, or ctx ends.

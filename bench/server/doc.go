@@ -10,6 +10,7 @@
 //
 // Callers: bench, bench/crash, bench/orders, bench/faults.
 //
-// Rejected: another design would run the server in the process of the load generator. It was not chosen because the generator's
-// CPU time and memory could not be told from the server's, and because the server could not be killed separately.
+// Rejected: another design would run the server in the process of the load generator. It was not chosen because the server's
+// CPU time and memory could not be measured separately from the generator's, and because the server could not be killed
+// separately.
 package server

@@ -18,7 +18,7 @@ const pollInterval = 5 * time.Millisecond
 // Options configures the start of a server.
 type Options struct {
 	Binary  string    // the mizan binary
-	Wrapper []string  // if set, a command that executes the server's command line, which is appended to it, in its own process
+	Wrapper []string  // optional command to which the server's command line is appended; it must exec the server
 	Dir     string    // the server's data directory
 	TLS     string    // value of --tls: "off" or "auto"
 	Args    []string  // further arguments of serve

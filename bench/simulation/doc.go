@@ -14,7 +14,7 @@
 //
 // At a crash the files are copied. If the crash is a power cut, writes that were not synced are lost, torn and reordered in the
 // copy, sector by sector. The next process starts with the copy. The goroutines of the previous process continue on the old
-// files until they end, but nobody sees their results.
+// files until they end, but they no longer affect the rest of the world.
 //
 // Invariants, each checked in every world:
 //  1. The checker (package check) compares the store with all answers that clients got. It finds no fault, neither after
@@ -31,8 +31,8 @@
 //
 // Callers: its own tests.
 //
-// `make simulate SEED=1 FOR=10m` runs worlds for ten minutes, with the seeds from 1 on. The plans in testdata have found a bug
-// once, and each test run repeats them.
+// `make simulate SEED=1 FOR=10m` runs worlds for ten minutes, with the seeds from 1 on. Each plan in testdata has once found a
+// bug; every test run repeats these plans.
 //
 // A world runs in a bubble of testing/synctest (an isolated group of goroutines with simulated time), for two reasons. The
 // service also waits in real time (time-outs, retries), and a bubble knows when all of its goroutines wait. If a goroutine

@@ -440,7 +440,7 @@ func (w *world) checkExtension(c *client, from, to head) error {
 	return tlog.CheckTree(proof.Path, int64(to.size), toRoot, int64(from.size), fromRoot)
 }
 
-// compareMonths checks that each month is closed for which a client got the answer that it is closed.
+// compareMonths checks that a month is closed if a client got the answer that the month was closed.
 func (w *world) compareMonths(c *client) {
 	var periods []struct {
 		Month string `json:"month"`

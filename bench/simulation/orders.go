@@ -137,7 +137,7 @@ type order struct {
 	disturbed bool     // a crash or a lost call came before the order was final
 	cancels   bool     // a cancel request was sent
 	tries     []*means // if the payer chooses the means of payment, those that the payer has tried
-	isLate    bool     // the order ended because the payer's time was over, so the payer had no further attempt
+	isLate    bool     // when the order ended, the payer's time was over, so the payer had no further attempt
 	commits   []int    // amounts of the commits that were sent
 	refunds   []refund
 }
@@ -436,13 +436,13 @@ func (o *order) act(c *client, method, path, body string) answer {
 	return a
 }
 
-// cancel requests that the order's transaction is cancelled.
+// cancel asks the service to cancel the order's transaction.
 func (o *order) cancel(c *client) {
 	c.world.locked(func() { o.cancels = true })
 	o.act(c, http.MethodPut, transactionsPath+"/"+o.known(c.world).id, `{"params":{"type":"cancel"}}`)
 }
 
-// commit requests that an amount of a held payment or payout is captured.
+// commit asks the service to capture an amount of a held payment or payout.
 func (o *order) commit(c *client, amount int) {
 	c.world.locked(func() { o.commits = append(o.commits, amount) })
 	o.act(c, http.MethodPost, transactionsPath+"/commit/"+o.known(c.world).id, fmt.Sprintf(`{"params":{"amount":"%d"}}`, amount))

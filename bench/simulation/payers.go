@@ -138,7 +138,7 @@ func (o *order) buy(c *client) {
 	o.read(c)
 }
 
-// chooseAttempt chooses the payer's next attempt to pay an order at random.
+// chooseAttempt chooses at random how the payer next tries to pay the order.
 func (w *world) chooseAttempt(o *order) *operation {
 	m := &cards[w.random.IntN(len(cards))]
 	if m.reverses && o.currency == feeCurrency { // because the model can't compute how much of the fee a reversal returns

@@ -95,8 +95,7 @@ type outage struct {
 
 func (o outage) loses(random *rand.Rand) bool { return random.Float64() < o.lose }
 
-// newOutage chooses the probabilities for one power cut at random. The power cut loses all sectors, or none, or a random
-// fraction.
+// newOutage returns random probabilities for one power cut. The power cut loses all sectors, or none, or a random fraction.
 func newOutage(random *rand.Rand, f Faults) (o outage) {
 	switch random.IntN(4) {
 	case 0:

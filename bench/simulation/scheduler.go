@@ -62,9 +62,9 @@ func newScheduler(seed uint64) *scheduler {
 	return &scheduler{seed: seed, counts: make(map[string]int)}
 }
 
-// await waits until the scheduler resumes the calling goroutine. Some operations continue without waiting. Which ones do
-// depends only on the seed, the kind, the key and the number of earlier operations with the same kind and key. The order of
-// operations with other keys does not matter, because it may differ in a replay.
+// await waits until the scheduler resumes the calling goroutine. Whether an operation waits at all depends only on the seed,
+// the kind, the key and the number of earlier operations with the same kind and key. The order of operations with other keys
+// does not matter, because it may differ in a replay.
 func (s *scheduler) await(kind parkKind, key string) verdict {
 	s.mu.Lock()
 	if s.isDead || s.isCalm {

@@ -63,8 +63,8 @@ func (w *world) linkProviderLog(dir string) error {
 	return os.Link(filepath.Join(w.root, simulatorLog), log)
 }
 
-// compareStores opens the store two more times. The checker must find no fault in either, and the digests of the content must
-// be equal.
+// compareStores opens the store two more times. The checker must find no fault, and both times the digest of the content must
+// be the same.
 func (w *world) compareStores() {
 	var digests [2][32]byte
 	for i := range digests {
@@ -91,7 +91,7 @@ func (w *world) whileOpen(dir string, fn func(*posting.Journal) error) error {
 	return errors.Join(fn(j), j.Close())
 }
 
-// saveBackup writes to a file a backup that a client has received.
+// saveBackup writes a client's backup to a file.
 func (w *world) saveBackup(content []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

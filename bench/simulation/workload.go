@@ -108,7 +108,7 @@ func (w *world) step() {
 	}
 }
 
-// pass lets time pass.
+// pass lets the time d pass.
 func (w *world) pass(d time.Duration) {
 	w.note("%v pass", d)
 	time.Sleep(d)

@@ -85,8 +85,8 @@ type services struct {
 	search    *searchactor.Index
 }
 
-// leapingClock is a clock that follows the bubble's time, but can leap by a given time. After a leap backwards it stands still
-// until it is right again.
+// leapingClock is a clock that follows the bubble's time, but can leap by a given time. It never goes back: after a leap
+// backwards, Now returns the same time until the clock has caught up.
 type leapingClock struct {
 	mu     sync.Mutex
 	offset time.Duration

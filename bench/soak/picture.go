@@ -242,7 +242,7 @@ func niceStep(least float64) float64 {
 // Number formats a number for an axis label, for example 12,000 or 0.25.
 func Number(v float64) string {
 	text := strconv.FormatFloat(v, 'f', -1, 64)
-	if rounded := strconv.FormatFloat(v, 'f', 3, 64); len(rounded) < len(text) { // for example 0.30000000000000004, the result of 0.1 + 0.2
+	if rounded := strconv.FormatFloat(v, 'f', 3, 64); len(rounded) < len(text) { // for example 0.1 + 0.2, which has many digits
 		text = strings.TrimRight(strings.TrimRight(rounded, "0"), ".")
 	}
 	integer, decimals, hasPoint := strings.Cut(text, ".")

@@ -18,8 +18,8 @@ type Row struct {
 
 	CPU     *float64 `json:"cpu_us_per_payment,omitempty"`   // of the server
 	Disk    int64    `json:"disk_bytes"`                     // space that the data directory occupies at the end of the interval
-	Written *int64   `json:"written_bytes,omitempty"`        // bytes that the server has written since the run began, according to the kernel
-	Device  *int64   `json:"device_written_bytes,omitempty"` // bytes that all processes have written to the data directory's device since the run began
+	Written *int64   `json:"written_bytes,omitempty"`        // by the server, since the start; counted by the kernel
+	Device  *int64   `json:"device_written_bytes,omitempty"` // by all processes to the data directory's device, since the start
 	Anon    *int64   `json:"anonymous_bytes,omitempty"`      // memory of the server at the end of the interval
 }
 

@@ -10,7 +10,7 @@ type Window struct {
 	Start    float64 `json:"start_seconds"` // seconds since the run began
 	Seconds  float64 `json:"seconds"`
 	Payments uint64  `json:"payments"`
-	CPU      float64 `json:"cpu_us_per_payment"` // of the server; if there was no payment, the server's whole CPU time in the window
+	CPU      float64 `json:"cpu_us_per_payment"` // of the server; if there was no payment, all its CPU time in the window
 }
 
 // Windows contains the first window of a run, and the window in which a payment took the most CPU time.

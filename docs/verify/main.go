@@ -34,17 +34,17 @@ func main() {
 	fmt.Printf("%s\n", content)
 }
 
-// recordBit is a bit of a leaf's second byte. If it is set, the leaf also has the SHA-256 of the stored bytes of the event's
-// record. This hash precedes the event's seq, which is the number of the event in the journal.
+// recordBit is a bit of a leaf's second byte. If the bit is set, the leaf also contains the SHA-256 hash of the event's record
+// as it is stored. The hash stands before the event's seq, which is the event's number in the journal.
 const recordBit = 2
 
-// verify returns what the file proves to a person who trusts the key. If record is not nil, verify also checks that the event
-// stored exactly these bytes as its record. verify does not trust the readable part of the file.
+// verify returns a sentence that says what the file proves to a person who trusts the key. If record is not nil, verify also
+// checks that the event stored exactly these bytes as its record. verify does not trust the readable part of the file.
 func verify(content []byte, key string, record []byte) (proven []byte, err error) {
 	var file struct {
-		Leaf  []byte      // canonical bytes: version, bits for the parts, hashes, the event's seq, the event
-		Proof []tlog.Hash // inclusion proof of RFC 6962, section 2.1.1
-		Head  string      // a signed note with the tree's size, the tree's root and the organization
+		Leaf  []byte      // canonical bytes: a version, bits that say which parts follow, hashes, the event's seq, and the event
+		Proof []tlog.Hash // inclusion proof (RFC 6962, section 2.1.1)
+		Head  string      // signed note with the tree's size, the tree's root and the organization
 	}
 	if err := json.Unmarshal(content, &file); err != nil {
 		return nil, err

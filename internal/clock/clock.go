@@ -12,7 +12,8 @@ type Clock interface {
 	Now() time.Time
 }
 
-// Real is the machine's clock. If the machine's clock is set back, Real stands still until the machine's clock has caught up.
+// Real is a clock that shows the machine's time. If the machine's clock is set back, Real stands still until the machine's
+// clock has caught up.
 type Real struct{}
 
 // lastShown is the latest instant that a Real clock of this process has returned.
@@ -21,10 +22,10 @@ var lastShown latest
 // Now implements Clock.
 func (Real) Now() time.Time { return lastShown.advance(time.Now()) }
 
-// latest is an instant that never goes back, in microseconds.
+// latest holds an instant in microseconds. The instant never goes back.
 type latest struct{ micros atomic.Int64 }
 
-// advance moves the latest instant forward to at, if at is later, and returns the latest instant.
+// advance replaces the instant by at if at is later, and returns the resulting instant.
 func (l *latest) advance(at time.Time) time.Time {
 	micros := at.UnixMicro()
 	for {
@@ -44,7 +45,7 @@ var ErrBackwards = errors.New("the clock never moves back")
 // Manual is a clock that stands still until it is set.
 type Manual struct{ micros atomic.Int64 }
 
-// NewManual returns a manual clock whose Now returns the given instant.
+// NewManual returns a manual clock that is set to the given instant.
 func NewManual(at time.Time) *Manual {
 	m := new(Manual)
 	m.micros.Store(at.UnixMicro())

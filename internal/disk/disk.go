@@ -2,7 +2,7 @@ package disk
 
 import "io"
 
-// Directory is a directory of files. Its methods take names of files in it.
+// Directory is a directory that contains files. Its methods identify a file by the file's name in the directory.
 type Directory interface {
 	// Names returns the names of all files.
 	Names() ([]string, error)
@@ -14,7 +14,7 @@ type Directory interface {
 	Rename(from, to string) error
 	Remove(name string) error
 	Sync() error
-	// Path returns the path of a file for messages.
+	// Path returns the path of a file, for use in messages.
 	Path(name string) string
 }
 

@@ -12,10 +12,10 @@ import (
 
 const (
 	fileMode = 0o600
-	fillSize = 1 << 20 // bytes that each write fills when a file is made
+	fillSize = 1 << 20 // number of zero bytes per write when a file is created
 )
 
-// local is a directory of this machine, given by its path.
+// local is the path of a directory in this machine's file system. It implements Directory.
 type local string
 
 // Local returns the directory of this machine's file system at the given path.
@@ -43,8 +43,8 @@ func (d local) Open(name string) (File, error) {
 	return localFile{f}, nil
 }
 
-// Create implements Directory. It writes the whole file. If it only allocated the blocks, the first write to each block would
-// change metadata, and each sync would have to write the metadata too.
+// Create implements Directory. It fills the whole file with zeros. If it only allocated the blocks, the first write to each
+// block would change metadata, and each sync would have to write the metadata too.
 func (d local) Create(name string, size int64) (_ File, err error) {
 	f, err := os.OpenFile(d.Path(name), os.O_RDWR|os.O_CREATE|os.O_TRUNC, fileMode)
 	if err != nil {

@@ -10,11 +10,11 @@ import (
 	"syscall"
 )
 
-// temporarySuffix is the suffix of a file that is still being written.
+// temporarySuffix is the suffix of a file whose content is still incomplete.
 const temporarySuffix = ".tmp"
 
-// Create writes a new file with the content and the mode. The error is fs.ErrExist if a file, directory or link with that
-// name exists.
+// Create writes a new file with the content and the mode. If a file, directory or link with that name exists, the error is
+// fs.ErrExist.
 func Create(path string, mode fs.FileMode, content []byte) error {
 	return write(path, mode, content, false)
 }
@@ -49,13 +49,13 @@ func write(path string, mode fs.FileMode, content []byte, mayReplace bool) (err 
 	return SyncDir(filepath.Dir(path))
 }
 
-// createTemporary creates a temporary file for the content of path. When the content is complete, the temporary file gets the
-// name path. Its mode is 0600 from the beginning.
+// createTemporary creates a temporary file for the content of path. After the content is complete, the caller gives the file
+// the name path. The temporary file has the mode 0600 from the beginning.
 func createTemporary(path string) (*os.File, error) {
 	return os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*"+temporarySuffix)
 }
 
-// writeAndClose writes and syncs the content, and closes the file.
+// writeAndClose sets the owner and the mode, writes and syncs the content, and closes the file.
 func writeAndClose(f *os.File, path string, mode fs.FileMode, content []byte) error {
 	err := keepOwner(f, path)
 	if err == nil {
@@ -71,7 +71,7 @@ func writeAndClose(f *os.File, path string, mode fs.FileMode, content []byte) er
 }
 
 // keepOwner gives f the owner of the file at path, if there is one. If the owners are equal, f keeps its group even if the
-// groups differ, because modes give a file's group no more rights than other users.
+// groups differ. The group does not matter, because no file has a mode that gives the group more rights than other users.
 func keepOwner(f *os.File, path string) error {
 	oldInfo, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -91,10 +91,10 @@ func keepOwner(f *os.File, path string) error {
 	return f.Chown(int(oldStat.Uid), int(oldStat.Gid))
 }
 
-// RemoveLeftovers deletes leftover temporary files from the directory: those of writes of the named files that were
-// interrupted by the end of the process. It must not be called while one of the named files is being written.
+// RemoveLeftovers deletes temporary files of the named files from the directory. A temporary file is left over if the process
+// ends during a write. RemoveLeftovers must not be called while one of the named files is being written.
 func RemoveLeftovers(dir string, names ...string) {
-	entries, _ := os.ReadDir(dir) // if the directory can't be read, there is nothing to delete
+	entries, _ := os.ReadDir(dir) // if the directory can't be read, nothing is deleted
 	for _, entry := range entries {
 		isLeftoverOf := func(name string) bool { return isLeftover(entry.Name(), name) }
 		if slices.ContainsFunc(names, isLeftoverOf) {
@@ -103,8 +103,8 @@ func RemoveLeftovers(dir string, names ...string) {
 	}
 }
 
-// isLeftover tells whether name is a temporary name that createTemporary gives for base. Such a name has
-// digits in the middle, so it is not a copy that somebody made by hand.
+// isLeftover tells whether createTemporary may have chosen name for the content of the file base. Such a name has only digits
+// in the middle, so a copy that somebody made by hand does not match.
 func isLeftover(name, base string) bool {
 	middle, hasPrefix := strings.CutPrefix(name, "."+base+".")
 	middle, hasSuffix := strings.CutSuffix(middle, temporarySuffix)
@@ -112,7 +112,7 @@ func isLeftover(name, base string) bool {
 }
 
 // SyncData makes the content of a file durable, with one fdatasync. It writes only the metadata that is needed to read the
-// content, such as a changed size. An error names the file.
+// content, such as a changed size. An error contains the file's name.
 func SyncData(f *os.File) error {
 	for {
 		err := syscall.Fdatasync(int(f.Fd()))

@@ -11,15 +11,15 @@ import (
 
 // Errors of Gate.Enter and Places.Enter.
 var (
-	// ErrCrowded refuses a caller because its own member or group has too many callers. Places.Enter returns it if the owner
+	// ErrCrowded means that the caller's own member or group has too many callers. Places.Enter returns ErrCrowded if the owner
 	// already has its maximum number of places.
 	ErrCrowded = errors.New("fair: too many of the same caller")
-	// ErrFull refuses a caller because the queue is full and no other group has more waiting callers
-	// than the caller's group would have. In Places it means that all places are taken.
+	// ErrFull means that the queue is full, and that no other group has more waiting callers than the caller's group would
+	// have. Places.Enter returns ErrFull if all places are taken.
 	ErrFull = errors.New("fair: too many wait")
 )
 
-// Bounds are the bounds of a gate. Each must be above zero.
+// Bounds are the limits of a gate. Each limit must be above zero.
 type Bounds struct {
 	MaxInside  int // maximum number of callers that have a place
 	MaxWaiting int // maximum number of callers that wait for a place, in Enter or in Yield
@@ -31,19 +31,19 @@ type Gate[K comparable] struct {
 	bounds Bounds
 
 	mu      sync.Mutex
-	inside  int             // guarded by mu: callers with a place
-	waiting int             // guarded by mu: callers that wait for a place
-	turns   uint64          // guarded by mu: counts the places given and the arrivals, so that lastTurn orders them
+	inside  int             // guarded by mu: number of callers with a place
+	waiting int             // guarded by mu: number of callers that wait for a place
+	turns   uint64          // guarded by mu: counts places given, arrivals and calls of Yield, so that lastTurn orders them
 	groups  map[K]*group[K] // guarded by mu: groups that have callers
 }
 
 // occupancy counts the callers of a group or of a member.
 type occupancy struct {
-	inside, waiting int    // numbers of callers with a place, and of callers that wait
-	lastTurn        uint64 // value of Gate.turns when it last got a place or, before its first place, when it arrived
+	inside, waiting int    // number of callers with a place, and number of callers that wait
+	lastTurn        uint64 // value of Gate.turns when the group or member last got or yielded a place; before its first place, when it arrived
 }
 
-// compare orders groups, or the members of one group. The one that gets the next place comes first.
+// compare compares two groups, or two members of one group. The result is negative if u gets the next place before other.
 func (u *occupancy) compare(other *occupancy) int {
 	return cmp.Or(cmp.Compare(u.inside, other.inside), cmp.Compare(u.lastTurn, other.lastTurn))
 }
@@ -58,13 +58,14 @@ type member[K comparable] struct {
 	occupancy
 	key   K
 	group *group[K]
-	queue []*waiter // waiting callers, the one that has waited longest first
+	queue []*waiter // waiting callers, in the order in which they began to wait
 }
 
-// waiter is a caller that waits for a place. Its result receives nil when it gets a place, or the reason why it gets none.
+// waiter is a caller that waits for a place. The channel result receives nil when the caller gets a place, or an error when the
+// caller is refused.
 type waiter struct {
 	result     chan error // buffer of one
-	isYielding bool       // the caller waits in Yield, so it is never refused
+	isYielding bool       // the caller waits in Yield and so is never refused
 }
 
 // New returns a gate with the given bounds.
@@ -86,8 +87,7 @@ type Place[K comparable] struct {
 	since  time.Time // when the caller got the place
 }
 
-// Enter waits for a place, which the caller must release with Leave. The error is ErrCrowded,
-// ErrFull, or ctx's.
+// Enter waits for a place, which the caller must release with Leave. It returns ErrCrowded, ErrFull, or the error of ctx.
 func (g *Gate[K]) Enter(ctx context.Context, groupKey, memberKey K) (*Place[K], error) {
 	g.mu.Lock()
 	m := g.member(groupKey, memberKey)
@@ -119,7 +119,7 @@ func (g *Gate[K]) wait(ctx context.Context, m *member[K], w *waiter) (*Place[K],
 		g.forget(m)
 	}
 	g.mu.Unlock()
-	if at < 0 { // the result was sent meanwhile
+	if at < 0 { // the caller got a place or was refused in the meantime
 		if err := <-w.result; err == nil {
 			g.newPlace(m).Leave()
 		}
@@ -158,7 +158,7 @@ func (p *Place[K]) Yield(ctx context.Context, slice time.Duration) (waited time.
 	}
 	w := g.enqueue(p.member, true)
 	g.release(p.member)
-	g.turns++ // its turn ends now, so that callers that came meanwhile go first
+	g.turns++ // the holder's turn ends now, so callers that arrived during the turn go first
 	p.member.lastTurn, p.member.group.lastTurn = g.turns, g.turns
 	g.grant()
 	g.mu.Unlock()
@@ -169,7 +169,8 @@ func (p *Place[K]) Yield(ctx context.Context, slice time.Duration) (waited time.
 	return p.since.Sub(now), nil
 }
 
-// admit checks whether a caller of the member may wait. If the queue is full, it may refuse a waiting caller to make room.
+// admit checks whether one more caller of the member may wait. If the queue is full, it may refuse a waiting caller to make
+// room.
 func (g *Gate[K]) admit(m *member[K]) error {
 	if m.inside+m.waiting >= g.bounds.PerMember {
 		return ErrCrowded
@@ -261,7 +262,7 @@ func (g *Gate[K]) member(groupKey, memberKey K) *member[K] {
 	callersGroup := g.groups[groupKey]
 	if callersGroup == nil {
 		callersGroup = &group[K]{key: groupKey, members: make(map[K]*member[K])}
-		g.turns++ // the new group's turn comes after those of all present groups and members
+		g.turns++ // the new group's turn comes after the turns of all present groups and members
 		callersGroup.lastTurn = g.turns
 		g.groups[groupKey] = callersGroup
 	}

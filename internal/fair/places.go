@@ -2,8 +2,8 @@ package fair
 
 import "sync"
 
-// Places bounds how many callers work at once, in total and for each owner. No caller waits: Enter gives it a place at once
-// or refuses it. Places is safe for concurrent use.
+// Places limits how many callers work at once, in total and per owner. No caller waits: Enter gives the caller a place at once,
+// or refuses the caller. Places is safe for concurrent use.
 type Places[Owner comparable] struct {
 	most, mostOfOwner int
 
@@ -17,8 +17,8 @@ func NewPlaces[Owner comparable](most, mostOfOwner int) *Places[Owner] {
 	return &Places[Owner]{most: most, mostOfOwner: mostOfOwner, byOwner: make(map[Owner]int)}
 }
 
-// Enter takes a place. The error is ErrCrowded if the owner already has its maximum number of places, or else ErrFull if all
-// places are taken.
+// Enter takes a place. If the owner already has its maximum number of places, Enter returns ErrCrowded. Otherwise, if all
+// places are taken, it returns ErrFull.
 func (p *Places[Owner]) Enter(owner Owner) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

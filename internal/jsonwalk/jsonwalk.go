@@ -15,8 +15,8 @@ type Members struct{ unread []byte }
 // MembersOf returns an iterator that begins at the first member of an object, or at the first element of an array.
 func MembersOf(value []byte) Members { return Members{unread: value[1:]} }
 
-// Next returns the next member of an object. The name is without quotes and escapes. The value is as it stands in the
-// document. Both share the document's memory where possible.
+// Next returns the next member of an object. The name is returned without quotes, and its escapes are decoded. The value is
+// returned exactly as it stands in the document. Name and value share the document's memory where possible.
 func (m *Members) Next() (name, value []byte, more bool) {
 	m.skip()
 	if len(m.unread) == 0 || m.unread[0] == '}' {
@@ -133,7 +133,7 @@ func TextLength(b []byte) int {
 	return len(b)
 }
 
-// indexByte is bytes.IndexByte, and also reports its work to package steps.
+// indexByte works like bytes.IndexByte, and also reports its work to package steps.
 func indexByte(b []byte, c byte) int {
 	at := bytes.IndexByte(b, c)
 	if at < 0 {
@@ -144,7 +144,7 @@ func indexByte(b []byte, c byte) int {
 	return at
 }
 
-// Text returns the content of a JSON string; ok is false if the value is not a string. If the string has no escapes, the
+// Text returns the content of a JSON string. If the value is not a string, ok is false. If the string has no escapes, the
 // content shares the value's memory.
 func Text(value []byte) (content []byte, ok bool) {
 	if len(value) < 2 || value[0] != '"' {
@@ -158,7 +158,7 @@ func Text(value []byte) (content []byte, ok bool) {
 	return text, err == nil
 }
 
-// Has tells whether an object has a member with exactly that name. A member whose value is null counts.
+// Has tells whether an object has a member with exactly that name. A member whose value is null counts too.
 func Has(object []byte, name string) bool {
 	m := MembersOf(object)
 	for {

@@ -2,7 +2,7 @@
 
 package mapfault
 
-// The handler of mapfault_linux.go does not exist on this system. The functions of the same names are here only so that
+// The handler of mapfault_linux.go does not exist on this system. The functions below have the same names as on Linux, so that
 // their callers compile.
 
 // ExitOnFault does nothing on this system: a fault in a mapped file ends the process with the

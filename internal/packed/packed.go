@@ -2,9 +2,9 @@ package packed
 
 import "encoding/binary"
 
-// WellFormed tells whether the bytes are exactly one complete msgpack map, in which no length is larger than what follows it.
-// The check is needed because the msgpack library allocates memory for the length that an array states: one flipped bit could
-// make it allocate gigabytes.
+// WellFormed tells whether the bytes are exactly one complete msgpack map in which no length promises more data than there is.
+// The check is needed because the msgpack library allocates memory for the stated length of an array: one flipped bit could
+// make the library allocate gigabytes.
 func WellFormed(b []byte) bool {
 	if len(b) == 0 || (b[0]&0xf0 != 0x80 && b[0] != 0xde && b[0] != 0xdf) {
 		return false
@@ -38,15 +38,15 @@ func parseHeader(b []byte) (size, nested uint64, ok bool) {
 		return 1, uint64(c & 0x0f), true
 	case c < 0xc0: // short texts
 		return 1 + uint64(c&0x1f), 0, true
-	case c >= 0xd4 && c <= 0xd8: // extensions of 1, 2, 4, 8, 16 bytes and a type
+	case c >= 0xd4 && c <= 0xd8: // extensions: a type and 1, 2, 4, 8 or 16 bytes
 		return 2 + 1<<(c-0xd4), 0, true
 	default:
 		return parseLongHeader(c, b[1:])
 	}
 }
 
-// parseLongHeader does the work of parseHeader for numbers, and for values whose length is not in their first byte c. b
-// begins after c.
+// parseLongHeader works like parseHeader for numbers and for values that have a separate length. c is the value's first byte,
+// and b begins after c.
 func parseLongHeader(c byte, b []byte) (size, nested uint64, ok bool) {
 	switch c {
 	case 0xca, 0xce, 0xd2: // numbers of four bytes
@@ -68,9 +68,9 @@ func parseLongHeader(c byte, b []byte) (size, nested uint64, ok bool) {
 	return 1 + uint64(form.width) + form.fixed + n*form.bytes, n * form.values, true
 }
 
-// lengthForms maps the first byte of a value to the form of the value, for values with a separate length. After the first
-// byte come the length, which takes width bytes, and then fixed further bytes. For each unit of the length, another bytes
-// bytes and values nested values follow.
+// lengthForms describes the values that have a separate length, by their first byte. After the first byte, such a value has
+// three parts: the length (width bytes), a part of constant size (fixed bytes), and the content. For each unit of the length,
+// the content has a number of bytes (bytes) and of nested values (values).
 var lengthForms = map[byte]struct {
 	width                int
 	fixed, bytes, values uint64

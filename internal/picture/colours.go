@@ -16,7 +16,7 @@ const (
 	truecolorAlpha = 6
 )
 
-// opaque is full alpha, in a pixel that is a uint32 with red in the lowest byte.
+// opaque is the alpha of an opaque pixel. Pixels are uint32 values with red in the lowest byte.
 const opaque = 0xff << 24
 
 // pngConverter converts rows of stored PNG pixels to grey pixels of 8 bits, or to RGBA pixels whose colours are multiplied by
@@ -26,12 +26,12 @@ type pngConverter struct {
 	bits              int         // bits per stored pixel
 	channels          int         // channels of a converted pixel: 1 or 4
 	colours           [256]uint32 // for pixels of up to 8 bits: the colour of each stored value, with red in the lowest byte
-	clear             []byte      // the stored value that stands for a transparent pixel; nil if there is none
+	clear             []byte      // the stored value that means a transparent pixel; nil if there is none
 }
 
 var errTransparency = errors.New("unexpected tRNS")
 
-// newPNGConverter returns the converter for a PNG whose header (chunk IHDR) package image/png has checked.
+// newPNGConverter returns the converter for a PNG. Package image/png must have checked the PNG's header (chunk IHDR) before.
 func newPNGConverter(depth, colourType byte, c pngChunks) (*pngConverter, error) {
 	samples := map[byte]int{greyscale: 1, truecolour: 3, paletted: 1, greyAlpha: 2, truecolorAlpha: 4}[colourType]
 	p := &pngConverter{depth: depth, colourType: colourType, bits: samples * int(depth), channels: 4}
@@ -56,8 +56,7 @@ func newPNGConverter(depth, colourType byte, c pngChunks) (*pngConverter, error)
 	return p, nil
 }
 
-// setClear sets the one transparent colour of a PNG from the content of the chunk tRNS. In this chunk each sample has 16
-// bits.
+// setClear reads the PNG's one transparent colour from the content of the chunk tRNS. In this chunk each sample has 16 bits.
 func (p *pngConverter) setClear(samples int, transparency []byte) error {
 	if transparency == nil {
 		return nil
@@ -96,7 +95,7 @@ func (p *pngConverter) setPalette(c pngChunks) error {
 		return fmt.Errorf("palette of %d bytes, transparency of %d", len(c.palette), len(c.transparency))
 	}
 	for i := range p.colours {
-		pixel := []byte{0, 0, 0, 0xff} // colour of values beyond the end of the palette
+		pixel := []byte{0, 0, 0, 0xff} // colour of palette indexes beyond the end of the palette
 		if 3*i < len(c.palette) {
 			copy(pixel, c.palette[3*i:][:3])
 		}
@@ -109,8 +108,8 @@ func (p *pngConverter) setPalette(c pngChunks) error {
 	return nil
 }
 
-// convert converts the pixels of row and writes them to into. The row is followed by rowMargin bytes, whose values don't
-// matter.
+// convert converts the pixels of row and writes them to into. After the pixels, row must have rowMargin more bytes, whose
+// values don't matter.
 func (p *pngConverter) convert(into, row []byte) {
 	switch {
 	case p.depth <= 8 && (p.colourType == greyscale || p.colourType == paletted):
@@ -126,8 +125,8 @@ func (p *pngConverter) convert(into, row []byte) {
 	}
 }
 
-// rowMargin is the number of extra bytes after a row. With them, 8 bytes can be read at once at each pixel, also at the last
-// one.
+// rowMargin is the number of extra bytes after a row. With these bytes, 8 bytes can be read at once at every pixel, even at the
+// last pixel.
 const rowMargin = 8
 
 // convertValues converts pixels of up to 8 bits.
@@ -193,7 +192,7 @@ func (p *pngConverter) convertColours(into, row []byte) {
 	}
 }
 
-// clearPixels makes those pixels transparent whose stored value is p.clear.
+// clearPixels makes all pixels transparent that are stored as p.clear.
 func (p *pngConverter) clearPixels(into, row []byte) {
 	stored := p.bits / 8
 	for i := range len(into) / 4 {
@@ -203,7 +202,7 @@ func (p *pngConverter) clearPixels(into, row []byte) {
 	}
 }
 
-// highBytes returns the higher bytes of four samples with 16 bits.
+// highBytes returns the high bytes of four samples of 16 bits each.
 func highBytes(samples []byte) uint32 {
 	bytes := binary.LittleEndian.Uint64(samples) & everyOther
 	bytes = (bytes | bytes>>8) & 0x0000ffff0000ffff

@@ -14,8 +14,8 @@ import (
 	"mizan/internal/assert"
 )
 
-// encode encodes the picture so that its content has at most maxBytes bytes. It also returns the pixels that it has encoded;
-// to fit into maxBytes, they may have smaller sides than img. encode may overwrite the pixels of img.
+// encode encodes the picture so that its content has at most maxBytes bytes. It also returns the encoded pixels. To fit into
+// maxBytes, the encoded picture may have shorter sides than img. encode may overwrite the pixels of img.
 func encode(img image.Image, format string, maxBytes int) (Picture, image.Image) {
 	if format == formatPNG {
 		forgetHidden(img)
@@ -32,7 +32,7 @@ func encode(img image.Image, format string, maxBytes int) (Picture, image.Image)
 func encodeAsPNG(img image.Image, maxBytes int) (p Picture, encoded image.Image, fits bool) {
 	transparent, most, size := !isOpaque(img), maxBytes, img.Bounds().Size()
 	if !transparent {
-		most += maxBytes / 4 // try it even if the estimate is a little too high, because estimates are not exact
+		most += maxBytes / 4 // estimates are not exact, so the encoding is tried even if the estimate is a little too high
 	}
 	for {
 		estimate := estimatePNG(img)
@@ -59,7 +59,8 @@ const (
 	mostAtOnce  = 0.95
 )
 
-// encodeAsJPEG encodes a picture as JPEG. Until the content fits, it first lowers the quality and then the sides.
+// encodeAsJPEG encodes a picture as JPEG. If the content is too long, encodeAsJPEG first lowers the quality. Then it shortens
+// the sides until the content fits.
 func encodeAsJPEG(img image.Image, maxBytes int) (Picture, image.Image) {
 	if _, isPaletted := img.(*image.Paletted); isPaletted {
 		img = toRGBA(img) // the JPEG encoder is slow with paletted pictures
@@ -83,8 +84,8 @@ func newPicture(format string, img image.Image, content []byte) Picture {
 	return Picture{Format: format, Width: size.X, Height: size.Y, Content: content}
 }
 
-// shrink returns the picture with its longer side multiplied by factor. The new sides have the ratio ratio.X : ratio.Y of the
-// original picture, so that rounding errors do not add up over several calls. shrink may overwrite img.
+// shrink returns the picture with its longer side multiplied by factor. The new sides have the ratio ratio.X : ratio.Y, which
+// is the ratio of the original picture, so that rounding errors do not add up over several calls. shrink may overwrite img.
 func shrink(img image.Image, factor float64, ratio image.Point) image.Image {
 	longer := max(img.Bounds().Dx(), img.Bounds().Dy())
 	assert.That(longer > 1, "a picture of one pixel does not fit")
@@ -92,7 +93,7 @@ func shrink(img image.Image, factor float64, ratio image.Point) image.Image {
 	return scale(img, width, height)
 }
 
-// An estimate encodes only a sample of the picture: one row in sampleEvery. The sample consists of sampleBands bands of
+// An estimate encodes only a sample of the picture: one of sampleEvery rows. The sample consists of sampleBands bands of
 // adjacent rows, at equal distances.
 const (
 	sampleEvery = 8
@@ -100,8 +101,8 @@ const (
 	leastPixels = 500_000 // a picture with fewer pixels is encoded without an estimate
 )
 
-// estimatePNG estimates how many bytes the picture takes as PNG. It returns zero for a small picture, whose encoding is not
-// worth an estimate.
+// estimatePNG estimates how many bytes the picture takes as PNG. For a small picture, whose encoding is not worth an estimate,
+// it returns zero.
 func estimatePNG(img image.Image) int {
 	size := img.Bounds().Size()
 	height := size.Y / (sampleEvery * sampleBands) // height of a band
@@ -136,8 +137,8 @@ func isOpaque(img image.Image) bool {
 	return img.(interface{ Opaque() bool }).Opaque()
 }
 
-// bufferPool keeps the memory of PNG encoders (about 1 MB each) for the next encoding, because one picture may be encoded a
-// dozen times.
+// bufferPool keeps the memory of PNG encoders (about 1 MB each) for later encodings, because one picture may be encoded a dozen
+// times.
 type bufferPool struct{ pool sync.Pool }
 
 var encoderBuffers bufferPool

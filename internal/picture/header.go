@@ -16,7 +16,7 @@ const (
 
 const (
 	maxLength = 100_000  // maximum length of a side in pixels
-	maxMemory = 92 << 20 // bytes that decoding may allocate for pixels
+	maxMemory = 92 << 20 // maximum number of bytes that decoding may allocate for pixels
 )
 
 // header describes a picture that is not decoded yet.
@@ -26,7 +26,7 @@ type header struct {
 	memory        int // upper bound of the bytes that decoding allocates for pixels
 	orientation   int // EXIF orientation, 1 to 8
 
-	// Of a JPEG: whether jpegn decodes it, by how much jpegn reduces its sides, and the bytes that jpegn reads.
+	// For a JPEG: whether jpegn decodes it, by what number jpegn divides its sides, and the bytes that jpegn reads.
 	isCommon  bool
 	reducedBy int
 	content   [][]byte
@@ -56,7 +56,7 @@ func readHeader(file []byte, maxSide int) (header, error) {
 	return h, nil
 }
 
-// Positions in a PNG whose first chunk is IHDR.
+// Offsets in a PNG whose first chunk is IHDR.
 const (
 	pngSignature  = 8
 	pngChunkType  = 12
@@ -72,7 +72,7 @@ const (
 	chunkTail = 4 // checksum
 )
 
-// maxChunks is how many chunks a PNG may have. Encoders write data in chunks of 8 KiB or more, so an uploaded file of at
+// maxChunks is the maximum number of chunks in a PNG. Encoders write data in chunks of 8 KiB or more, so an uploaded file of at
 // most 5 MiB has about 640 chunks.
 const maxChunks = 4096
 
@@ -89,7 +89,7 @@ func readPNGHeader(file []byte, maxSide int) (header, error) {
 	if max(h.width, h.height) > maxSide {
 		return h, nil // the PNG is scaled row by row, so the memory for its pixels is small
 	}
-	// config.ColorModel does not tell the memory: a grey PNG with a transparent colour is decoded into four channels.
+	// The memory can't be derived from config.ColorModel: a grey PNG with a transparent colour is decoded into four channels.
 	bytesPerPixel := 4
 	switch {
 	case file[pngColourType] == paletted:
@@ -99,7 +99,7 @@ func readPNGHeader(file []byte, maxSide int) (header, error) {
 	}
 	h.memory = h.width * h.height * bytesPerPixel
 	if file[pngInterlace] != 0 {
-		h.memory *= 2 // the decoder also makes a picture of each pass; together these pictures have as many pixels as the whole
+		h.memory *= 2 // the decoder also allocates a picture for each pass; together these pictures have as many pixels as the whole picture
 	}
 	return h, nil
 }

@@ -7,7 +7,7 @@ import (
 
 // Bounds of a JPEG.
 const (
-	maxProgressiveScans = 20   // scans of a progressive JPEG; encoders make about ten, or 18 for four components
+	maxProgressiveScans = 20   // maximum number of scans of a progressive JPEG; encoders make about ten, or 18 for four components
 	maxSegments         = 4096 // maximum number of segments; cameras and editors write fewer than a hundred
 )
 
@@ -30,7 +30,7 @@ const (
 	markerCOM   = 0xfe // comment
 )
 
-// jpegSegments has those parts of a JPEG's segments that matter for decoding.
+// jpegSegments holds what the segments of a JPEG say about decoding.
 type jpegSegments struct {
 	width, height int
 	progressive   bool
@@ -38,9 +38,9 @@ type jpegSegments struct {
 	scans         int
 	jfif          bool
 	adobe         bool
-	transform     byte     // Adobe's colour transform; only if adobe is true
+	transform     byte     // Adobe's colour transform; set if adobe is true
 	exif          []byte   // content of the first EXIF segment, or nil
-	rest          [][]byte // the file up to the end of the picture, cut into parts between which metadata was removed
+	rest          [][]byte // the file up to the end of the picture, in parts, because the metadata between the parts was removed
 }
 
 type jpegComponent struct {
@@ -49,11 +49,11 @@ type jpegComponent struct {
 }
 
 // readJPEGSegments reads the segments up to the end of the picture. Like the decoders, it skips all bytes that are not
-// markers, so no decoder sees a frame or a scan that this function misses. It returns false if the end or the frame is
-// missing, if there are too many segments, or if a segment is neither metadata nor known to the decoders.
+// markers, so no decoder sees a frame or a scan that this function misses. If the end or the frame is missing, if there are too
+// many segments, or if a segment is neither metadata nor known to the decoders, it returns false.
 func readJPEGSegments(file []byte) (jpegSegments, bool) {
 	var s jpegSegments
-	kept, at := 0, 2 // file[:kept] is in s.rest already, or was metadata
+	kept, at := 0, 2 // file[:kept] is already in s.rest, or is metadata
 	for segments := 0; ; {
 		found, marker, after := nextMarker(file, at)
 		if after == 0 {
@@ -87,8 +87,9 @@ func readJPEGSegments(file []byte) (jpegSegments, bool) {
 	}
 }
 
-// nextMarker returns the offset of the next marker in the file from the offset at, the marker, and the offset after it. It
-// returns zeros if there is no further marker. The marker zero stands for a byte 0xff of the data.
+// nextMarker searches the file for a marker, from the offset at. It returns the marker's offset, the marker, and the offset
+// after the marker. If there is no further marker, it returns zeros. The marker zero is not a real marker: it means a byte 0xff
+// of the picture's data.
 func nextMarker(file []byte, at int) (found int, marker byte, after int) {
 	n := bytes.IndexByte(file[at:], 0xff)
 	if n < 0 {
@@ -104,7 +105,7 @@ func nextMarker(file []byte, at int) (found int, marker byte, after int) {
 	return found, file[after], after + 1
 }
 
-// add adds a segment that decoding needs. It returns false if the segment's marker is unknown.
+// add reads a segment that decoding needs. If the segment's marker is unknown, it returns false.
 func (s *jpegSegments) add(marker byte, content []byte) bool {
 	switch marker {
 	case markerSOF0, markerSOF1, markerSOF2:
@@ -138,7 +139,8 @@ func (s *jpegSegments) addMetadata(marker byte, content []byte) {
 	}
 }
 
-// setFrame reads the segment that begins a frame. The caller later compares the sides with those that image/jpeg reads.
+// setFrame reads the segment that begins a frame. Later, the caller compares the width and the height with the values that
+// image/jpeg reads.
 func (s *jpegSegments) setFrame(content []byte) {
 	if len(content) < 6 {
 		return
@@ -148,13 +150,13 @@ func (s *jpegSegments) setFrame(content []byte) {
 	for c := content[6:]; len(c) >= 3; c = c[3:] {
 		s.components = append(s.components, jpegComponent{c[0], int(c[1] >> 4), int(c[1] & 0xf)})
 	}
-	if len(s.components) == 1 { // a single component has no sampling
+	if len(s.components) == 1 { // a single component is never subsampled
 		s.components[0].horizontal, s.components[0].vertical = 1, 1
 	}
 }
 
-// maxScans returns the maximum number of scans of the JPEG. Scans are limited because each scan visits every block. If the
-// JPEG is not progressive, each component is in one scan.
+// maxScans returns the maximum number of scans of the JPEG. Scans are limited because each scan visits every block. In a JPEG
+// that is not progressive, each component is in only one scan.
 func (s *jpegSegments) maxScans() int {
 	if s.progressive {
 		return maxProgressiveScans
@@ -162,9 +164,9 @@ func (s *jpegSegments) maxScans() int {
 	return len(s.components)
 }
 
-// memory returns how many bytes decoding allocates for pixels if it divides the sides by reducedBy. It counts one byte per
-// sample of the result. A progressive JPEG needs four more bytes per sample of the file, for the coefficients. A JPEG that is
-// neither grey nor YCbCr needs four more bytes per pixel of the result.
+// memory returns the number of bytes that decoding allocates for pixels if the sides are divided by reducedBy. It counts one
+// byte per sample of the result. A progressive JPEG needs four more bytes per sample of the file, for the coefficients. A JPEG
+// that is neither grey nor YCbCr needs four more bytes per pixel of the result.
 func (s *jpegSegments) memory(reducedBy int) int {
 	const side = 8 // side of a block in samples
 	across, down := 1, 1
@@ -186,7 +188,7 @@ func (s *jpegSegments) memory(reducedBy int) int {
 	return memory
 }
 
-// isRGB tells whether image/jpeg decodes the three components as red, green and blue.
+// isRGB tells whether image/jpeg interprets the three components as red, green and blue.
 func (s *jpegSegments) isRGB() bool {
 	if s.jfif {
 		return false

@@ -5,11 +5,11 @@ import (
 	"image"
 )
 
-// upright is the EXIF orientation of a picture that is stored as it is shown.
+// upright is the EXIF orientation of a picture that need not be turned before it is shown.
 const upright = 1
 
-// readOrientation returns the orientation that an EXIF block (a TIFF file) states. It returns upright if the block is missing
-// or malformed.
+// readOrientation reads the orientation of a picture from an EXIF block, which has the format of a TIFF file. If the block is
+// missing or malformed, it returns the constant upright.
 func readOrientation(exif []byte) int {
 	const (
 		tagOrientation = 0x0112
@@ -49,9 +49,9 @@ func readOrientation(exif []byte) int {
 	return upright
 }
 
-// turns tells for each EXIF orientation how to compute the position of the stored pixel from that of the shown pixel.
-// exchanged: first exchange x and y. fromRight: count the stored columns from the right. fromBottom: count the stored rows
-// from the bottom.
+// turns tells for each EXIF orientation which stored pixel is shown at column x and row y. If exchanged is true, first exchange
+// x and y. If fromRight is true, count the stored columns from the right. If fromBottom is true, count the stored rows from the
+// bottom.
 var turns = [9]struct{ exchanged, fromRight, fromBottom bool }{
 	2: {false, true, false},
 	3: {false, true, true},
@@ -62,7 +62,7 @@ var turns = [9]struct{ exchanged, fromRight, fromBottom bool }{
 	8: {true, true, false},
 }
 
-// orient returns the picture turned to the way in which it must be shown.
+// orient turns or mirrors the picture as its EXIF orientation demands.
 func orient(img image.Image, orientation int) image.Image {
 	if orientation == upright {
 		return img
@@ -77,7 +77,7 @@ func orient(img image.Image, orientation int) image.Image {
 		shown := image.NewGray(rect)
 		turn(shown.Pix, m.Pix, m.Stride, 1, rect, orientation)
 		return shown
-	case *image.YCbCr: // 4:2:0; if a side is odd, the colours move by one pixel
+	case *image.YCbCr: // in 4:2:0, four pixels share a colour sample; if a side is odd, turning shifts the colours by one pixel
 		shown := image.NewYCbCr(rect, m.SubsampleRatio)
 		half := image.Rect(0, 0, (size.X+1)/2, (size.Y+1)/2)
 		turn(shown.Y, m.Y, m.YStride, 1, rect, orientation)
@@ -90,8 +90,8 @@ func orient(img image.Image, orientation int) image.Image {
 	return shown
 }
 
-// turn writes the pixels of stored into shown, in the order in which they are shown. rect is the rectangle of the shown
-// picture, and channels is the number of bytes of a pixel.
+// turn copies the pixels from stored to shown, and turns the picture in doing so. rect is the rectangle of the shown picture,
+// and channels is the number of bytes per pixel.
 func turn(shown, stored []byte, stride, channels int, rect image.Rectangle, orientation int) {
 	turn := turns[orientation]
 	width, height := rect.Dx(), rect.Dy() // sides of the stored picture

@@ -9,14 +9,15 @@ import (
 	"mizan/internal/assert"
 )
 
-// MaxPixels is the maximum number of pixels of a file.
+// MaxPixels is the maximum number of pixels of an uploaded picture.
 const MaxPixels = 24_000_000
 
 // Errors of Normalize.
 var (
-	// ErrFormat refuses a file that is not a complete PNG or JPEG.
+	// ErrFormat is returned for a file that is not a complete PNG or JPEG, or that has too many chunks, segments or scans.
 	ErrFormat = errors.New("picture: not a complete PNG or JPEG")
-	// ErrTooManyPixels refuses a picture that has too many pixels for its kind.
+	// ErrTooManyPixels is returned for a picture that has more than MaxPixels pixels or a side that is too long, or that needs
+	// too much memory to decode.
 	ErrTooManyPixels = errors.New("picture: too many pixels")
 )
 
@@ -26,9 +27,9 @@ type Picture struct {
 	Width, Height int
 	Content       []byte
 
-	// Smaller has a form of the picture for each of the normalizer's smaller bounds. A form is nil if the picture itself is
-	// within the bounds. A form is also nil if the picture's content is within the bounds, only its sides are not, and the
-	// form's content would not be shorter.
+	// Smaller has an entry for each of the normalizer's smaller bounds: a copy of the picture that fits into the bounds. If the
+	// picture itself fits, the entry is nil. The entry is also nil if only the sides of the picture exceed the bounds, and the
+	// copy would need at least as many bytes as the picture.
 	Smaller []*Picture
 }
 
@@ -38,8 +39,8 @@ type Bounds struct {
 	Bytes         int // length of the content
 }
 
-// Limits of the arguments of NewNormalizer. Within these limits, sums in the scaler don't overflow, and the encoding of a
-// picture of one pixel always fits into maxBytes.
+// Limits of the arguments of NewNormalizer. Within these limits, sums in the scaler don't overflow, and a picture of a single
+// pixel always fits into maxBytes.
 const (
 	leastSide  = 16
 	largest    = 4096
@@ -50,13 +51,13 @@ const (
 type Normalizer struct {
 	maxSide, maxBytes int
 	smaller           []Bounds
-	place             chan struct{} // full while a picture is decoded
-	garbage           int           // bytes of garbage from pictures since the last garbage collection; guarded by place
+	place             chan struct{} // semaphore: holds one element while a picture is decoded
+	garbage           int           // bytes of garbage that pictures left since the last garbage collection; guarded by place
 }
 
-// NewNormalizer returns a Normalizer. Its pictures have sides of at most maxSide pixels (16 to 4096) and at most maxBytes
-// bytes of content (at least 4096). It also makes a form of each picture for each of the smaller bounds, which must be given
-// from the largest to the smallest.
+// NewNormalizer returns a Normalizer whose pictures have sides of at most maxSide pixels and at most maxBytes bytes of content.
+// maxSide must be from 16 to 4096, and maxBytes must be at least 4096. The Normalizer also makes a smaller copy of each picture
+// for each of the smaller bounds. The smaller bounds must be given from the largest to the smallest.
 func NewNormalizer(maxSide, maxBytes int, smaller ...Bounds) *Normalizer {
 	assert.That(leastSide <= maxSide && maxSide <= largest, "maxSide is %d", maxSide)
 	assert.That(maxBytes >= leastBytes, "maxBytes is %d", maxBytes)
@@ -66,10 +67,10 @@ func NewNormalizer(maxSide, maxBytes int, smaller ...Bounds) *Normalizer {
 	return &Normalizer{maxSide: maxSide, maxBytes: maxBytes, smaller: smaller, place: make(chan struct{}, 1)}
 }
 
-// Normalize returns the normalized picture of an uploaded file. The error is ErrFormat, ErrTooManyPixels, or the error of ctx
-// if ctx ended before the normalizer was free.
+// Normalize returns the normalized picture of an uploaded file. It decodes one picture at a time, so Normalize may have to
+// wait. If ctx ends during the wait, Normalize returns the error of ctx. Other errors are ErrFormat and ErrTooManyPixels.
 func (n *Normalizer) Normalize(ctx context.Context, file []byte) (Picture, error) {
-	if err := ctx.Err(); err != nil { // if the normalizer is free and ctx has ended, the select may choose either case
+	if err := ctx.Err(); err != nil { // needed because select chooses at random if the normalizer is free and ctx has ended
 		return Picture{}, err
 	}
 	select {
@@ -84,8 +85,8 @@ func (n *Normalizer) Normalize(ctx context.Context, file []byte) (Picture, error
 		return Picture{}, err
 	}
 	width, height := fit(h.width, h.height, n.maxSide)
-	// copies is how often the file is in memory. perPixel is the number of bytes per pixel of the result while it is scaled
-	// and encoded.
+	// copies is the number of copies of the file in memory. perPixel is the number of bytes that scaling and encoding allocate
+	// per pixel of the result.
 	const copies, perPixel = 3, 8
 	garbage = h.memory + copies*len(file) + perPixel*width*height
 	for _, b := range n.smaller {
@@ -107,8 +108,8 @@ func (n *Normalizer) Normalize(ctx context.Context, file []byte) (Picture, error
 	return p, nil
 }
 
-// isWorthCollecting tells whether the given number of bytes of garbage is worth a garbage collection: at least 32 MiB,
-// and at least an eighth of the memory in use.
+// isWorthCollecting tells whether there is enough garbage for a garbage collection: at least 32 MiB, and at least an eighth of
+// the memory in use.
 func isWorthCollecting(bytes int) bool {
 	const least, share = 32 << 20, 8
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
@@ -116,9 +117,9 @@ func isWorthCollecting(bytes int) bool {
 	return bytes >= least && uint64(bytes) >= live[0].Value.Uint64()/share
 }
 
-// release lets the next caller decode its picture. If pictures have left much garbage, a garbage collection runs first, in
-// the background, so the present caller does not wait for it. Without this collection, Go's garbage collector would wait
-// until the heap is twice as large as the live memory.
+// release lets the next caller decode its picture. If pictures have left much garbage, the next caller has to wait for a
+// garbage collection. This collection runs in the background, so the present caller need not wait. Without it, Go would collect
+// the garbage only when the heap is twice as large as the live memory.
 func (n *Normalizer) release(garbage int) {
 	n.garbage += garbage
 	if !isWorthCollecting(n.garbage) {

@@ -11,7 +11,8 @@ import (
 	"io"
 )
 
-// decode returns the picture in a file, scaled to the given sides, as Gray, Paletted, RGBA, NRGBA or YCbCr 4:2:0.
+// decode decodes the picture in a file and scales it to the given sides. The type of the result is Gray, Paletted, RGBA, NRGBA
+// or YCbCr 4:2:0.
 func decode(h header, file []byte, width, height int) (image.Image, error) {
 	switch isScaled := width < h.width || height < h.height; {
 	case h.format == formatPNG && isScaled:
@@ -33,8 +34,8 @@ func decode(h header, file []byte, width, height int) (image.Image, error) {
 	}
 }
 
-// decodeWhole decodes a whole picture with decodeFormat. If scale or encode does not support the type of the image,
-// decodeWhole converts the image in place.
+// decodeWhole decodes a picture with decodeFormat, without scaling it. If scale or encode does not support the type of the
+// image, decodeWhole converts the image in place.
 func decodeWhole(decodeFormat func(io.Reader) (image.Image, error), file []byte) (image.Image, error) {
 	img, err := decodeFormat(bytes.NewReader(file))
 	if err != nil {
@@ -57,7 +58,7 @@ func decodeWhole(decodeFormat func(io.Reader) (image.Image, error), file []byte)
 	return img, nil
 }
 
-// dropLowBytes converts samples of 16 bits to 8 bits, in place.
+// dropLowBytes converts samples from 16 bits to 8 bits, in place.
 func dropLowBytes(pix []byte) []byte {
 	half := len(pix) / 2
 	for i := range half {
@@ -66,8 +67,8 @@ func dropLowBytes(pix []byte) []byte {
 	return pix[:half]
 }
 
-// forgetHidden removes colours that are not visible, because a file could hide a text in them: the colours of
-// transparent pixels, and colours of a palette that no pixel uses.
+// forgetHidden removes the colours of transparent pixels, and the colours of the palette that no pixel uses. A file could hide
+// a text in these invisible colours.
 func forgetHidden(img image.Image) {
 	switch m := img.(type) {
 	case *image.NRGBA:
@@ -91,7 +92,7 @@ func forgetHidden(img image.Image) {
 	}
 }
 
-// toRGBA returns img itself if it is an RGBA, or else a copy that is one.
+// toRGBA converts img to an image.RGBA. If img is an image.RGBA already, toRGBA returns img itself.
 func toRGBA(img image.Image) *image.RGBA {
 	if rgba, ok := img.(*image.RGBA); ok {
 		return rgba

@@ -10,8 +10,8 @@ import (
 	"github.com/gen2brain/jpegn"
 )
 
-// isCommon tells whether package jpegn decodes the JPEG: a grey one, YCbCr in a usual sampling, or RGB. Package image/jpeg
-// decodes all others, because jpegn would first have to scale their planes to one size.
+// isCommon tells whether the JPEG is decoded by package jpegn: if it is grey, YCbCr in a usual sampling, or RGB. All other
+// JPEGs are decoded by package image/jpeg, because jpegn would first have to scale their planes to one size.
 func (s *jpegSegments) isCommon() bool {
 	c := s.components
 	if len(c) == 1 {
@@ -23,13 +23,14 @@ func (s *jpegSegments) isCommon() bool {
 	if s.isRGB() {
 		return c[0].horizontal*c[0].vertical == 1
 	}
-	return c[0].vertical <= 2 && !s.hasNamesOfRGB() // jpegn would take three components with the ids R, G and B for RGB
+	return c[0].vertical <= 2 && !s.hasNamesOfRGB() // jpegn mistakes components with the ids R, G and B for RGB
 }
 
-// adobeRGB is an Adobe segment (APP14). It makes jpegn decode three components as RGB.
+// adobeRGB is an Adobe segment (APP14) that makes jpegn decode three components as RGB.
 var adobeRGB = []byte("\xff\xee\x00\x0eAdobe\x00\x64\x00\x00\x00\x00\x00")
 
-// forJPEGN returns what jpegn reads: the file without its metadata, and for RGB with the segment adobeRGB.
+// forJPEGN returns the JPEG for jpegn, cut into parts. The metadata is removed. If the JPEG is RGB, the segment adobeRGB is
+// added.
 func (s *jpegSegments) forJPEGN() [][]byte {
 	if len(s.components) == 3 && s.isRGB() {
 		const start = 2 // offset of the first segment
@@ -38,8 +39,8 @@ func (s *jpegSegments) forJPEGN() [][]byte {
 	return s.rest
 }
 
-// reduction returns the number by which the sides of a JPEG are divided while it is decoded: 1, 2, 4 or 8. The reduced sides
-// are not smaller than those of the result.
+// reduction returns the number (1, 2, 4 or 8) by which the sides of a JPEG are divided while the JPEG is decoded. It is the
+// largest number that does not make the sides shorter than the sides of the result.
 func reduction(width, height, maxSide int) int {
 	toWidth, toHeight := fit(width, height, maxSide)
 	by := 8
@@ -49,7 +50,7 @@ func reduction(width, height, maxSide int) int {
 	return by
 }
 
-// decodeReduced decodes a JPEG for which isCommon is true. It divides the sides by h.reducedBy.
+// decodeReduced decodes a JPEG with jpegn, which divides the sides by h.reducedBy.
 func decodeReduced(h header) (img image.Image, err error) {
 	defer func() {
 		if fault := recover(); fault != nil { // jpegn may panic, because it indexes tables with values from the file
@@ -71,7 +72,7 @@ func decodeReduced(h header) (img image.Image, err error) {
 	return nil, fmt.Errorf("%w: decoded as %T", ErrFormat, img)
 }
 
-// sized is a reader with a method Len. From Len, jpegn learns how much memory it needs for the content.
+// sized is a reader with a method Len, which tells jpegn how much memory to allocate for the content.
 type sized struct {
 	io.Reader
 	size int
@@ -80,7 +81,7 @@ type sized struct {
 // Len returns the size of the content in bytes.
 func (s sized) Len() int { return s.size }
 
-// joined returns a reader of several slices, one after the other.
+// joined returns a reader that reads the parts one after the other.
 func joined(parts [][]byte) io.Reader {
 	readers, size := make([]io.Reader, len(parts)), 0
 	for i, part := range parts {

@@ -14,8 +14,8 @@ import (
 	"github.com/klauspost/compress/flate"
 )
 
-// decodeRows decodes a PNG and scales it row by row, so that it never holds all pixels of the file. It accepts the same files
-// as image/png.
+// decodeRows decodes a PNG and scales it row by row, so that the full-size pixels are never all in memory. decodeRows accepts
+// the same files as image/png.
 func decodeRows(file []byte, h header, to image.Point) (image.Image, error) {
 	img, err := decodeChunks(file, h, to)
 	if err != nil {
@@ -59,14 +59,14 @@ func decodeChunks(file []byte, h header, to image.Point) (image.Image, error) {
 	return scaled, rows.end()
 }
 
-// pngChunks has the contents of those chunks of a PNG that matter.
+// pngChunks has the contents of the chunks that determine the pixels of a PNG.
 type pngChunks struct {
 	palette      []byte   // three bytes per colour
-	transparency []byte   // content of the chunk tRNS; nil if there is none
-	data         [][]byte // the contents of the chunks IDAT: the compressed pixels
+	transparency []byte   // content of the chunk tRNS; nil if the PNG has no such chunk
+	data         [][]byte // contents of the IDAT chunks: the compressed pixels
 }
 
-// readChunks reads the chunks after IHDR. It skips chunks that don't matter for the pixels.
+// readChunks reads the chunks after IHDR. It skips chunks that have no effect on the pixels.
 func readChunks(file []byte) (pngChunks, error) {
 	var c pngChunks
 	previous := ""
@@ -93,7 +93,7 @@ func readChunks(file []byte) (pngChunks, error) {
 			}
 			c.transparency = content
 		case "IDAT":
-			if !isLate || previous == kind { // like image/png, read only IDAT chunks that directly follow each other
+			if !isLate || previous == kind { // like image/png, ignore IDAT chunks after a gap
 				c.data = append(c.data, content)
 			}
 		case "IEND":
@@ -108,7 +108,8 @@ func readChunks(file []byte) (pngChunks, error) {
 	}
 }
 
-// pngPass is a pass of an interlaced PNG: the pixels at first, first+step, first+2*step and so on, in both directions.
+// pngPass is a pass of an interlaced PNG. The pass has the pixels whose column is first.X, first.X+step.X, first.X+2*step.X and
+// so on, and whose row is first.Y, first.Y+step.Y and so on.
 type pngPass struct{ first, step image.Point }
 
 var (
@@ -124,20 +125,20 @@ var (
 	}
 )
 
-// rowReader reads the rows of a PNG, and converts their pixels.
+// rowReader reads the rows of a PNG, and converts each pixel to 1 or 4 bytes.
 type rowReader struct {
 	pixels *pngConverter
 	size   image.Point
 	passes []*passReader
 	row    []byte
 
-	done    chan struct{} // close closes it to stop the goroutines of readAhead
+	done    chan struct{} // closed by the method close to stop the goroutines of readAhead
 	running sync.WaitGroup
 }
 
-// open begins to read. Each pass of an interlaced PNG has a reader of its own that inflates the data, because one row of the
-// picture needs rows of several passes. So the data of earlier passes is inflated again, which doubles the work, but no pass
-// has to be held in memory.
+// open prepares the reading of rows. A row of an interlaced PNG consists of pixels from several passes, which are stored one
+// after the other. So that no pass has to be held in memory, each pass has its own reader. Each reader inflates the data from
+// the start and skips the earlier passes, which about doubles the work.
 func (r *rowReader) open(data [][]byte, isInterlaced bool) error {
 	passes, before := onlyPass, 0
 	if isInterlaced {
@@ -169,8 +170,8 @@ func (r *rowReader) open(data [][]byte, isInterlaced bool) error {
 	return nil
 }
 
-// inflate returns a reader that inflates data in the zlib format (RFC 1950). It does not verify the checksum at the end,
-// because the checksums of the chunks were verified already.
+// inflate returns a reader that inflates data in the zlib format (RFC 1950). The reader does not verify the checksum at the end
+// of the data, because the checksums of the chunks were verified already.
 func inflate(data io.Reader) (io.Reader, error) {
 	buffered := bufio.NewReaderSize(data, blockSize)
 	var head [2]byte
@@ -189,7 +190,7 @@ func (r *rowReader) close() {
 	r.running.Wait()
 }
 
-// next returns row y of the picture. The slice is valid until the next call.
+// next returns row y of the picture. The returned slice is valid until the next call of next.
 func (r *rowReader) next(y int) ([]byte, error) {
 	for _, p := range r.passes {
 		if y < p.first.Y || (y-p.first.Y)%p.step.Y != 0 {
@@ -200,7 +201,7 @@ func (r *rowReader) next(y int) ([]byte, error) {
 			return nil, err
 		}
 		if p.step.X == 1 {
-			return row, nil // no other pass has pixels of this row
+			return row, nil // the pass has all pixels of this row
 		}
 		p.spread(r.row, row)
 	}
@@ -224,7 +225,7 @@ type passReader struct {
 	pngPass
 	pixels            *pngConverter
 	from              io.Reader
-	current, previous []byte // rows as they are stored, after the byte that names the filter
+	current, previous []byte // stored rows: a byte that names the filter, and then the pixels
 	row               []byte // the current row, converted
 }
 
@@ -241,7 +242,7 @@ func (p *passReader) next() ([]byte, error) {
 	return p.row, nil
 }
 
-// spread copies the pixels of a row of the pass to their places in a row of the picture.
+// spread copies the pixels of row, which is a row of the pass, to their places in into, which is a row of the picture.
 func (p *passReader) spread(into, row []byte) {
 	if p.pixels.channels == 1 {
 		for i, light := range row {
@@ -260,14 +261,14 @@ const (
 	blocksAhead = 4        // maximum number of blocks that readAhead inflates in advance
 )
 
-// block is inflated data, or the error that ended the data.
+// block has either inflated data or the error that ended the data.
 type block struct {
 	content []byte
 	err     error
 }
 
-// readAhead returns a reader of inflated data. A goroutine of its own inflates the data in advance, so that inflating and
-// scaling run at the same time. readAhead skips the first position bytes.
+// readAhead returns a reader of inflated data. It starts a goroutine that inflates the data in advance, so that inflating and
+// scaling run at the same time. The first position bytes are skipped.
 func (r *rowReader) readAhead(from io.Reader, position int) io.Reader {
 	full, empty := make(chan block), make(chan []byte, blocksAhead)
 	for range blocksAhead {
@@ -300,12 +301,12 @@ func (r *rowReader) readAhead(from io.Reader, position int) io.Reader {
 	return &aheadReader{full: full, empty: empty}
 }
 
-// aheadReader returns the data that the goroutine of readAhead has inflated.
+// aheadReader reads the data that a goroutine of readAhead inflates.
 type aheadReader struct {
 	full  <-chan block
 	empty chan<- []byte
 	rest  bytes.Reader
-	whole []byte // the block whose unread part is rest
+	whole []byte // current block; rest is its unread part
 	err   error
 }
 

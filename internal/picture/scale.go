@@ -6,8 +6,8 @@ import (
 	"image/color"
 )
 
-// fit returns the sides of a picture after it is scaled down so that its longer side has at most maxSide pixels. The other
-// side is rounded, and is at least 1. A picture that already fits keeps its sides.
+// fit computes the sides of a picture that is scaled down until its longer side has at most maxSide pixels. The shorter side is
+// rounded, and is at least 1. A picture that already fits keeps its sides.
 func fit(width, height, maxSide int) (int, int) {
 	longer := max(width, height)
 	if longer <= maxSide {
@@ -16,7 +16,8 @@ func fit(width, height, maxSide int) (int, int) {
 	return max(1, (width*maxSide+longer/2)/longer), max(1, (height*maxSide+longer/2)/longer)
 }
 
-// scale returns the picture with the given sides, as Gray, YCbCr 4:2:0 or RGBA. It may overwrite the given picture.
+// scale scales the picture to the given sides. The type of the result is Gray, YCbCr 4:2:0 or RGBA. scale may overwrite the
+// pixels of img.
 func scale(img image.Image, width, height int) image.Image {
 	size := img.Bounds().Size()
 	if m, ok := img.(*image.RGBA); ok && width <= size.X && height <= size.Y {
@@ -25,13 +26,13 @@ func scale(img image.Image, width, height int) image.Image {
 	return scaleCopy(img, width, height)
 }
 
-// scaleCopy does the work of scale, but leaves the pixels of img as they are.
+// scaleCopy is like scale, but never overwrites the pixels of img.
 func scaleCopy(img image.Image, width, height int) image.Image {
 	return scaleInto(img, width, height, nil)
 }
 
-// scaleInto returns the picture with the given sides. If the result is an RGBA, its pixels are written into room, or into
-// new memory if room is nil.
+// scaleInto scales the picture to the given sides. If the result is an RGBA, its pixels are written into room. If room is nil,
+// memory for these pixels is allocated.
 func scaleInto(img image.Image, width, height int, room []byte) image.Image {
 	size, rect := img.Bounds().Size(), image.Rect(0, 0, width, height)
 	switch m := img.(type) {
@@ -69,8 +70,8 @@ func scalePlane(pix []byte, stride int, size image.Point, into []byte, to image.
 	}
 }
 
-// readRow reads a row of a picture as RGBA, whose colours are multiplied by alpha, so that transparent
-// pixels don't colour an average.
+// readRow reads a row of a picture as RGBA. The colours are multiplied by alpha, so that an average of pixels is not tinted by
+// the colours of transparent pixels.
 func readRow(into []byte, img image.Image, y int) {
 	switch m := img.(type) {
 	case *image.RGBA:
@@ -88,7 +89,7 @@ func readRow(into []byte, img image.Image, y int) {
 	}
 }
 
-// premultiply multiplies the colours of pixels by alpha.
+// premultiply multiplies the colours of each pixel by the pixel's alpha.
 func premultiply(row []byte) {
 	for i := 0; i+4 <= len(row); i += 4 {
 		pixel := binary.LittleEndian.Uint32(row[i:])
@@ -97,7 +98,7 @@ func premultiply(row []byte) {
 		}
 		alpha := uint64(pixel >> 24)
 		products := spread(pixel)*alpha + 127*one
-		products += products>>8&everyOther + one // the upper byte of each 16 bits is now the product divided by 255
+		products += products>>8&everyOther + one // now the upper byte of each 16-bit lane is the product divided by 255
 		binary.LittleEndian.PutUint32(row[i:], join(products>>8&everyOther)&^opaque|pixel&opaque)
 	}
 }

@@ -6,19 +6,19 @@ import (
 	"math/bits"
 )
 
-// scaler takes the rows of a picture from top to bottom, and writes the picture in another size. Each pixel of the result is
-// the mean of the part of the picture that it covers.
+// scaler scales a picture whose rows are pushed from top to bottom. Each pixel of the result is the mean of the area that it
+// covers in the original.
 type scaler interface {
-	// push takes the next row. It does not keep the slice.
+	// push adds the next row of the picture. The caller may reuse the slice afterwards.
 	push(row []byte)
 }
 
-// maxBox is the longest side of a box in pixels. With it, the sum of a box fits into 16 bits.
+// maxBox is the maximum side of a box in pixels. It is so small that the sum of a box's samples fits into 16 bits.
 const maxBox = 16
 
-// newScaler returns a scaler for pictures with 1 or 4 channels. It is a chain of stages. The first stages replace boxes of
-// pixels by their mean, until the sides are less than twice as long as wanted. The last stage (a blender) makes the sides
-// exactly as long as wanted.
+// newScaler returns a scaler for pictures with 1 or 4 channels. The scaler is a chain of stages. The first stages replace boxes
+// of pixels by their mean, until the sides are less than twice as long as in the result. The last stage (a blender) makes the
+// sides exactly as long as in the result.
 func newScaler(channels int, size image.Point, into []byte, to image.Point) scaler {
 	box := image.Point{boxSide(size.X, to.X), boxSide(size.Y, to.Y)}
 	if box == (image.Point{1, 1}) {
@@ -36,37 +36,37 @@ func boxSide(from, to int) int {
 	return min(maxBox, max(1, from/to))
 }
 
-// The four channels of a pixel are computed at once, in an integer with 16 bits for each.
+// Constants for computing with all four channels of a pixel at once: a uint64 has 16 bits for each channel.
 const (
-	everyOther = 0x00ff00ff00ff00ff // masks every other byte of eight
-	one        = 0x0001000100010001 // a 1 in each channel
+	everyOther = 0x00ff00ff00ff00ff // selects every second byte
+	one        = 0x0001000100010001 // the number 1 in each channel
 )
 
-// spread returns the four bytes of a pixel in 16 bits each.
+// spread widens each of the four bytes of a pixel to 16 bits.
 func spread(pixel uint32) uint64 {
 	return uint64(pixel&0x00ff00ff) | uint64(pixel>>8&0x00ff00ff)<<32
 }
 
-// join is the reverse of spread.
+// join is the inverse of spread.
 func join(channels uint64) uint32 {
 	return uint32(channels) | uint32(channels>>32)<<8
 }
 
-// boxes is a stage of a scaler that replaces each box of pixels by their mean. If a box at the right or lower edge has too
-// few pixels, its last pixels are counted several times.
+// boxes is a stage of a scaler that replaces each box of pixels by their mean. At the right and the lower edge of the picture,
+// a box may extend over the edge; then the pixels at the edge are counted several times.
 type boxes struct {
 	channels   int
 	box        image.Point // sides of a box in pixels
 	height     int         // number of rows of the picture
-	seen       int         // number of rows so far
+	seen       int         // number of rows pushed so far
 	sums       []uint64    // sum of the pixels of each box in the current row of boxes
 	means      []byte
 	reciprocal uint64 // reciprocal of the number of pixels in a box, times 1<<reciprocalBits
 	next       scaler
 }
 
-// reciprocalBits is the precision of boxes.reciprocal in bits. With it, the mean of up to 256 bytes is exact, and sum times
-// reciprocal has at most 32 bits.
+// reciprocalBits is the precision of boxes.reciprocal in bits. This precision makes the mean of up to 256 bytes exact, and it
+// keeps the product of sum and reciprocal within 32 bits.
 const reciprocalBits = 24
 
 func (b *boxes) push(row []byte) {
@@ -116,7 +116,7 @@ func (b *boxes) add(row []byte) {
 	}
 }
 
-// addEdge adds the pixels of the last box of a row, which has too few pixels.
+// addEdge adds the pixels at the right edge to the last box of the row, which extends over the edge.
 func (b *boxes) addEdge(row []byte) {
 	last := &b.sums[len(b.sums)-1]
 	for range b.box.X {
@@ -148,7 +148,7 @@ func (b *boxes) flush() {
 	default:
 		const pairOf = 0x0000ffff0000ffff
 		half |= half << 32
-		for i, sum := range b.sums { // a quotient is in the highest 8 of 32 bits
+		for i, sum := range b.sums { // each product has 32 bits; the highest 8 bits are the mean
 			redGreen := (sum&pairOf + half) * b.reciprocal >> reciprocalBits
 			blueAlpha := (sum>>16&pairOf + half) * b.reciprocal >> reciprocalBits
 			pixel := redGreen&0xff | redGreen>>24&0xff00 | blueAlpha<<16&0xff0000 | blueAlpha>>8&0xff000000
@@ -159,17 +159,18 @@ func (b *boxes) flush() {
 	b.next.push(b.means)
 }
 
-// pixelWeights has the weights of up to three neighbouring pixels, whose weighted mean is a pixel of the result.
+// pixelWeights describes how a pixel of the result is computed: as the weighted mean of up to three neighbouring pixels.
 type pixelWeights struct {
 	first, last int       // indexes of the first and the last pixel with a weight
-	weights     [3]uint64 // weights of first and of the two pixels after it; their sum is 256
+	weights     [3]uint64 // weights of the pixel first and of the two pixels after it; the sum of the weights is 256
 }
 
-// pixelWeightsOf returns the weights with which a row of from pixels is scaled to a row of to pixels.
+// pixelWeightsOf returns the weights for scaling a row from the length from to the length to. There is one pixelWeights for
+// each pixel of the result.
 func pixelWeightsOf(from, to int) []pixelWeights {
 	shares := make([]pixelWeights, to)
 	for i := range shares {
-		begin, end := i*from, (i+1)*from // the part of the row that pixel i of the result covers, in units of 1/to of a pixel
+		begin, end := i*from, (i+1)*from // pixel i of the result covers this part of the row; unit: 1/to of a pixel
 		s := pixelWeights{first: begin / to, last: (end - 1) / to}
 		var covered, counted uint64
 		for j := range s.last - s.first + 1 {
@@ -182,13 +183,13 @@ func pixelWeightsOf(from, to int) []pixelWeights {
 	return shares
 }
 
-// blender is the last stage of a scaler. It makes the sides of a picture shorter, by less than half, or longer.
+// blender is the last stage of a scaler. It can lengthen the sides of a picture, or shorten them by less than half.
 type blender struct {
 	channels     int
 	across, down []pixelWeights
 	row          []byte    // the current row, followed by two pixels whose weight is zero
 	recent       [3][]byte // the latest three rows, already as wide as the result
-	seen         int       // number of rows taken so far
+	seen         int       // number of rows pushed so far
 	into         []byte    // the part of the result that is not written yet
 }
 
@@ -230,7 +231,7 @@ func (b *blender) push(row []byte) {
 	}
 }
 
-// write writes the next row of the result, as the weighted mean of the latest rows.
+// write computes the next row of the result as the weighted mean of the latest rows, and writes it to b.into.
 func (b *blender) write(s *pixelWeights) {
 	upper, middle, lower := b.recent[s.first%3], b.recent[(s.first+1)%3], b.recent[(s.first+2)%3]
 	row := b.into[:len(upper)]

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// makeSmaller makes the smaller forms of a picture, whose pixels are img. The first form is made from img. Each further form
-// is made from the pixels of the first form, which are fewer.
+// makeSmaller makes the smaller copies of a picture, whose pixels are img. The first copy is made from img. Further copies are
+// made from the pixels of the first copy, because scaling fewer pixels takes less time.
 func (n *Normalizer) makeSmaller(p *Picture, img image.Image) []*Picture {
 	forms := make([]*Picture, len(n.smaller))
 	isScaled := false
@@ -30,9 +30,9 @@ func (n *Normalizer) makeSmaller(p *Picture, img image.Image) []*Picture {
 	return forms
 }
 
-// sidesWithin returns the sides with which the first attempt encodes a form for the bounds. Each attempt takes time, so the
-// first one should fit. A form with transparent pixels stays a PNG and has at least as many bytes per pixel as the picture.
-// So for such a form sidesWithin computes the sides from the length of the picture's content.
+// sidesWithin estimates the sides of a smaller copy that fits into the bounds. The estimate should be right, because each
+// attempt to encode the copy takes time. A copy with transparent pixels stays a PNG and has at least as many bytes per pixel as
+// the picture. So for such a copy, sidesWithin computes the sides from the length of the picture's content.
 func (p *Picture) sidesWithin(b Bounds, opaque bool) (width, height int) {
 	width, height = fitBox(p.Width, p.Height, b)
 	if p.Format != formatPNG || opaque || len(p.Content) <= b.Bytes {
@@ -43,8 +43,8 @@ func (p *Picture) sidesWithin(b Bounds, opaque bool) (width, height int) {
 	return fit(width, height, longer)
 }
 
-// fitBox returns the sides of the picture after it is scaled down to fit into the bounds, with the same ratio. If the picture
-// fits already, its sides do not change.
+// fitBox computes the sides of a picture that is scaled down to fit into the bounds. The ratio of width to height stays the
+// same. A picture that already fits keeps its sides.
 func fitBox(width, height int, b Bounds) (int, int) {
 	switch {
 	case width <= b.Width && height <= b.Height:

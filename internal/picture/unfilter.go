@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// unfilter restores a row of a PNG. Each byte was stored as its difference from a value that the filter computes from
-// neighbouring bytes (PNG specification, section 9). pixel is the distance in bytes between a pixel and the next.
+// unfilter restores a row of a PNG. A PNG stores each byte as the difference between the byte and a value that the filter
+// computes from neighbouring bytes (PNG specification, section 9). pixel is the number of bytes per pixel.
 func unfilter(filter byte, row, above []byte, pixel int) error {
 	switch filter {
 	case 0:
@@ -33,8 +33,8 @@ func unfilter(filter byte, row, above []byte, pixel int) error {
 	return nil
 }
 
-// addBytes adds each byte of from to the byte of to at the same index. It adds eight bytes at a time; the highest bit of each
-// byte is added separately, so that no carry reaches the next byte.
+// addBytes adds from[i] to to[i] for each index i. It adds eight bytes at a time. The highest bit of each byte is added
+// separately, so that no carry reaches the next byte.
 func addBytes(to, from []byte) {
 	const highest = 0x8080808080808080
 	for ; len(to) >= 8; to, from = to[8:], from[8:] {
@@ -46,13 +46,13 @@ func addBytes(to, from []byte) {
 	}
 }
 
-// unfilterPaeth restores the bytes of one channel that the filter Paeth has stored. The filter estimates each byte: the
+// unfilterPaeth restores the bytes of one channel that were stored with the filter Paeth. The filter estimates each byte: the
 // estimate is the neighbour (left, above or upper left) whose value is closest to left + above - upper left.
 func unfilterPaeth(row, above []byte, pixel int) {
 	left, corner := 0, 0
 	for i := 0; i < len(row); i += pixel {
 		up := int(above[i])
-		toLeft, toUp := up-corner, left-corner // left + above - upper left, minus left and minus above
+		toLeft, toUp := up-corner, left-corner // left + above - upper left, minus left or minus above
 		toCorner := toLeft + toUp
 		toLeft, toUp, toCorner = max(toLeft, -toLeft), max(toUp, -toUp), max(toCorner, -toCorner)
 		estimate := corner

@@ -3,11 +3,10 @@
 //
 // Invariants:
 //  1. A meter shows one line. It rewrites the line at most twice a second, and Meter.End removes the line.
-//  2. A nil meter does nothing, so code that counts need not check whether progress is shown.
+//  2. The methods of a nil meter do nothing, so code that counts its work need not check whether there is a meter.
 //  3. A meter is safe for concurrent use.
 //
-// Callers: the commands (they make the meters), snapshots (counts its work with the meter in its context).
+// Callers: the commands (they make the meters), snapshots (it counts its work with the meter from its context).
 //
-// Rejected: another design would use a library's progress bar. It was not chosen because a line with figures tells more than
-// a bar and needs only one escape sequence.
+// Rejected: A library's progress bar would tell less than a line with figures, and the line needs only one escape sequence.
 package progress

@@ -16,21 +16,21 @@ const interval = 500 * time.Millisecond
 type Meter struct {
 	out    io.Writer
 	prefix string           // text at the beginning of the line
-	width  int              // columns of the terminal; the line is shorter
+	width  int              // columns of the terminal; longer lines are cut
 	now    func() time.Time // time.Now, except in tests
 
 	mu      sync.Mutex
-	task    string    // guarded by mu, like all fields below
-	unit    string    // name of the counted units; empty: bytes
+	task    string    // mu guards this field and all fields below
+	unit    string    // name of the counted units; empty if bytes are counted
 	counted uint64    // units counted so far; the line shows them
-	done    uint64    // work done so far, in the unit of total; the percentage is done/total
-	total   uint64    // amount of work in the task; 0: not known
+	done    uint64    // amount of work done so far; the percentage is done/total
+	total   uint64    // amount of work in the task; 0 if not known
 	began   time.Time // when the task began
-	shown   time.Time // when the line was last written; zero: no line is shown
+	shown   time.Time // when the line was last written; zero if no line is shown
 }
 
-// New returns a meter that writes its line to out, a terminal with the given number of columns. The line begins with the
-// prefix. A width of 0 means that out is not a terminal; New then returns nil.
+// New returns a meter that writes its line to the terminal out. The line begins with the prefix, and width is the number of
+// columns of the terminal. If width is 0, out is not a terminal, and New returns nil.
 func New(out io.Writer, prefix string, width int) *Meter {
 	if width == 0 {
 		return nil
@@ -38,9 +38,9 @@ func New(out io.Writer, prefix string, width int) *Meter {
 	return &Meter{out: out, prefix: prefix, width: width, now: time.Now}
 }
 
-// Begin begins a task, with all counts at zero. unit is the name of the counted units, such as "rows"; if it is empty, bytes
-// are counted. total is the amount of work in the task, from which the percentage and the remaining time are computed; 0: not
-// known.
+// Begin begins a task and sets all counts to zero. unit is the name of the counted units, such as "rows"; if unit is empty,
+// bytes are counted. total is the amount of work in the task. From total, the meter computes the percentage and the remaining
+// time. If the amount is not known, total is 0.
 func (m *Meter) Begin(task, unit string, total uint64) {
 	if m == nil {
 		return
@@ -50,14 +50,14 @@ func (m *Meter) Begin(task, unit string, total uint64) {
 	m.task, m.unit, m.total, m.counted, m.done, m.began = task, unit, total, 0, 0, m.now()
 }
 
-// Count adds n units, and the same amount of work.
+// Count counts n units that are finished. The amount of work done also increases by n.
 func (m *Meter) Count(n uint64) { m.add(n, n) }
 
-// CountUnits adds n units and no work. It is for tasks whose work is measured in something other than the units (see
-// CountWork).
+// CountUnits counts n units that are finished, but leaves the amount of work done as it is. Use CountUnits and CountWork if the
+// amount of work is not measured in the counted units.
 func (m *Meter) CountUnits(n uint64) { m.add(n, 0) }
 
-// CountWork adds an amount n of work, and no units.
+// CountWork adds n to the amount of work done, but counts no units.
 func (m *Meter) CountWork(n uint64) { m.add(0, n) }
 
 func (m *Meter) add(units, work uint64) {
@@ -87,7 +87,7 @@ func (m *Meter) End() {
 	}
 }
 
-// write overwrites the line with the text. The escape sequence erases the rest of the line; every terminal understands it.
+// write overwrites the line with the text. The escape sequence, which every terminal understands, erases the rest of the line.
 func (m *Meter) write(text string) {
 	if len(text) >= m.width {
 		text = text[:m.width-1]
@@ -95,7 +95,7 @@ func (m *Meter) write(text string) {
 	_, _ = fmt.Fprint(m.out, "\r"+text+"\x1b[K")
 }
 
-// line returns the line to show, given the time since the task began.
+// line returns the text of the line. elapsed is the time since the task began.
 func (m *Meter) line(elapsed time.Duration) string {
 	parts := []string{m.amount()}
 	if m.total > 0 {
@@ -134,7 +134,7 @@ func (m *Meter) rate(elapsed time.Duration) string {
 
 func megabytes(n uint64) float64 { return float64(n) / 1e6 }
 
-// groupDigits writes a number with commas between thousands.
+// groupDigits formats a number with commas between groups of three digits.
 func groupDigits(n uint64) string {
 	digits := fmt.Sprint(n)
 	for i := len(digits) - 3; i > 0; i -= 3 {
@@ -143,7 +143,7 @@ func groupDigits(n uint64) string {
 	return digits
 }
 
-// formatDuration formats a duration with its one or two largest units.
+// formatDuration formats a duration in seconds, in minutes and seconds, or in hours and minutes.
 func formatDuration(d time.Duration) string {
 	switch seconds := int64(d.Round(time.Second) / time.Second); {
 	case seconds < 60:
@@ -155,13 +155,13 @@ func formatDuration(d time.Duration) string {
 	}
 }
 
-// key is the key of the meter in a context.
+// key is the context key under which With stores the meter.
 type key struct{}
 
-// With returns a context with the meter.
+// With returns a copy of ctx that carries the meter.
 func With(ctx context.Context, m *Meter) context.Context { return context.WithValue(ctx, key{}, m) }
 
-// From returns the meter in a context; nil if there is none.
+// From returns the meter that With has stored in the context, or nil.
 func From(ctx context.Context) *Meter {
 	m, _ := ctx.Value(key{}).(*Meter)
 	return m

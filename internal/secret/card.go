@@ -8,14 +8,14 @@ import (
 // Redacted is what is printed instead of a secret.
 const Redacted = "[redacted]"
 
-// Card is a payer's card data. It exists in memory only, from the request until the provider has the data. With every verb of
-// package fmt it prints as Redacted.
+// Card is a payer's card data. It exists in memory only, from the request until the provider has the data. Package fmt prints a
+// Card as Redacted, with every verb.
 type Card struct {
 	Number   []byte // its digits, as ASCII
 	Holder   []byte
 	ExpMonth []byte
 	ExpYear  []byte
-	CVV      []byte // empty if the card receives a payout
+	CVV      []byte // empty for a payout to the card
 }
 
 // Wipe overwrites the bytes of the card's fields and then empties the fields.

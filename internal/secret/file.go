@@ -13,17 +13,18 @@ import (
 
 const (
 	privateMode = 0o600
-	otherModes  = 0o077 // the permission bits of the group and of others
+	otherModes  = 0o077 // permission bits of everybody but the owner
 
-	// maxPrivateBytes bounds a private file. A keyring with the maximum number of sealing keys takes
-	// less than half of it.
+	// maxPrivateBytes is the maximum size of a private file. A keyring with the maximum number of sealing keys has less than
+	// half this size.
 	maxPrivateBytes = 1 << 20
 
-	// maxReplacements is how often lockPrivate tries again because another process has replaced the file.
+	// maxReplacements is the maximum number of times that lockPrivate tries to lock a file. It tries again if another process
+	// has replaced the file.
 	maxReplacements = 1000
 )
 
-// readPrivate reads a file whose mode gives only its owner access.
+// readPrivate reads a file, and returns an error unless only the file's owner has access to it.
 func readPrivate(path string) ([]byte, error) {
 	f, err := openPrivate(path)
 	if err != nil {
@@ -33,8 +34,8 @@ func readPrivate(path string) ([]byte, error) {
 	return readBounded(f)
 }
 
-// openPrivate opens a file, and returns an error unless only the file's owner has access to it. It checks the file after
-// opening it, so that no other file can take its place between the check and the opening.
+// openPrivate opens a file, and returns an error unless only the file's owner has access to it. It first opens the file and
+// then checks the open file. If the check came first, another file could be put at the path before the opening.
 func openPrivate(path string) (_ *os.File, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -69,9 +70,9 @@ func readBounded(f *os.File) ([]byte, error) {
 	return content, nil
 }
 
-// rewritePrivate replaces a private file's content with the result of change. Rewrites of one file run one after the other,
-// even in different processes, and each gets the content that the previous one has written. If change fails, the file is not
-// changed.
+// rewritePrivate replaces a private file's content with the result of change. Rewrites of the same file run one after the
+// other, even in different processes, and each rewrite starts from what the previous rewrite has written. If change fails, the
+// file is not changed.
 func rewritePrivate(path string, change func(content []byte) ([]byte, error)) error {
 	// If path is a symbolic link, the link stays, and the file to which it points is rewritten.
 	path, err := filepath.EvalSymlinks(path)
@@ -82,9 +83,10 @@ func rewritePrivate(path string, change func(content []byte) ([]byte, error)) er
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }() // releases the lock for the next process
-	// This process has the lock, so no other process rewrites the file. A temporary file beside it is left over from a crash,
-	// or belongs to a process that tries to create a keyring; that creation will fail anyway, because the file exists.
+	defer func() { _ = f.Close() }() // also unlocks the file
+	// No other process rewrites the file now, because this process has the lock. So a temporary file in the directory is left
+	// over from a crash, or belongs to a process that tries to create the keyring. That process will fail anyway, because the
+	// keyring exists.
 	durable.RemoveLeftovers(filepath.Dir(path), filepath.Base(path))
 	content, err := readBounded(f)
 	if err != nil {
@@ -96,9 +98,8 @@ func rewritePrivate(path string, change func(content []byte) ([]byte, error)) er
 	return durable.Replace(path, privateMode, content)
 }
 
-// lockPrivate opens and locks the file at the path. Closing the file unlocks it. The file itself is locked, so no separate
-// lock file is needed. While lockPrivate waits for the lock, another process may replace the file; lockPrivate then tries
-// again with the new file.
+// lockPrivate opens and locks the file at the path. Closing the file unlocks it. There is no separate lock file. If another
+// process replaces the file while lockPrivate waits for the lock, lockPrivate tries again with the new file.
 func lockPrivate(path string) (*os.File, error) {
 	for range maxReplacements {
 		f, err := openPrivate(path)

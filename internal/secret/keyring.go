@@ -19,16 +19,16 @@ import (
 const (
 	keyringVersion = 1
 
-	// signerName is the server's name in every signed head (a signed hash of the ledger). Verifiers look for the signature
-	// under this name, so the name never changes.
+	// signerName is the server's name in every signed head (a signed hash of the ledger). Verifiers look for a signature with
+	// this name, so the name must never change.
 	signerName = "mizan"
 
 	fingerprintKeyBytes = 32
-	fingerprintBytes    = 16 // length of a fingerprint: the first bytes of an HMAC, which are shown as 32 hex digits
+	fingerprintBytes    = 16 // a fingerprint is the beginning of an HMAC; 16 bytes are 32 hex digits
 )
 
-// Names of the fields in a keyring file of version 1. Adding a field raises the version only if old data can't be read
-// without it. Changing the meaning of a field always raises the version.
+// Names of the fields in a keyring file of version 1. When you add a field, raise the version only if old data can't be read
+// without the field. When you change the meaning of a field, always raise the version.
 const (
 	fieldVersion        = "version"
 	fieldSigningKey     = "head_skey"
@@ -37,24 +37,24 @@ const (
 	fieldSealingKeys    = "sealing_keys" // may be missing
 )
 
-// Keyring holds the service's own keys. A Keyring never changes, so it is safe for concurrent use. A rotation makes a new
+// Keyring holds the service's own keys. A Keyring is immutable, so it is safe for concurrent use. A rotation makes a new
 // Keyring.
 type Keyring struct {
 	signer         note.Signer
 	verifier       note.Verifier
-	verifierKey    string // the text from which verifier was made
+	verifierKey    string // verifier as text, as note.NewVerifier reads it
 	fingerprintKey []byte
 	fingerprints   *macs          // computes HMACs with fingerprintKey
 	sealingKeys    *keyset.Handle // nil if the keyring has no sealing key
 	sealer         tink.AEAD      // seals and opens with sealingKeys; nil if there is no sealing key
 
-	// fields has the whole file as it was read, so that a rewrite keeps fields that only later versions know.
+	// fields are all fields of the file. A rewrite keeps the fields that this version of the program does not know.
 	fields map[string]json.RawMessage
 }
 
-// LoadKeyring reads the keyring file at the path. The file may lack a sealing key. If anyone but the file's owner may read or
-// write it, LoadKeyring returns an error. The error is fs.ErrNotExist if the file does not exist. Errors name the file and
-// never quote its content.
+// LoadKeyring reads the keyring file at the path. The file need not have a sealing key. If anyone but the file's owner may read
+// or write the file, LoadKeyring returns an error. If the file does not exist, the error is fs.ErrNotExist. Errors name the
+// file and never quote its content.
 func LoadKeyring(path string) (*Keyring, error) {
 	content, err := readPrivate(path)
 	if err != nil {
@@ -67,8 +67,8 @@ func LoadKeyring(path string) (*Keyring, error) {
 	return k, nil
 }
 
-// LoadSealingKeyring does the work of LoadKeyring for a caller that needs a sealing key and may not write the file. If the
-// file has no sealing key, the error is ErrNoSealingKey, and its text says how to add one.
+// LoadSealingKeyring is like LoadKeyring, but for callers that need a sealing key and may not write the file. If the file has
+// no sealing key, the error is ErrNoSealingKey, and its text says how to add a key.
 func LoadSealingKeyring(path string) (*Keyring, error) {
 	k, err := LoadKeyring(path)
 	if err == nil && !k.CanSeal() {
@@ -77,9 +77,9 @@ func LoadSealingKeyring(path string) (*Keyring, error) {
 	return k, err
 }
 
-// CompleteKeyring does the work of LoadKeyring for a caller that needs a sealing key and may write the file. If the file has
-// no sealing key, CompleteKeyring adds one and makes it durable before it returns. Otherwise it only reads the file. Errors
-// are those of LoadKeyring and of the file system.
+// CompleteKeyring is like LoadKeyring, but for callers that need a sealing key and may write the file. If the file has no
+// sealing key, CompleteKeyring adds a key to the file, which is durable when CompleteKeyring returns. Otherwise CompleteKeyring
+// only reads the file. It returns an error of LoadKeyring or of the file system.
 func CompleteKeyring(path string) (*Keyring, error) {
 	k, err := LoadKeyring(path)
 	if err != nil || k.CanSeal() {
@@ -93,16 +93,17 @@ func CompleteKeyring(path string) (*Keyring, error) {
 	})
 }
 
-// RotateKeyring adds a sealing key to the file. From then on the new key seals everything, and the earlier sealing keys still
-// open what they have sealed. The other keys in the file do not change. A process that has already loaded the keyring
-// continues with the old sealing key. Errors are those of LoadKeyring and of the file system. If the file already has 1000
-// sealing keys, RotateKeyring returns an error and does not change the file.
+// RotateKeyring adds a sealing key to the file. A process that loads the keyring afterwards seals with the new key, and can
+// still open what was sealed with earlier keys. A process that has already loaded the keyring continues to seal with the old
+// key. The other keys in the file do not change. If the file already has 1000 sealing keys, RotateKeyring returns an error and
+// does not change the file. RotateKeyring may also return an error of LoadKeyring or of the file system.
 func RotateKeyring(path string) (*Keyring, error) {
 	return rewriteKeyring(path, (*Keyring).withNewSealingKey)
 }
 
-// rewriteKeyring applies change to the content that the file has now, not to a Keyring that was loaded earlier. Writing back
-// an earlier content could undo a rotation, and then data that was sealed with the lost key could not be opened any more.
+// rewriteKeyring reads the file, applies change and writes the result to the file. It does not write a Keyring that was loaded
+// earlier, because this could undo a rotation. Then a key would be lost, and data that was sealed with this key could no longer
+// be opened.
 func rewriteKeyring(path string, change func(*Keyring) (*Keyring, error)) (changed *Keyring, err error) {
 	err = rewritePrivate(path, func(content []byte) ([]byte, error) {
 		k, err := parseKeyring(content)
@@ -120,8 +121,8 @@ func rewriteKeyring(path string, change func(*Keyring) (*Keyring, error)) (chang
 	return changed, nil
 }
 
-// CreateKeyring creates new keys and writes them to a new file of mode 0600. The error is fs.ErrExist if the file exists,
-// even if it is empty. The sealing key is made with crypto/rand, which can't fail. The other keys are made with random.
+// CreateKeyring creates new keys and writes them to a new file of mode 0600. If the file exists, even if it is empty, the error
+// is fs.ErrExist. The sealing key is generated with crypto/rand, which can't fail, and the other keys with the reader random.
 func CreateKeyring(path string, random io.Reader) (*Keyring, error) {
 	k, err := newKeyring(random)
 	if err != nil {
@@ -139,16 +140,16 @@ func (k *Keyring) Signer() note.Signer { return k.signer }
 // Verifier returns the verifier of the signatures that Signer makes.
 func (k *Keyring) Verifier() note.Verifier { return k.verifier }
 
-// VerifierKey returns the public key of Verifier, in the text form that note.NewVerifier takes. Auditors keep this key.
+// VerifierKey returns the public key of Verifier as text, which note.NewVerifier can read. Auditors keep this key.
 func (k *Keyring) VerifierKey() string { return k.verifierKey }
 
-// Identity returns a value that identifies this keyring. It stays the same after rotations, and reveals nothing about the
-// keys.
+// Identity returns a value that identifies this keyring. A rotation does not change the identity. The identity reveals nothing
+// about the keys.
 func (k *Keyring) Identity() [32]byte { return [32]byte(k.Derive("identity " + k.verifierKey)) }
 
-// Fingerprint returns a value by which a card number can be recognized again without being stored: the first half of its
-// HMAC-SHA-256, as 32 hex digits. The number is padded to whole blocks first (blockWriter explains why). The key of the HMAC
-// is never rotated, because limits and block lists recognize cards by their stored fingerprints.
+// Fingerprint returns the fingerprint of a card number, which is stored instead of the number to recognize the card later. It
+// is the first half of an HMAC-SHA-256, as 32 hex digits. The number is padded to whole blocks first (blockWriter explains
+// why). The key of the HMAC is never rotated, because limits and block lists recognize cards by their stored fingerprints.
 func (k *Keyring) Fingerprint(number []byte) string {
 	sum := k.fingerprints.sum(number)
 	var digits [2 * fingerprintBytes]byte
@@ -194,7 +195,7 @@ func newKeyring(random io.Reader) (*Keyring, error) {
 
 func parseKeyring(content []byte) (*Keyring, error) {
 	var fields map[string]json.RawMessage
-	// The JSON decoder's own error may quote a character of the file, so it is not returned.
+	// The error of the JSON decoder is not returned, because it may quote a character of the file.
 	if json.Unmarshal(content, &fields) != nil {
 		return nil, errors.New("not a JSON object")
 	}
@@ -243,8 +244,8 @@ func fromFields(fields map[string]json.RawMessage) (*Keyring, error) {
 	return k, k.checkPair()
 }
 
-// checkPair checks that the two halves of the signing key belong together. Otherwise nobody could verify the signed heads
-// with the published key.
+// checkPair checks that the private and the public signing key belong together. If they did not, nobody could verify the signed
+// heads with the public key.
 func (k *Keyring) checkPair() error {
 	probe := []byte("mizan keyring probe\n")
 	signature, err := k.signer.Sign(probe)
@@ -254,7 +255,7 @@ func (k *Keyring) checkPair() error {
 	return nil
 }
 
-// encode returns the file's content. It can't fail, because the fields are JSON already.
+// encode returns the content of the keyring file. Encoding can't fail, because the fields are JSON already.
 func (k *Keyring) encode() []byte {
 	content, err := json.MarshalIndent(k.fields, "", "  ")
 	assert.NoError(err)

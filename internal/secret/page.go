@@ -17,14 +17,14 @@ import (
 const (
 	derivedKeyBytes = 32
 
-	// The labels of derived keys. Derive puts derivedLabel before the label that its caller gives, so the result never equals
-	// pageTokenLabel.
+	// Labels of derived keys. Derive puts derivedLabel in front of its caller's label, so no caller of Derive can obtain the
+	// key of page tokens.
 	derivedLabel   = "mizan derived key: "
 	pageTokenLabel = "mizan page tokens"
 
-	pageMACBytes    = 16 // the first bytes of the HMAC
+	pageMACBytes    = 16 // the HMAC in a token is cut to this length
 	pageTokenBytes  = 8 + pageMACBytes
-	pageTokenLength = pageTokenBytes / 3 * 4 // characters of base64, which needs no padding for this number of bytes
+	pageTokenLength = pageTokenBytes / 3 * 4 // length in base64; this number of bytes needs no padding
 )
 
 // Errors of PageTokens.Check. A caller can't tell a malformed token from a forged one.
@@ -33,10 +33,9 @@ var (
 	ErrInvalid = errors.New("the page token is not valid")
 )
 
-// Derive returns a key of 32 bytes for the use that the label names. The same label gives the
-// same key for the lifetime of the keyring, independent of rotations. The key is derived
-// (HKDF-SHA-256, RFC 5869) from the fingerprint key, and reveals nothing about it. The label
-// must not be empty.
+// Derive returns a key of 32 bytes. The label names the use of the key, and must not be empty. The same label gives the same
+// key for the lifetime of the keyring, because a rotation does not change the result. The key is derived from the fingerprint
+// key with HKDF-SHA-256 (RFC 5869), and reveals nothing about the fingerprint key.
 func (k *Keyring) Derive(label string) []byte {
 	assert.That(label != "", "a key is derived without a label")
 	return k.derive(derivedLabel + label)
@@ -48,16 +47,16 @@ func (k *Keyring) derive(info string) []byte {
 	return key
 }
 
-// PageTokens makes and checks the tokens with which a payer opens a page without signing in. Tokens are not stored. They
-// remain valid after a restart of the server and after a rotation of the sealing keys. PageTokens is safe for concurrent use.
+// PageTokens makes and checks page tokens. With a page token, a payer can open a page without signing in. Tokens are not
+// stored. Tokens remain valid after a restart of the server and after a rotation of the sealing keys. PageTokens is safe for
+// concurrent use.
 type PageTokens struct{ key []byte }
 
-// PageTokens returns the maker and checker of page tokens with this keyring's key.
+// PageTokens returns a PageTokens with a key that is derived from this keyring.
 func (k *Keyring) PageTokens() *PageTokens { return &PageTokens{key: k.derive(pageTokenLabel)} }
 
-// Issue returns a token of 32 base64url characters. It opens the page that has this purpose, for
-// this record of the organization, until the given instant (to the microsecond). The same arguments
-// give the same token.
+// Issue returns a token of 32 base64url characters. The token opens the page with the given purpose for the organization's
+// record id. The token expires at the given time, exact to the microsecond. The same arguments give the same token.
 func (p *PageTokens) Issue(purpose string, org, id [16]byte, expires time.Time) string {
 	var raw [pageTokenBytes]byte
 	binary.BigEndian.PutUint64(raw[pageMACBytes:], uint64(expires.UnixMicro()))
@@ -65,12 +64,11 @@ func (p *PageTokens) Issue(purpose string, org, id [16]byte, expires time.Time) 
 	return base64.RawURLEncoding.EncodeToString(raw[:])
 }
 
-// Check checks that Issue made the token for the same purpose, organization and record, and
-// that it has not expired. The error is ErrExpired for an expired token, and ErrInvalid for any
-// other fault.
+// Check returns nil if Issue made the token for the same purpose, organization and record, and the token has not expired. It
+// returns ErrExpired if the token has expired, and ErrInvalid if anything else is wrong.
 func (p *PageTokens) Check(purpose string, org, id [16]byte, token string, now time.Time) error {
 	var raw [pageTokenBytes]byte
-	// base64's decoder skips line breaks, so it is not enough to check the number of decoded bytes.
+	// The base64 decoder skips line breaks, so it is not enough to check the number of decoded bytes.
 	if len(token) != pageTokenLength {
 		return ErrInvalid
 	}
@@ -86,8 +84,8 @@ func (p *PageTokens) Check(purpose string, org, id [16]byte, token string, now t
 	return nil
 }
 
-// mac returns the token's HMAC-SHA-256, cut to 128 bits. The purpose is first in the authenticated text, and everything after
-// the purpose has a fixed length, so that different arguments never give the same text.
+// mac returns the token's HMAC-SHA-256, cut to 128 bits. The authenticated text is the purpose, followed by three parts of a
+// fixed length. So different arguments never give the same text.
 func (p *PageTokens) mac(purpose string, org, id [16]byte, expires []byte) []byte {
 	mac := hmac.New(sha256.New, p.key)
 	mac.Write([]byte(purpose))

@@ -14,28 +14,28 @@ import (
 	"mizan/internal/assert"
 )
 
-// maxSealingKeys is the maximum number of sealing keys in a keyring. It is enough for one rotation a week for 19 years. With
-// that many keys the file stays below maxPrivateBytes.
+// maxSealingKeys is the maximum number of sealing keys in a keyring. The number is enough for one rotation a week for 19 years.
+// A keyring file with 1000 sealing keys is smaller than maxPrivateBytes.
 const maxSealingKeys = 1000
 
-// The errors of sealing and opening. None reveals anything about the plaintext.
+// Errors of Seal and Open. No error reveals anything about the plaintext.
 var (
 	ErrNoSealingKey = errors.New("there is no sealing key")
 	ErrUnopened     = errors.New("the sealed text can't be opened: it is damaged or from another record, or its key is not in the keyring")
 )
 
-// SealingKey describes a sealing key, without the key itself.
+// SealingKey describes a sealing key. It does not contain the key itself.
 type SealingKey struct {
 	ID        uint32
-	IsPrimary bool // true for the key that seals; exactly one key is primary
-	IsEnabled bool // the key can still open what it has sealed
+	IsPrimary bool // whether Seal uses this key; exactly one key is primary
+	IsEnabled bool // whether Open can still use this key
 }
 
 // CanSeal tells whether the keyring has a sealing key. Without a sealing key, Seal, Open and the functions that use them
 // return ErrNoSealingKey.
 func (k *Keyring) CanSeal() bool { return k.sealer != nil }
 
-// SealingKeys describes the sealing keys, the oldest first. The list is empty if the keyring has none.
+// SealingKeys describes the sealing keys, the oldest first. If the keyring has no sealing key, the list is empty.
 func (k *Keyring) SealingKeys() []SealingKey {
 	list := make([]SealingKey, k.sealingKeys.Len())
 	for i := range list {
@@ -46,10 +46,10 @@ func (k *Keyring) SealingKeys() []SealingKey {
 	return list
 }
 
-// Seal encrypts the plaintext with the primary sealing key. Nobody without the key can read or change the result. The context
-// names the place where the result is stored (organization and record). It is not part of the result, and Open needs the same
-// context, so a ciphertext that was moved to another place can't be opened. The context must not be empty. Seal keeps no
-// reference to the plaintext; the caller wipes it.
+// Seal encrypts the plaintext with the primary sealing key. Without the key, nobody can read the ciphertext, or change it
+// undetected. The context names the place where the ciphertext is stored (organization and record), and must not be empty. The
+// ciphertext does not contain the context, and Open needs the same context, so a ciphertext that was moved to another place
+// can't be opened. Seal keeps no reference to the plaintext. The caller must wipe the plaintext.
 func (k *Keyring) Seal(plaintext, context []byte) ([]byte, error) {
 	assert.That(len(context) > 0, "a text is sealed without a context")
 	if k.sealer == nil {
@@ -62,8 +62,8 @@ func (k *Keyring) Seal(plaintext, context []byte) ([]byte, error) {
 	return sealed, nil
 }
 
-// Open returns the plaintext that Seal has encrypted with the same context, even if the sealing key was replaced since. The
-// error is ErrUnopened, or ErrNoSealingKey. The caller must wipe the plaintext.
+// Open decrypts what Seal has encrypted with the same context, even if the sealing key was replaced in the meantime. The error
+// is ErrUnopened or ErrNoSealingKey. The caller must wipe the plaintext.
 func (k *Keyring) Open(sealed, context []byte) ([]byte, error) {
 	if k.sealer == nil {
 		return nil, ErrNoSealingKey
@@ -75,7 +75,7 @@ func (k *Keyring) Open(sealed, context []byte) ([]byte, error) {
 	return plaintext, nil
 }
 
-// parseSealingKeys parses the sealing keys. It does not return tink's own errors, because they may quote the keys.
+// parseSealingKeys parses the sealing keys. It does not return errors of the library tink, because they may quote the keys.
 func (k *Keyring) parseSealingKeys(keys []byte) (err error) {
 	if k.sealingKeys, err = insecurecleartextkeyset.Read(keyset.NewJSONReader(bytes.NewReader(keys))); err == nil {
 		k.sealer, err = aead.New(k.sealingKeys)
@@ -86,9 +86,9 @@ func (k *Keyring) parseSealingKeys(keys []byte) (err error) {
 	return nil
 }
 
-// withNewSealingKey returns a keyring with one more sealing key, which is the primary one. The algorithm is
-// XChaCha20-Poly1305, whose random nonces are so long that they do not repeat. The nonces of AES-GCM are shorter: a key would
-// have to be replaced before it has sealed 2^32 texts, but nothing forces an operator to replace a key.
+// withNewSealingKey returns a copy of the keyring with an additional sealing key, which becomes the primary key. The algorithm
+// is XChaCha20-Poly1305, whose random nonces are so long that they do not repeat. AES-GCM has shorter nonces, so a key would
+// have to be replaced before it has sealed 2^32 texts. But nothing forces an operator to replace a key.
 func (k *Keyring) withNewSealingKey() (*Keyring, error) {
 	if k.sealingKeys.Len() >= maxSealingKeys {
 		return nil, fmt.Errorf("%s has %d keys already", fieldSealingKeys, k.sealingKeys.Len())
@@ -107,8 +107,8 @@ func (k *Keyring) withNewSealingKey() (*Keyring, error) {
 	return fromFields(fields)
 }
 
-// encodeSealingKeys returns the sealing keys in the JSON form of the library tink. The keys are not encrypted, like the other
-// keys in the file.
+// encodeSealingKeys returns the sealing keys in the JSON format of the library tink. Like the other keys in the file, the
+// sealing keys are not encrypted.
 func encodeSealingKeys(keys *keyset.Handle) json.RawMessage {
 	var out bytes.Buffer
 	assert.NoError(insecurecleartextkeyset.Write(keys, keyset.NewJSONWriter(&out)))

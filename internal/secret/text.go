@@ -5,8 +5,8 @@ import (
 	"log/slog"
 )
 
-// Text is a secret text, such as a password, an API key, or the credentials for a provider. It prints as Redacted; only
-// string(t) returns its content.
+// Text is a secret text, such as a password, an API key, or the credentials for a provider. A Text prints as Redacted. Only the
+// conversion string(t) returns the content.
 type Text string
 
 // Format implements fmt.Formatter, so that no verb shows the text.

@@ -11,9 +11,9 @@ import (
 // tokenBytes is the number of random bytes in a token: 256 bits of entropy.
 const tokenBytes = 32
 
-// NewToken returns a new token: the prefix, and 43 characters of unpadded base64url. By the prefix (for example "mzk_")
-// people and secret scanners recognize the token. The reader random must not fail (crypto/rand.Reader never does), because a
-// token with too little entropy must not exist.
+// NewToken returns a new token: the prefix, and 43 characters of unpadded base64url. People and secret scanners recognize a
+// token by its prefix, for example "mzk_". The reader random must never fail, because a token with too little entropy must not
+// exist. crypto/rand.Reader never fails.
 func NewToken(prefix string, random io.Reader) string {
 	var raw [tokenBytes]byte
 	_, err := io.ReadFull(random, raw[:])

@@ -2,11 +2,11 @@ package steps
 
 import "sync/atomic"
 
-// total is the sum of all steps; nil outside tests.
+// total is the number of bytes examined so far. It is nil outside tests.
 var total *atomic.Int64
 
-// Enable begins counting, for the rest of the process. Only an init function of a test may call it, because it is not safe
-// after a parser has started.
+// Enable starts counting, for the rest of the process. Only an init function of a test may call Enable, because a call while a
+// parser runs is a data race.
 func Enable() { total = new(atomic.Int64) }
 
 // Add reports that n bytes were examined.
@@ -16,7 +16,7 @@ func Add(n int) {
 	}
 }
 
-// Total returns the number of bytes examined since Enable was called; 0 if it was not called.
+// Total returns the number of bytes examined since Enable was called, or 0 if Enable was not called.
 func Total() int64 {
 	if total == nil {
 		return 0

@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-// Environment variables with the paths of binaries that are already built. The Makefile sets these variables.
+// Environment variables with the paths of binaries that the Makefile has built. If a variable is not set, the tests build the
+// binary.
 const (
 	BinaryVariable     = "MIZAN_TEST_BINARY"
 	RaceBinaryVariable = "MIZAN_TEST_RACE_BINARY" // built with the race detector
@@ -24,12 +25,12 @@ var plainBinary, raceBinary builtBinary
 type builtBinary struct {
 	once sync.Once
 	path string
-	dir  string // temporary directory in which the binary was built; empty if it was not built here
+	dir  string // temporary directory with the binary; empty if this process has not built it
 	err  error
 }
 
-// Main runs a package's tests and then removes the binaries that Binary and RaceBinary have built. A package whose tests use
-// testkit calls Main from TestMain.
+// Main runs a package's tests and then removes the binaries that Binary and RaceBinary have built. If the tests of a package
+// use testkit, TestMain must call Main.
 func Main(m *testing.M) {
 	code := m.Run()
 	for _, b := range []*builtBinary{&plainBinary, &raceBinary} {
@@ -40,15 +41,15 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// Binary returns the path of the binary under test, without the race detector. The first call in a process builds it, unless
-// BinaryVariable is set.
+// Binary returns the path of the binary under test, without the race detector. Unless BinaryVariable is set, the first call in
+// a process builds the binary.
 func Binary(tb testing.TB) string {
 	tb.Helper()
 	return plainBinary.pathOf(tb, false)
 }
 
-// RaceBinary returns the path of the binary with the race detector if the tests run under the race detector, and the path of
-// Binary otherwise. It is for commands that have goroutines: serve, backup and restore.
+// RaceBinary returns the path of a binary that is built like the tests: with the race detector if the tests have it, and
+// otherwise without. It is for commands that have goroutines: serve, backup and restore.
 func RaceBinary(tb testing.TB) string {
 	tb.Helper()
 	if !hasRaceDetector {
@@ -57,8 +58,8 @@ func RaceBinary(tb testing.TB) string {
 	return raceBinary.pathOf(tb, true)
 }
 
-// binaryOf returns the path of the binary with which the command runs. A command with one goroutine has no races, so it runs
-// without the race detector, with which it would take eight times as long to start.
+// binaryOf returns the path of the binary for a command. A command with a single goroutine cannot have races, so binaryOf
+// returns the binary without the race detector. With the race detector, the command would take eight times as long to start.
 func binaryOf(tb testing.TB, args []string) string {
 	tb.Helper()
 	if len(args) > 0 && slices.Contains([]string{"serve", "backup", "restore"}, args[0]) {
@@ -105,9 +106,8 @@ func (b *builtBinary) build(withRace bool) (string, error) {
 	return path, nil
 }
 
-// NotUnderRace skips a test under the race detector and logs the reason. It is for tests in which
-// the detector can't find anything: the tested code has one goroutine, or runs in a process without
-// the detector.
+// NotUnderRace skips a test if the tests run under the race detector, and logs the reason. It is for tests in which the
+// detector can't find anything, because the tested code has a single goroutine or runs in a process without the detector.
 func NotUnderRace(tb testing.TB, reason string) {
 	tb.Helper()
 	if hasRaceDetector {
@@ -115,7 +115,7 @@ func NotUnderRace(tb testing.TB, reason string) {
 	}
 }
 
-// moduleRoot returns the nearest parent directory with a go.mod.
+// moduleRoot returns the nearest directory with a go.mod: the working directory or one above it.
 func moduleRoot() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {

@@ -13,25 +13,26 @@ import (
 	"time"
 )
 
-// responseTimeout is the longest time that a request may take. A create request may wait for its provider.
+// responseTimeout is the time after which a client gives up a request. A request that creates a payment may wait for the
+// payment's provider.
 const responseTimeout = 3 * time.Minute
 
-// Client sends requests to a server as one caller: it sends the same headers, with the caller's credentials, in every
-// request. It is safe for concurrent use.
+// Client sends requests to a server in the name of one caller. Every request has the same headers, including the caller's
+// credentials. A Client is safe for concurrent use.
 type Client struct {
 	base   string
 	http   *http.Client
 	header http.Header
 }
 
-// Answer is a response with its whole body.
+// Answer is a response whose body was read completely.
 type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte
 }
 
-// JSON decodes the body into a value.
+// JSON decodes the response's body, which must be JSON, into a value.
 func (a *Answer) JSON(into any) error {
 	if err := json.Unmarshal(a.Body, into); err != nil {
 		return fmt.Errorf("status %d, body %q: %w", a.Status, a.Body, err)
@@ -45,10 +46,10 @@ func (s *Server) Anyone() *Client {
 	return &Client{base: s.BaseURL, http: &http.Client{Transport: s.Transport(), Timeout: responseTimeout}, header: http.Header{}}
 }
 
-// Transport returns a transport that trusts the server's certificate, for HTTP clients other than Client.
+// Transport returns a transport that trusts the server's certificate. It is for HTTP clients other than Client.
 func (s *Server) Transport() http.RoundTripper {
 	s.tb.Helper()
-	// Requests go directly to the server under test, never through a proxy that the environment names.
+	// Send requests directly to the server under test, even if environment variables name a proxy.
 	transport := &http.Transport{TLSClientConfig: s.tlsConfig(), MaxIdleConnsPerHost: 256}
 	s.tb.Cleanup(transport.CloseIdleConnections)
 	return transport
@@ -77,8 +78,8 @@ func (s *Server) withBearerToken(token string) *Client {
 	return s.Anyone().With("authorization", "Bearer "+token, "x-organization-id", s.Sandbox.OrganizationID)
 }
 
-// tlsConfig returns the TLS configuration of clients. They trust the certificates in Options.TrustedCertificates. If there
-// are none, they trust the server's own certificate authority if it has one.
+// tlsConfig returns the TLS configuration of clients. Clients trust the certificates in Options.TrustedCertificates. If this
+// option is not set, clients trust the server's own certificate authority, if the server has one.
 func (s *Server) tlsConfig() *tls.Config {
 	path := s.options.TrustedCertificates
 	if path == "" {
@@ -93,8 +94,8 @@ func (s *Server) tlsConfig() *tls.Config {
 	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12, ServerName: s.options.ServerName}
 }
 
-// With returns a copy of the client with more headers, given as pairs of name and value. An empty value
-// removes the header.
+// With returns a copy of the client that sends other headers. The arguments are pairs of a header's name and its value. If a
+// value is empty, the header is removed.
 func (c *Client) With(pairs ...string) *Client {
 	extended := *c
 	extended.header = c.header.Clone()
@@ -130,8 +131,9 @@ func (c *Client) Put(path string, body any) (*Answer, error) {
 	return c.Do(http.MethodPut, path, body)
 }
 
-// Do sends a request. A body that is a []byte or a string is sent as it is, and any other body as JSON; nil means no body. An
-// error means that no complete response was received, so that it is not known whether a write took place.
+// Do sends a request. A body that is a []byte or a string is sent as it is, and any other body as JSON; nil means no body. If
+// Do returns an error, no complete response was received, so the caller doesn't know whether the server has carried out the
+// request.
 func (c *Client) Do(method, path string, body any) (*Answer, error) {
 	content, err := bodyReader(body)
 	if err != nil {
@@ -155,8 +157,8 @@ func (c *Client) Do(method, path string, body any) (*Answer, error) {
 	return answer, err
 }
 
-// bodyReader returns a reader of the body. Without a body it returns an untyped nil, because net/http would take a typed nil
-// for a body.
+// bodyReader returns a reader of the body. If there is no body, bodyReader returns a nil interface. A nil pointer in an
+// interface would not do, because net/http would read from it.
 func bodyReader(body any) (io.Reader, error) {
 	switch b := body.(type) {
 	case nil:

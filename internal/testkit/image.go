@@ -17,21 +17,21 @@ import (
 
 const keyringFile = "keyring"
 
-// Image is the content of a world's directory. Any number of worlds can begin with an image, so a
-// store that takes long to fill is filled only once in a test process.
+// Image is a copy of a world's directory. A test process can fill a store once, make an image of it, and create any number of
+// worlds from the image.
 type Image struct {
-	clockTime time.Time // time of the world's clock
+	clockTime time.Time // time that the world's clock showed
 	files     []imageFile
 }
 
 type imageFile struct {
 	name    string // path of the file in the world's directory
-	content []byte // content of the file, without the zeros at its end
+	content []byte // content of the file, without the zero bytes at its end
 	size    int64
 }
 
-// Image copies the files of a world that is idle or closed. If the world is open, the image has the files as they would be
-// after the process was killed.
+// Image copies the files of a world that is idle or closed. If the world is open, the files in the image are like after a kill
+// of the process.
 func (w *World) Image() *Image {
 	w.tb.Helper()
 	i, err := imageOf(w.Dir)
@@ -42,7 +42,7 @@ func (w *World) Image() *Image {
 	return i
 }
 
-// World makes a world with the files, the keyring and the time of the image. The new world is not open.
+// World makes a new world with the files, the keyring and the time of the image. The caller must open the world.
 func (i *Image) World(tb testing.TB) *World {
 	tb.Helper()
 	w := i.newWorld(tb, i.clockTime)
@@ -71,8 +71,8 @@ func imageOf(dir string) (*Image, error) {
 	return i, err
 }
 
-// newWorld writes the image's files into a new directory and returns a world in this directory. The world's Keyring is not
-// set.
+// newWorld writes the image's files into a new directory and returns a world in this directory. It does not set the field
+// Keyring.
 func (i *Image) newWorld(tb testing.TB, clockTime time.Time) *World {
 	tb.Helper()
 	w := &World{Dir: filepath.Join(tb.TempDir(), "world"), Clock: clock.NewManual(clockTime), tb: tb}
@@ -88,7 +88,8 @@ func (i *Image) newWorld(tb testing.TB, clockTime time.Time) *World {
 	return w
 }
 
-// emptyStore is the image of a store without content. Opening a copy takes half the time of making a store.
+// emptyStore is the image of a store without content. To copy the image and open the store takes half the time of creating a
+// store.
 var emptyStore struct {
 	once  sync.Once
 	image *Image

@@ -18,14 +18,14 @@ import (
 	"time"
 )
 
-// How long tests wait for a process at most; long enough for a busy machine.
+// Maximum time that tests wait for a process to start or to stop. The time is long enough for a busy machine.
 const (
 	startTimeout = 3 * time.Minute
 	stopTimeout  = 3 * time.Minute
 )
 
-// readyPrefix begins the line that the server prints to stdout when it is ready. The rest of the line is the server's
-// address.
+// readyPrefix is the beginning of the line that the server prints to stdout when it is ready. The rest of the line is the
+// server's address.
 const readyPrefix = "mizan: ready at "
 
 // process is a child process and its output.
@@ -37,7 +37,7 @@ type process struct {
 	ended  chan struct{} // closed when the process has ended
 }
 
-// output collects what a process writes to a stream. It may be read while it is written.
+// output collects what a process writes to a stream. A test may read the output while the process is still writing.
 type output struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -50,7 +50,7 @@ func (o *output) Write(p []byte) (int, error) {
 	return o.buf.Write(p)
 }
 
-// String returns everything written so far.
+// String returns everything that the process has written so far.
 func (o *output) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -64,7 +64,7 @@ func launch(tb testing.TB, path string, maxOpenFiles int, env, args []string) *p
 	cmd := exec.Command(path, args...)
 	if maxOpenFiles > 0 {
 		shellArgs := append([]string{"-c", `ulimit -n "$0" && exec "$@"`, strconv.Itoa(maxOpenFiles), path}, args...)
-		cmd = exec.Command("/bin/sh", shellArgs...) // exec replaces the shell by the binary
+		cmd = exec.Command("/bin/sh", shellArgs...) // exec replaces the shell with the binary, in the same process
 	}
 	p := &process{cmd: cmd, ready: make(chan string, 1), ended: make(chan struct{})}
 	p.cmd.Env = append(slices.DeleteFunc(os.Environ(), isTestSetting), env...)
@@ -76,8 +76,8 @@ func launch(tb testing.TB, path string, maxOpenFiles int, env, args []string) *p
 	}
 	startErr := make(chan error, 1)
 	go func() {
-		// The kernel kills the child when the thread that has started it ends (Pdeathsig). So this goroutine keeps its thread
-		// as long as the child runs.
+		// The kernel kills the child when the thread that has started the child ends (Pdeathsig). So this goroutine keeps its
+		// thread until the child has ended.
 		runtime.LockOSThread()
 		err := p.cmd.Start()
 		startErr <- err
@@ -92,7 +92,8 @@ func launch(tb testing.TB, path string, maxOpenFiles int, env, args []string) *p
 	}
 	tb.Cleanup(func() {
 		p.kill(tb)
-		// If a process was killed, its exit code does not show that the race detector found a race.
+		// Look for the race detector's warning, because the exit code of a killed process does not show whether there was a
+		// race.
 		if hasRaceDetector && strings.Contains(p.stderr.String(), "WARNING: DATA RACE") {
 			tb.Errorf("%s had a race:\n%s", strings.Join(args, " "), p.stderr.String())
 		}
@@ -100,8 +101,8 @@ func launch(tb testing.TB, path string, maxOpenFiles int, env, args []string) *p
 	return p
 }
 
-// isTestSetting tells whether an environment variable is meant for the test processes only and must
-// not be passed to the server. There is one: make test sets GOGC to save time on garbage collection.
+// isTestSetting tells whether an environment variable is meant only for the test process and must not be passed to the server.
+// The only such variable is GOGC, which make test sets to save time on garbage collection.
 func isTestSetting(variable string) bool { return strings.HasPrefix(variable, "GOGC=") }
 
 // followStdout copies the child's stdout into p.stdout, and sends the server's address to p.ready.
@@ -138,7 +139,7 @@ func (p *process) signal(tb testing.TB, s os.Signal) {
 	}
 }
 
-// wait waits until the process has ended and returns its exit code; -1 if a signal ended it.
+// wait waits until the process has ended and returns its exit code. If a signal ended the process, wait returns -1.
 func (p *process) wait(tb testing.TB, timeout time.Duration) int {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
@@ -146,7 +147,7 @@ func (p *process) wait(tb testing.TB, timeout time.Duration) int {
 	select {
 	case <-p.ended:
 	case <-ctx.Done():
-		p.signal(tb, syscall.SIGQUIT) // makes the process print its goroutines, for the failure message
+		p.signal(tb, syscall.SIGQUIT) // makes the process print its goroutines, which the failure message then shows
 		p.kill(tb)
 		tb.Fatalf("the process did not end within %v\n%s", timeout, p.stderr.String())
 	}
@@ -174,7 +175,8 @@ func Run(tb testing.TB, env []string, args ...string) Result {
 	return RunLimited(tb, 0, env, args...)
 }
 
-// RunLimited does the same as Run, with a limit on the number of open files; 0: the limit of this process.
+// RunLimited is like Run, but the binary may have at most maxOpenFiles files open. If maxOpenFiles is 0, the limit of this
+// process applies.
 func RunLimited(tb testing.TB, maxOpenFiles int, env []string, args ...string) Result {
 	tb.Helper()
 	p := launch(tb, binaryOf(tb, args), maxOpenFiles, env, args)

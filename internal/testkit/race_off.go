@@ -2,6 +2,6 @@
 
 package testkit
 
-// hasRaceDetector tells whether the tests run with the race detector. If they do, the binary under test is built with the
-// race detector too.
+// hasRaceDetector tells whether the tests run with the race detector. If hasRaceDetector is true, RaceBinary builds the binary
+// under test with the race detector too.
 const hasRaceDetector = false

@@ -10,9 +10,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// ScriptCommand returns the command `mizan CODE ARGUMENT…` for test scripts: the binary must end with the exit code CODE, and
-// must not print any of the secrets. The function secrets is called at each run, because the tokens of a sandbox change when
-// its server restarts.
+// ScriptCommand returns the command `mizan CODE ARGUMENT…` for test scripts. The command runs the binary, and fails unless the
+// exit code is CODE and the output contains none of the secrets. The function secrets is called after each run, because the
+// tokens of a sandbox change when its server restarts.
 func ScriptCommand(binary string, secrets func() []string) func(ts *testscript.TestScript, neg bool, args []string) {
 	return func(ts *testscript.TestScript, neg bool, args []string) {
 		if len(args) < 1 || neg {
@@ -41,7 +41,7 @@ func ScriptCommand(binary string, secrets func() []string) func(ts *testscript.T
 }
 
 // TakeMember is the script command `take VAR MEMBER`. The last line of the previous command's output must be a JSON object.
-// TakeMember sets the environment variable VAR to the object's member MEMBER.
+// TakeMember sets the environment variable VAR to the value of the object's member MEMBER.
 func TakeMember(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 2 || neg {
 		ts.Fatalf("usage: take VAR MEMBER")

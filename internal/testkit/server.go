@@ -10,24 +10,24 @@ import (
 	"time"
 )
 
-// Options tells how a server is started.
+// Options tells Start how to start a server.
 type Options struct {
-	Dir   string   // data directory; empty: a new one that is removed after the test
-	Flags []string // arguments in addition to serve, --data and --listen
-	Env   []string // environment variables in addition to those of this process
+	Dir   string   // data directory; if empty, a new directory that is removed after the test
+	Flags []string // additional arguments, after serve, --data and --listen
+	Env   []string // environment variables to add to the variables of this process
 
-	WithoutRaceDetector bool // never use the race detector, for tests that read the server's memory
-	OpenFiles           int  // maximum number of open files; 0: the limit of this process
+	WithoutRaceDetector bool // run without the race detector, for tests that read the server's memory
+	OpenFiles           int  // maximum number of open files; if 0, the limit of this process
 
 	// WithoutSandbox starts the server without --sandbox, so that there is no sandbox.json.
 	WithoutSandbox bool
 
-	// TrustedCertificates is a file with the certificates that clients trust. If it is empty, they trust the server's own
-	// certificate authority.
+	// TrustedCertificates is the path of a file with certificates that clients trust. If the path is empty, clients trust the
+	// server's own certificate authority.
 	TrustedCertificates string
 
-	// ServerName is the name that clients expect in the server's certificate. If it is empty, they expect the host of
-	// BaseURL.
+	// ServerName is the name that clients expect in the server's certificate. If ServerName is empty, clients expect the host
+	// of BaseURL.
 	ServerName string
 }
 
@@ -58,8 +58,8 @@ type Sandbox struct {
 	} `json:"second"`
 }
 
-// ConsoleLogin returns the login and the password of the first organization's user with the role: admin, auditor, client or
-// partner.
+// ConsoleLogin returns the login and the password of the user who has the role in the first organization. The role is admin,
+// auditor, client or partner.
 func (s *Sandbox) ConsoleLogin(role string) (login, pass string) {
 	switch role {
 	case "admin":
@@ -95,8 +95,8 @@ func Start(tb testing.TB, o Options) *Server {
 	return s
 }
 
-// Restart starts the server again on the same directory, after Kill or Stop. If flags are
-// given, they replace those of the last start.
+// Restart starts the server again with the same data directory, after Kill or Stop. If flags are given, they replace the flags
+// of the last start.
 func (s *Server) Restart(flags ...string) {
 	s.tb.Helper()
 	if s.process.isRunning() {
@@ -118,7 +118,7 @@ func (s *Server) start() {
 	if s.options.WithoutRaceDetector {
 		binaryPath = Binary
 	}
-	program := binaryPath(s.tb) // the first call builds the binary; it must not count for the timeout
+	program := binaryPath(s.tb) // may build the binary; the timeout starts afterwards
 	startTime := time.Now()
 	s.process = launch(s.tb, program, s.options.OpenFiles, s.options.Env, slices.Concat(args, s.options.Flags))
 	select {
@@ -144,8 +144,8 @@ func (s *Server) start() {
 	s.waitHealthy(startTime.Add(startTimeout))
 }
 
-// waitHealthy waits until the health check reports ok. The listener is open when the ready line
-// is printed, so usually the first response is ok.
+// waitHealthy waits until the health check reports ok. When the server prints the ready line, it already accepts connections,
+// so usually the first response is ok.
 func (s *Server) waitHealthy(deadline time.Time) {
 	s.tb.Helper()
 	var health struct {
@@ -172,25 +172,25 @@ func (s *Server) Stdout() string { return s.process.stdout.String() }
 // Stderr returns what the server has logged since its last start.
 func (s *Server) Stderr() string { return s.process.stderr.String() }
 
-// Kill ends the server with SIGKILL. Unlike a power cut, this keeps the kernel's page cache.
+// Kill ends the server with SIGKILL. Unlike in a power cut, the kernel's page cache survives.
 func (s *Server) Kill() {
 	s.tb.Helper()
 	s.process.kill(s.tb)
 }
 
-// Signal sends a signal and does not wait.
+// Signal sends a signal to the server and returns immediately.
 func (s *Server) Signal(sig os.Signal) {
 	s.tb.Helper()
 	s.process.signal(s.tb, sig)
 }
 
-// Wait waits until the server has ended and returns its exit code; -1 if a signal ended it.
+// Wait waits until the server has ended and returns its exit code. If a signal ended the server, Wait returns -1.
 func (s *Server) Wait() int {
 	s.tb.Helper()
 	return s.process.wait(s.tb, stopTimeout)
 }
 
-// Stop asks the server to stop, waits until it has ended, and returns its exit code.
+// Stop sends SIGTERM to the server, waits until the server has ended, and returns its exit code.
 func (s *Server) Stop() int {
 	s.tb.Helper()
 	s.Signal(syscall.SIGTERM)

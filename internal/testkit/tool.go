@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Tool returns the path of a program that tools/go.mod names. The first call builds the program, and Go's build cache keeps
-// it. If this machine can't build it, Tool skips the test.
+// Tool returns the path of a program that tools/go.mod names. The first call builds the program, which then stays in Go's build
+// cache. If this machine can't build the program, Tool skips the test.
 func Tool(tb testing.TB, name string) string {
 	tb.Helper()
 	root, err := moduleRoot()

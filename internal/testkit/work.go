@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// maxWait is how long WaitUntil waits at most.
+// maxWait is the maximum time that WaitUntil waits.
 const maxWait = 2 * time.Minute
 
 // CardPayment returns the body of a card payment that the simulator charges immediately.
@@ -19,7 +19,7 @@ func CardPayment(txid string) string {
 		`"cardnumber":"4242424242424242","cardholder":"JANE DOE","exp_month":"12","exp_year":"2030","cvv":"123"}}}`
 }
 
-// Pay makes a payment and returns its id. It fails the test if the payment is not charged.
+// Pay makes a payment and returns its id. If the payment is not charged, the test fails.
 func Pay(tb testing.TB, c *Client, txid string) string {
 	tb.Helper()
 	answer, err := c.Post("/api/v1/transactions", CardPayment(txid))
@@ -33,7 +33,7 @@ func Pay(tb testing.TB, c *Client, txid string) string {
 	return tx.ID
 }
 
-// WantStatus ends the test if the response does not have this status.
+// WantStatus fails the test if the request failed or if the response does not have the status want.
 func WantStatus(tb testing.TB, answer *Answer, err error, want int) *Answer {
 	tb.Helper()
 	if err != nil {
@@ -45,8 +45,8 @@ func WantStatus(tb testing.TB, answer *Answer, err error, want int) *Answer {
 	return answer
 }
 
-// WaitUntil waits until the function holds returns true. If it never does, the test fails with a message that names the
-// condition.
+// WaitUntil calls the function holds until holds returns true. If the time maxWait passes first, the test fails with a message
+// that names the condition.
 func WaitUntil(tb testing.TB, condition string, holds func() bool) {
 	tb.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
@@ -58,7 +58,7 @@ func WaitUntil(tb testing.TB, condition string, holds func() bool) {
 	}
 }
 
-// MustRun runs the binary with the arguments and returns its stdout. It fails the test unless the exit code is 0.
+// MustRun runs the binary with the arguments and returns its stdout. If the exit code is not 0, the test fails.
 func MustRun(tb testing.TB, args ...string) string {
 	tb.Helper()
 	r := Run(tb, nil, args...)
@@ -68,8 +68,8 @@ func MustRun(tb testing.TB, args ...string) string {
 	return r.Stdout
 }
 
-// WantQuietSuccess checks that the exit code of a run was 0 and that nothing was written to stderr. It returns the run's
-// stdout.
+// WantQuietSuccess checks that a run of the binary ended with exit code 0 and wrote nothing to stderr. It returns what the run
+// wrote to stdout.
 func WantQuietSuccess(tb testing.TB, r Result) string {
 	tb.Helper()
 	if r.Exit != 0 || r.Stderr != "" {
@@ -78,7 +78,7 @@ func WantQuietSuccess(tb testing.TB, r Result) string {
 	return r.Stdout
 }
 
-// WantOneLine checks that stderr is exactly one line with the prefix.
+// WantOneLine checks that stderr is a single line that begins with the prefix.
 func WantOneLine(tb testing.TB, stderr, prefix string) {
 	tb.Helper()
 	if got := strings.Split(strings.TrimSuffix(stderr, "\n"), "\n"); len(got) != 1 || !strings.HasPrefix(got[0], prefix) {
@@ -96,7 +96,7 @@ func WriteFile(tb testing.TB, name, content string) string {
 	return path
 }
 
-// ReadDoc returns the content of the file with this name in docs/.
+// ReadDoc returns the content of the file with the given name in the directory docs.
 func ReadDoc(tb testing.TB, name string) string {
 	tb.Helper()
 	root, err := moduleRoot()

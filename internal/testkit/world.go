@@ -14,31 +14,32 @@ import (
 	"mizan/posting/store"
 )
 
-// worldMemTable is the size in bytes of a world's memtables (Badger's tables in memory). It is the smallest size with which
-// the store accepts values that are as long as on a server. A server's memtables are larger, and allocating and clearing them
-// takes longer than most tests.
+// worldMemTable is the size in bytes of a world's memtables (Badger's tables in memory). With smaller memtables, the store
+// would refuse the longest values that a server accepts. Memtables as large as a server's would take longer to allocate and
+// clear than most tests run.
 const worldMemTable = 8 << 20
 
-// World has everything that services need inside a test's process: a store in a directory of the test, the journal on it, the
-// actors' runtime, a keyring, and a clock that only the test moves. A test may close the world and open it again; stored data
-// is kept.
+// World has everything that services need to run inside a test's process: a store in a directory of the test, a journal that
+// uses the store, the actors' runtime, a keyring, and a clock that only the test moves. If a test closes the world and opens it
+// again, stored data is still there.
 type World struct {
-	Dir     string // directory of the store; a test may put other files there too
+	Dir     string // directory of the store; a test may also put other files into the directory
 	Clock   *clock.Manual
 	Keyring *secret.Keyring
 	Journal *posting.Journal
-	Runtime *actors.Runtime // nil if the world was opened with OpenJournal
+	Runtime *actors.Runtime // nil unless the world was opened with Open
 
-	// The options with which Open opens the journal and makes the runtime. A test may change them before it calls Open. Open
-	// uses the journal that it opens as RuntimeOptions.Journal, and World.Clock if an option Clock is nil.
+	// Options of the journal and of the runtime. A test may change the options before it calls Open. Open sets
+	// RuntimeOptions.Journal to the journal that it has opened. If JournalOptions or RuntimeOptions have no Clock, Open uses
+	// World.Clock.
 	JournalOptions posting.Options
 	RuntimeOptions actors.Options
 
 	tb testing.TB
 }
 
-// NewWorld makes a world with an empty store and a clock that shows the given time. The world is not open. It is closed at
-// the end of the test.
+// NewWorld makes a world with an empty store and a clock that shows the given time. The caller must open the world. At the end
+// of the test, the world is closed.
 func NewWorld(tb testing.TB, clockTime time.Time) *World {
 	tb.Helper()
 	emptyStore.once.Do(func() { emptyStore.image, emptyStore.err = newStoreImage() })
@@ -54,14 +55,14 @@ func NewWorld(tb testing.TB, clockTime time.Time) *World {
 	return w
 }
 
-// setOptions sets the options of the journal and of the runtime.
+// setOptions sets the default options of the journal and of the runtime.
 func (w *World) setOptions() {
 	discardLog := slog.New(slog.DiscardHandler)
 	w.JournalOptions = posting.Options{Store: store.Options{Dir: w.Dir, Log: discardLog, MemTable: worldMemTable}, Log: discardLog}
 	w.RuntimeOptions = actors.Options{Log: discardLog, Sealer: w.Keyring}
 }
 
-// OpenJournal opens the journal without a runtime, so that no timer fires.
+// OpenJournal opens the journal, but makes no runtime, so no timer of an actor fires.
 func (w *World) OpenJournal() {
 	w.tb.Helper()
 	o := w.JournalOptions
@@ -74,7 +75,7 @@ func (w *World) OpenJournal() {
 	}
 }
 
-// Open opens the journal and makes a runtime. The caller then makes services on the runtime, and starts the runtime.
+// Open opens the journal and makes a runtime. Then the caller must make services that use the runtime, and start the runtime.
 func (w *World) Open() {
 	w.tb.Helper()
 	w.OpenJournal()
@@ -86,7 +87,7 @@ func (w *World) Open() {
 	w.Runtime = actors.New(o)
 }
 
-// Close stops the runtime and closes the journal, if they are open.
+// Close stops the runtime, if there is one, and closes the journal, if it is open.
 func (w *World) Close() {
 	w.tb.Helper()
 	if w.Runtime != nil {
@@ -108,7 +109,7 @@ func (w *World) Submit(c *posting.Change) posting.Receipt {
 	return <-receipts
 }
 
-// MustSubmit does the work of Submit, and fails the test unless the change becomes durable.
+// MustSubmit is like Submit, but fails the test if the change does not become durable.
 func (w *World) MustSubmit(c *posting.Change) posting.Receipt {
 	w.tb.Helper()
 	r := w.Submit(c)

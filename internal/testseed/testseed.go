@@ -10,8 +10,8 @@ import (
 
 // The environment variables.
 const (
-	SeedVariable = "MIZAN_SEED" // a seed, as a decimal number
-	SoakVariable = "MIZAN_SOAK" // how long a soak test runs, for example 10m
+	SeedVariable = "MIZAN_SEED" // seed of random tests, as a decimal number
+	SoakVariable = "MIZAN_SOAK" // duration of a soak test, for example 10m
 )
 
 // Seed returns the seed in MIZAN_SEED, or a random seed if the variable is not set. It logs the seed.
@@ -33,13 +33,13 @@ func SeedOr(tb testing.TB, seed uint64) uint64 {
 	return seed
 }
 
-// Random returns a random number generator with the seed that Seed returns.
+// Random returns a random number generator that is seeded with the result of Seed.
 func Random(tb testing.TB) *rand.Rand {
 	tb.Helper()
 	return rand.New(rand.NewPCG(Seed(tb), 0))
 }
 
-// SoakTime returns the duration in MIZAN_SOAK. If the variable is not set, SoakTime skips the test.
+// SoakTime returns the duration in MIZAN_SOAK. If MIZAN_SOAK is not set, SoakTime skips the test.
 func SoakTime(tb testing.TB) time.Duration {
 	tb.Helper()
 	d, isSet := SoakTimeIfSet(tb)
@@ -49,7 +49,7 @@ func SoakTime(tb testing.TB) time.Duration {
 	return d
 }
 
-// SoakTimeIfSet returns the duration in MIZAN_SOAK, and whether the variable is set.
+// SoakTimeIfSet returns the duration in MIZAN_SOAK, and whether MIZAN_SOAK is set.
 func SoakTimeIfSet(tb testing.TB) (d time.Duration, isSet bool) {
 	tb.Helper()
 	text := os.Getenv(SoakVariable)

@@ -9,7 +9,7 @@ import (
 )
 
 // checkImports checks that a file imports only packages that its layer may import. Tests may import every package of this
-// module. Tests too may import the modules in allowedImporters only where that list allows it.
+// module. But allowedImporters restricts the imports of tests too.
 func (r *Report) checkImports(fileSet *token.FileSet, f *file) {
 	importer := layerOf(f.folder)
 	if importer == nil {
@@ -36,7 +36,7 @@ func (r *Report) checkImports(fileSet *token.FileSet, f *file) {
 	}
 }
 
-// layerOf returns the first layer that matches the package; nil if there is none.
+// layerOf returns the first layer that matches the package, or nil.
 func layerOf(folder string) *layer {
 	for i := range layers {
 		if matches(layers[i].packages, folder) {
@@ -46,18 +46,18 @@ func layerOf(folder string) *layer {
 	return nil
 }
 
-// isWithin tells whether path is the folder or is below it.
+// isWithin tells whether path is the folder itself or below the folder.
 func isWithin(path, folder string) bool {
 	return path == folder || strings.HasPrefix(path, folder+"/")
 }
 
-// checkPurity checks the rule for package ledger and the packages below it. They read no clock, file, network or randomness,
-// start no goroutine, and import no package that could.
+// checkPurity checks that package ledger and the packages below it are pure: they read no clock, file, network or randomness,
+// start no goroutine, and import none of the packages in impureImports.
 func (r *Report) checkPurity(fileSet *token.FileSet, f *file) {
 	if f.isTest || !isWithin(f.folder, "ledger") {
 		return
 	}
-	impure := make(map[string][]string) // maps the local name of an import to the names of the package that must not be used
+	impure := make(map[string][]string) // maps the local name of an imported package to the functions that must not be called
 	for _, spec := range f.syntax.Imports {
 		path, err := strconv.Unquote(spec.Path.Value)
 		if err != nil {

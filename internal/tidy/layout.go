@@ -15,14 +15,15 @@ import (
 	"strings"
 )
 
-// maxTextBytes is the maximum size of the files whose text is checked.
+// maxTextBytes is the maximum size of checked files. The text of larger files is not checked.
 const maxTextBytes = 1 << 20
 
-// machinePath matches an absolute path into somebody's home, work or temporary directory. It is
-// assembled from parts so that it does not match itself.
+// machinePath matches an absolute path into somebody's home, work or temporary directory. The expression is assembled from
+// parts so that it does not match its own source text.
 var machinePath = regexp.MustCompile(`(^|[^A-Za-z0-9_.\-/~}*])/(` + strings.Join([]string{"work", "farm", "root", "home", "tmp", "Users"}, "|") + `)/[A-Za-z0-9_.]+`)
 
-// checkMachinePaths checks that the text of a file, of any kind, has no path of somebody's machine.
+// checkMachinePaths checks that a file contains no absolute path that exists only on somebody's machine. It checks text files
+// of every kind.
 func (r *Report) checkMachinePaths(root, name string) error {
 	if path.Base(name) == "go.sum" {
 		return nil
@@ -77,11 +78,11 @@ func (r *Report) checkPackageSizes(files []*file) {
 	}
 }
 
-// dependenciesFile is the file that gives the reason for every imported module.
+// dependenciesFile is a document that gives a reason for every imported module.
 const dependenciesFile = "docs/dependencies.md"
 
 // checkDependencies checks that every imported module has a line in dependenciesFile. The line has the module's path in
-// backquotes. It also covers the packages below that path.
+// backquotes. A line for a module also covers the packages in the module.
 func (r *Report) checkDependencies(root string, files []*file) error {
 	content, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(dependenciesFile)))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -116,7 +117,7 @@ func hasLineFor(text, imported string) bool {
 	return false
 }
 
-// checkSizes adds a remark for each long file and function. Only a long main.go is a breach.
+// checkSizes adds a remark for each file and function that is too long. Only a main.go that is too long is a breach.
 func (r *Report) checkSizes(fileSet *token.FileSet, f *file) {
 	if matches("cmd/*/main.go", f.path) && f.lines > maxMainLines {
 		r.addBreach("main", f.path, "%d lines, at most %d", f.lines, maxMainLines)
@@ -139,7 +140,7 @@ func (r *Report) checkSizes(fileSet *token.FileSet, f *file) {
 	}
 }
 
-// checkTopLevel checks that the repository's top folder has only the names in topLevel and those that git ignores.
+// checkTopLevel checks that every file and folder in the repository's top folder is listed in topLevel or ignored by git.
 func (r *Report) checkTopLevel(root string) error {
 	ignored, err := ignoredPatterns(root)
 	if err != nil {
@@ -175,8 +176,8 @@ func ignoredPatterns(root string) ([]string, error) {
 	return patterns, nil
 }
 
-// isIgnored tells whether git would ignore the path. It supports only the patterns that this project uses: "/name" for the
-// top folder, "name" and "*.suffix" for any folder.
+// isIgnored tells whether git would ignore the path. It supports only the patterns that this project uses: "/name" in the top
+// folder, and "name" and "*.suffix" in any folder.
 func isIgnored(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool {
 		if anchored, ok := strings.CutPrefix(pattern, "/"); ok {

@@ -2,23 +2,23 @@ package tidy
 
 import "slices"
 
-// Module is this module's path. The import paths of its packages begin with it.
+// Module is the path of this Go module. The import paths of its packages begin with Module.
 const Module = "mizan"
 
-// nestedModules are the folders of the modules inside this one to which the rules apply too. The Makefile has the same list.
-// The path of such a module is Module followed by its folder.
+// nestedModules are the folders of Go modules inside this module to which the rules apply too. The path of a nested module is
+// Module followed by the folder. The Makefile has the same list.
 var nestedModules = []string{"api/sdk/go", "docs/examples/shop"}
 
-// layer is a set of packages (a pattern) and the packages of this module that they may import. In a pattern, "*" stands for
-// one part of a path, and "..." at the end stands for any number of parts, including none. A package may always import
-// packages in its own folder.
+// layer says which packages of this module may be imported by the packages that match a pattern. In a pattern, "*" stands for
+// one part of a path, and "..." at the end stands for any number of parts, including none. A package may always import the
+// packages below its own folder.
 type layer struct {
 	packages  string
 	mayImport []string
 }
 
-// Lists of packages that several layers may import. A name that begins with upto tells which package is the highest in the
-// list. commandImports is what the commands may import.
+// Lists of packages that several layers may import. A list whose name begins with upto goes from the lowest packages up to the
+// package in the name. commandImports lists what the commands may import.
 var (
 	commonPackages      = []string{"internal/assert", "internal/clock", "internal/disk", "internal/durable", "internal/fair", "internal/filelock", "internal/jsonwalk", "internal/mapfault", "internal/packed", "internal/picture", "internal/progress", "internal/secret", "internal/source", "internal/steps", "internal/tracing", "internal/wiping"}
 	ledgerPackages      = []string{"ledger/..."}
@@ -26,7 +26,7 @@ var (
 	uptoStore           = slices.Concat(commonPackages, ledgerPackages, []string{"posting/store"})
 	uptoRuntime         = slices.Concat(uptoPosting, []string{"actors"})
 	uptoActors          = slices.Concat(uptoPosting, []string{"actors/..."})
-	uptoRuntimeAndStore = slices.Concat(uptoRuntime, []string{"posting/store"}) // for testkit, which opens a store itself
+	uptoRuntimeAndStore = slices.Concat(uptoRuntime, []string{"posting/store"}) // for testkit, which opens a store directly
 	uptoActorsAndStore  = slices.Concat(uptoActors, []string{"posting/store"})
 	checkerRuleImports  = slices.Concat(uptoActorsAndStore, []string{"snapshots/check/findings", "snapshots/check/scan"})
 	routeFamilyImports  = slices.Concat(uptoActors, []string{"api/auth", "api/web/..."})
@@ -34,8 +34,8 @@ var (
 	commandImports      = slices.Concat(uptoAPI, []string{"cmd/mizan/cli", "cmd/mizan/config", "cmd/mizan/client"})
 )
 
-// layers is the table of layers, which defines the direction of imports. Lower layers mostly come first. A package belongs to
-// the first layer that matches it.
+// layers is the table of layers, which defines the direction of imports. Most lower layers come before higher layers. A package
+// belongs to the first layer whose pattern matches the package.
 var layers = []layer{
 	{"internal/assert", nil},
 	{"internal/clock", []string{"internal/assert"}},
@@ -132,7 +132,7 @@ var layers = []layer{
 	{"api/description/operations", slices.Concat(routeFamilyImports, []string{"api/description/spec", "api/ledger/export"})},
 	{"api/description", slices.Concat(routeFamilyImports, []string{"api/description/spec"})},
 	{"api/reference", slices.Concat(routeFamilyImports, []string{"api/description/..."})},
-	{"api/sdk/go", nil}, // merchants use it without the service
+	{"api/sdk/go", nil}, // merchants import this module, but not the service
 	{"api/sdk/generate/model", []string{"api/description", "api/description/spec", "internal/assert"}},
 	{"api/sdk/generate/*", []string{"api/sdk/generate/model", "api/description", "api/description/spec", "ledger/money", "internal/assert"}},
 	{"api/sdk/generate", uptoAPI},
@@ -164,7 +164,7 @@ var layers = []layer{
 	{"cmd/*/...", slices.Concat(uptoAPI, []string{"bench/..."})},
 }
 
-// allowedImporters lists the modules that only some packages may import. The rule covers tests too.
+// allowedImporters lists modules that only certain packages and their tests may import.
 var allowedImporters = []struct{ module, packages string }{
 	{"github.com/gofiber", "api/..."},
 	{"github.com/asynkron/protoactor-go", "actors"},
@@ -186,12 +186,11 @@ var allowedImporters = []struct{ module, packages string }{
 	{"golang.org/x/crypto/acme", "cmd/mizan/serving/..."},
 }
 
-// pureModules are the only modules that ledger/** may import besides the standard library and
-// its own packages.
+// pureModules are the only modules outside this one that package ledger and the packages below it may import.
 var pureModules = []string{"github.com/holiman/uint256", "github.com/google/uuid"}
 
-// codecs is the pattern of the packages below ledger that have the stored form of records. They may also import the modules
-// in codecModules.
+// codecs is the pattern of the packages below ledger that encode and decode stored records. These packages may also import the
+// modules in codecModules.
 const codecs = "ledger/*/codec"
 
 var codecModules = []string{"github.com/vmihailenco/msgpack/v5"}
@@ -202,8 +201,8 @@ var impureImports = []string{
 	"io/ioutil", "syscall", "unsafe", "runtime/...", "testing/...",
 }
 
-// impureNames are the functions that read a clock or randomness, or write a log, by package. Package log/slog itself is
-// allowed, because records implement slog.LogValuer to hide their secrets.
+// impureNames lists, for each package, the functions that read a clock or randomness, or write a log. The other functions of
+// these packages are allowed. For example, records implement slog.LogValuer to hide their secrets.
 var impureNames = map[string][]string{
 	"log/slog": {
 		"Debug", "DebugContext", "Info", "InfoContext", "Warn", "WarnContext", "Error", "ErrorContext",
@@ -215,7 +214,7 @@ var impureNames = map[string][]string{
 	},
 }
 
-// topLevel lists the names that the root may have, besides those that .gitignore names.
+// topLevel lists the files and folders that the repository's root may have. Files that .gitignore names are also allowed.
 var topLevel = []string{
 	"ledger", "actors", "posting", "api", "snapshots", "cmd", "bench", "internal", "docs", "tools",
 	"go.mod", "go.sum", "Makefile", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", ".ci", ".git", ".gitattributes", ".gitignore",

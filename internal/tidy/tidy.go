@@ -13,34 +13,34 @@ import (
 	"strings"
 )
 
-// Breach is one place where a rule is broken.
+// Breach is a place in the code where a rule is broken.
 type Breach struct {
 	Rule   string // name of the rule, for example "imports"
 	Place  string // slash-separated path, relative to the root, with a line number if there is one
 	Detail string
 }
 
-// String returns the breach as one line.
+// String describes the breach in one line.
 func (b Breach) String() string { return fmt.Sprintf("%s: %s: %s", b.Place, b.Rule, b.Detail) }
 
 // Report is the result of Check.
 type Report struct {
 	Breaches []Breach
-	Remarks  []string // files and functions that are longer than longFileLines or longFunctionLines
+	Remarks  []string // files that are longer than longFileLines, and functions that are longer than longFunctionLines
 	Packages int
 }
 
-// file is one parsed Go file of the module.
+// file is a parsed Go file.
 type file struct {
-	path   string // slash-separated and relative to the root
-	folder string // folder of its package, relative to the root; empty for the root
+	path   string // slash-separated path, relative to the root
+	folder string // folder of the file's package, relative to the root; empty for the root
 	isTest bool
 	syntax *ast.File
 	lines  int
 }
 
-// Check reads the tree below root, which must be the module's folder, and reports breaches of the
-// rules. An error means that the tree could not be read.
+// Check reads the tree below root, which must be the module's folder, and reports breaches of the rules. If the tree cannot be
+// read, Check returns an error.
 func Check(root string) (*Report, error) {
 	r := &Report{}
 	fileSet := token.NewFileSet()
@@ -75,8 +75,8 @@ func Check(root string) (*Report, error) {
 	return r, r.checkTopLevel(root)
 }
 
-// walkFiles visits the files of the module and of its nestedModules. It skips .git, what git ignores, testdata, and other
-// nested modules.
+// walkFiles visits the files of the module and of the modules in nestedModules. It skips .git, files that git ignores, folders
+// testdata, and other modules inside this module.
 func walkFiles(root string, visit func(path string, entry fs.DirEntry) error) error {
 	ignored, err := ignoredPatterns(root)
 	if err != nil {
@@ -91,7 +91,7 @@ func walkFiles(root string, visit func(path string, entry fs.DirEntry) error) er
 			return err
 		}
 		path := filepath.ToSlash(rel)
-		if path == ".git" { // .git is a folder, or a file in a linked worktree
+		if path == ".git" { // .git is a folder; in a linked worktree it is a file
 			if entry.IsDir() {
 				return fs.SkipDir
 			}
@@ -132,7 +132,7 @@ func (r *Report) addBreach(rule, place, format string, args ...any) {
 	r.Breaches = append(r.Breaches, Breach{Rule: rule, Place: place, Detail: fmt.Sprintf(format, args...)})
 }
 
-// placeOf formats a position as a breach's place.
+// placeOf formats a position as path and line number, for Breach.Place.
 func (f *file) placeOf(fileSet *token.FileSet, pos token.Pos) string {
 	return fmt.Sprintf("%s:%d", f.path, fileSet.Position(pos).Line)
 }

@@ -11,8 +11,9 @@ import (
 	"unicode"
 )
 
-// refusedWords maps words that this project once used in a private meaning to the standard words that replace them. Words
-// that also have a common use (page, line, share, room, quarter) are not listed; a reviewer must judge each use of them.
+// refusedWords are words that this project once used in a private meaning. The map gives the standard word that replaces each
+// of them. Words that also have a common use (page, line, share, room, quarter) are not listed, because a reviewer must judge
+// each use.
 var refusedWords = map[string]string{
 	"cellar":    "the bottom layer",
 	"clerk":     "organization actor",
@@ -46,15 +47,15 @@ var refusedWords = map[string]string{
 	"tellings":  "notifications",
 	"town":      "world or fixture",
 	"towns":     "worlds or fixtures",
-	"go on":     "resume", // as two parts of one identifier, such as goOn
+	"go on":     "resume", // matches two parts of one identifier, such as goOn
 	"take up":   "resume",
 	"taken up":  "resumed",
 }
 
-// wordFiles are the file with this list and its test. They must contain the words.
+// wordFiles are this file and its test. They are not checked, because they must contain the words.
 var wordFiles = []string{"internal/tidy/words.go", "internal/tidy/words_test.go"}
 
-// joinedWords are the refused words without spaces, in the form that they have in an identifier.
+// joinedWords are the refused words without spaces, as they occur in identifiers.
 var joinedWords = func() (list [][]byte) {
 	for word := range refusedWords {
 		list = append(list, []byte(strings.ReplaceAll(word, " ", "")))
@@ -62,13 +63,13 @@ var joinedWords = func() (list [][]byte) {
 	return list
 }()
 
-// mayContain tells quickly whether a text may contain a refused word.
+// mayContain is a quick test: if it returns false, the text contains no refused word.
 func mayContain(text []byte) bool {
 	lower := bytes.ToLower(text)
 	return slices.ContainsFunc(joinedWords, func(word []byte) bool { return bytes.Contains(lower, word) })
 }
 
-// checkWords checks a file's path and text for refused words: identifiers, comments, literals and
+// checkWords checks that a file's path and text contain no refused word, neither in identifiers nor in comments, literals and
 // prose.
 func (r *Report) checkWords(root, name string) error {
 	if slices.Contains(wordFiles, name) || path.Base(name) == "go.sum" {
@@ -98,8 +99,8 @@ func (r *Report) checkWords(root, name string) error {
 	return nil
 }
 
-// findRefused lists the refused words in a text. A word that occurs twice is listed twice. Capitals divide an identifier into
-// words.
+// findRefused lists the refused words in a text. A word that occurs twice is listed twice. An identifier such as readBody is
+// divided into words at its capitals.
 func findRefused(text string) (found []string) {
 	for _, letters := range strings.FieldsFunc(text, func(c rune) bool { return !unicode.IsLetter(c) }) {
 		parts := splitCamelCase(letters)
@@ -118,8 +119,8 @@ func findRefused(text string) (found []string) {
 	return found
 }
 
-// splitCamelCase splits a text of letters at the capitals that begin a word, and returns the words in lower
-// case: readHTTPBody gives read, http, body.
+// splitCamelCase splits an identifier into its words, and returns the words in lower case. For readHTTPBody it returns read,
+// http and body.
 func splitCamelCase(letters string) (parts []string) {
 	runes := []rune(letters)
 	start := 0

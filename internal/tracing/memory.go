@@ -3,9 +3,9 @@ package tracing
 import "sync"
 
 // Memory keeps the origins of work that continues after the response to its request. It has two generations of origins. A new
-// origin is added to the newer generation. When the newer generation is full, the older one is dropped as a whole, and the
-// newer one takes its place. So a Memory never holds more than its bound, and dropping old origins costs nothing. It is safe
-// for concurrent use.
+// origin is added to the newer generation. When the newer generation is full, the older generation is dropped as a whole, and
+// the newer generation becomes the older one. So the number of origins is bounded, and it takes no time to drop old origins. A
+// Memory is safe for concurrent use.
 type Memory[K comparable] struct {
 	generation int // maximum number of origins in one generation
 
@@ -13,13 +13,13 @@ type Memory[K comparable] struct {
 	newer, older map[K]Origin // guarded by mu
 }
 
-// NewMemory makes a Memory that holds at most bound origins. Without a call of Forget, the newest bound/2 origins are always
-// kept.
+// NewMemory makes a Memory that keeps at most bound origins. It always keeps the newest bound/2 origins, except those that
+// Forget has dropped.
 func NewMemory[K comparable](bound int) *Memory[K] {
 	return &Memory[K]{generation: max(1, bound/2), newer: make(map[K]Origin)}
 }
 
-// Keep stores the origin of the piece of work with the key, or replaces it.
+// Keep stores the origin of the work that the key identifies. It replaces an earlier origin of the same work.
 func (m *Memory[K]) Keep(key K, o Origin) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -30,7 +30,7 @@ func (m *Memory[K]) Keep(key K, o Origin) {
 	m.newer[key] = o
 }
 
-// Find returns the origin of the piece of work with the key; found is false if the origin is not known.
+// Find returns the origin of the work that the key identifies. If the Memory does not have the origin, found is false.
 func (m *Memory[K]) Find(key K) (o Origin, found bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -40,7 +40,7 @@ func (m *Memory[K]) Find(key K) (o Origin, found bool) {
 	return o, found
 }
 
-// Forget drops the origin of the piece of work with the key, which has ended.
+// Forget drops the origin of the work that the key identifies. Call Forget when the work has ended.
 func (m *Memory[K]) Forget(key K) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

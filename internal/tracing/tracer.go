@@ -2,45 +2,46 @@ package tracing
 
 import "time"
 
-// Kind tells whether this process serves, calls or works internally in a hop. The zero value is invalid.
+// Kind tells what this process does in a hop: it serves a request, calls another program, or works internally. The zero value
+// is invalid.
 type Kind uint8
 
 // Kinds of hops.
 const (
 	Server   Kind = iota + 1 // this process handles a request
 	Client                   // this process waits for another program's answer
-	Internal                 // this process works internally
+	Internal                 // this process works on its own
 )
 
-// Backend makes spans. Its methods may be called by any number of goroutines.
+// Backend makes spans. It must be safe for concurrent use.
 type Backend interface {
-	// Begin begins a span at the given time. If parent has no trace, the span begins a new trace. links are the origins of
-	// other requests whose work the span also does.
+	// Begin begins a span at the given time. If parent has no trace, the span begins a new trace. If the span also does work
+	// for other requests, links are the origins of these requests.
 	Begin(kind Kind, name string, parent Origin, at time.Time, links []Origin) Span
 }
 
-// Span is one recorded hop. Only one goroutine uses it at a time.
+// Span is a recorded hop. Only one goroutine at a time uses a Span.
 type Span interface {
-	// Origin returns parent with the id of this span as the causing span, and with this span's trace.
+	// Origin returns a copy of parent with the Trace, Span and Flags of this span.
 	Origin(parent Origin) Origin
 	SetName(name string)
 	SetText(key, value string)
 	SetNumber(key string, value int64)
-	// Fail marks the span as failed. The reason is for people. It must contain no part of a request.
+	// Fail marks the span as failed. People read the reason. The reason must contain no part of a request.
 	Fail(reason string)
 	End(at time.Time)
 }
 
-// Tracer records hops. A nil *Tracer records none.
+// Tracer records hops. A nil *Tracer records no hops.
 type Tracer struct{ backend Backend }
 
-// New makes a tracer that records hops as spans of the backend.
+// New makes a tracer that records each hop as a span of the backend.
 func New(b Backend) *Tracer { return &Tracer{backend: b} }
 
-// Hop is a hop that may be recorded. The methods of the zero value do nothing.
+// Hop records a hop while it lasts. If hops are not recorded, a Hop is the zero value, and its methods do nothing.
 type Hop struct{ span Span }
 
-// Begin begins a hop now. parent is the origin of the work.
+// Begin begins a hop now. parent identifies the request that caused the hop.
 func (t *Tracer) Begin(kind Kind, name string, parent Origin) Hop {
 	if t == nil {
 		return Hop{}
@@ -48,8 +49,8 @@ func (t *Tracer) Begin(kind Kind, name string, parent Origin) Hop {
 	return Hop{t.backend.Begin(kind, name, parent, time.Now(), nil)}
 }
 
-// BeginAt begins a hop at the given time, which may be earlier than now. links are the origins of other requests whose work
-// the hop also does.
+// BeginAt begins a hop at the given time, which may be in the past. If the hop also does work for other requests, links are the
+// origins of these requests.
 func (t *Tracer) BeginAt(kind Kind, name string, parent Origin, at time.Time, links []Origin) Hop {
 	if t == nil {
 		return Hop{}
@@ -57,10 +58,10 @@ func (t *Tracer) BeginAt(kind Kind, name string, parent Origin, at time.Time, li
 	return Hop{t.backend.Begin(kind, name, parent, at, links)}
 }
 
-// IsRecorded tells whether the hop is recorded. If not, callers need not compute its attributes.
+// IsRecorded tells whether the hop is recorded. If the hop is not recorded, callers need not compute its attributes.
 func (h Hop) IsRecorded() bool { return h.span != nil }
 
-// Origin returns the origin to pass on to work that the hop causes: parent, with the hop's span as the causing span.
+// Origin returns the origin for work that the hop causes: a copy of parent in which the hop's span is the cause of the work.
 func (h Hop) Origin(parent Origin) Origin {
 	if h.span == nil {
 		return parent

@@ -6,21 +6,20 @@ import (
 	"sync"
 )
 
-// fragmentBytes is the number of bytes of a body in one TLS record. crypto/tls copies what it encrypts into its own buffer.
-// If it must enlarge this buffer for the end of the record, the old buffer becomes garbage with the plaintext in it. So the
-// plaintext may never be longer than three bytes. Three bytes are less than the last four digits of a card, which anybody may
-// see; and nobody can tell three digits of a CVV from other digits.
+// fragmentBytes is the number of bytes of a body in one TLS record. crypto/tls copies the plaintext of a record into its own
+// buffer. If crypto/tls must enlarge this buffer for the end of the record, the old buffer becomes garbage that still contains
+// the plaintext. So a record has only three bytes of plaintext. Three bytes of a card number are harmless, because even its
+// last four digits may be shown to anybody. Three digits of a CVV are harmless, because they look like any other digits.
 const fragmentBytes = 3
 
-// fragmentWriter writes bodies in TLS records of fragmentBytes each, and sends the encrypted records of a
-// write together.
+// fragmentWriter writes bodies in TLS records of fragmentBytes bytes. The encrypted records of one write are sent together.
 type fragmentWriter struct {
-	tlsConn io.Writer  // the TLS connection; it makes one record of each Write of a few bytes
-	batches *batchConn // the connection below tlsConn
+	tlsConn io.Writer  // TLS connection, which makes one record of each short Write
+	batches *batchConn // connection below tlsConn
 }
 
-// write writes a part of a body. After an error the connection can't be used any more, and the
-// number of written bytes is a guess.
+// write writes a part of a body. If write returns an error, the connection can't be used any more, and n is only an estimate of
+// the number of sent bytes.
 func (f *fragmentWriter) write(p []byte) (n int, err error) {
 	f.batches.startBatch()
 	for n < len(p) && err == nil {
@@ -34,16 +33,17 @@ func (f *fragmentWriter) write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// maxBatchBytes is the number of encrypted bytes above which a batch is written before its end.
+// maxBatchBytes bounds the memory of a batch. When a batch has more than maxBatchBytes encrypted bytes, they are sent before
+// the batch ends.
 const maxBatchBytes = 32 << 10
 
-// batchConn is a connection below crypto/tls. It can hold back the encrypted bytes that crypto/tls writes, in
-// order to send them together.
+// batchConn is the connection to which crypto/tls writes encrypted bytes. It can collect these bytes in a batch and send them
+// together.
 type batchConn struct {
 	net.Conn
 
 	mu    sync.Mutex
-	batch []byte // bytes held back, guarded by mu; nil: nothing is held back now
+	batch []byte // collected bytes, guarded by mu; nil if bytes are sent immediately
 }
 
 func (b *batchConn) startBatch() {
@@ -52,7 +52,7 @@ func (b *batchConn) startBatch() {
 	b.batch = make([]byte, 0, 1<<10)
 }
 
-// sendBatch writes the bytes that were held back. Bytes that come later are written immediately.
+// sendBatch sends the bytes of the batch and ends the batch. Bytes that are written later are sent immediately.
 func (b *batchConn) sendBatch() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

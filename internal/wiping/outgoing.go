@@ -10,22 +10,23 @@ import (
 	"time"
 )
 
-// Body is a request's body that is written to its connection directly from its own memory. This memory is overwritten as soon
-// as the body was written or can't be written any more. http.Transport reads the same number of spaces in place of the body,
-// so that its buffers never contain a part of the body.
+// Body is the body of a request. It is written to the connection directly from its own memory. As soon as the body was written
+// or can't be written any more, this memory is overwritten. In place of the body, http.Transport reads the same number of
+// spaces, so its buffers never contain a part of the body.
 //
-// A Body works only on a connection that was made with Dial or DialTLS, after a call of AttachTo. On any other connection the
-// spaces are sent; a server that expects JSON refuses them.
+// A Body works only on a connection that was made with Dial or DialTLS, and only if AttachTo was called. On any other
+// connection, the spaces are sent, and a server that expects JSON refuses the request.
 type Body struct {
 	mu           sync.Mutex
 	content      []byte
-	spacesRead   int // how many spaces http.Transport has read
-	writtenBytes int // how many bytes of content were written
+	spacesRead   int // number of spaces that http.Transport has read
+	writtenBytes int // number of bytes of content that were written
 	isWriting    bool
 	isClosed     bool
 }
 
-// NewBody returns a body with the content, which must not be empty. The body owns the content: it overwrites it.
+// NewBody returns a body with the content, which must not be empty. The body overwrites the slice content later, so the caller
+// must not use this slice any more.
 func NewBody(content []byte) *Body { return &Body{content: content} }
 
 // Read implements io.Reader for http.Transport.
@@ -43,8 +44,8 @@ func (b *Body) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Close implements io.Closer. It overwrites the content, but does not wait: if the content is being written, it is
-// overwritten after that write.
+// Close implements io.Closer. It overwrites the content and does not wait. If another goroutine is writing the content to the
+// connection, the content is overwritten after this write.
 func (b *Body) Close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -53,15 +54,15 @@ func (b *Body) Close() error {
 	return nil
 }
 
-// wipe overwrites the content if it is no longer needed. The caller holds b.mu.
+// wipe overwrites the content if the content is no longer needed. The caller holds b.mu.
 func (b *Body) wipe() {
 	if !b.isWriting && (b.isClosed || b.writtenBytes == len(b.content)) {
 		clear(b.content)
 	}
 }
 
-// AttachTo makes b the body of the next request on the connection c; if b is nil, that request has no Body. The caller must
-// call AttachTo in httptrace.ClientTrace.GotConn, for every request of a transport. If c was not made with Dial or DialTLS,
+// AttachTo makes b the body of the next request on the connection c. If b is nil, the next request has no Body. For every
+// request of a transport, AttachTo must be called in httptrace.ClientTrace.GotConn. If c was not made with Dial or DialTLS,
 // AttachTo does nothing.
 func (b *Body) AttachTo(c net.Conn) {
 	if o, ok := c.(*outgoingConn); ok {
@@ -90,7 +91,7 @@ func (b *Body) write(writeContent func([]byte) (int, error), n int) (int, error)
 	return n, err
 }
 
-// remaining returns how many bytes are still to be written.
+// remaining returns the number of bytes that are not written yet.
 func (b *Body) remaining() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -100,17 +101,17 @@ func (b *Body) remaining() int {
 // outgoingConn is a connection of an http.Transport. It sends one request at a time.
 type outgoingConn struct {
 	net.Conn
-	writeBody func([]byte) (int, error) // writes a part of a body
+	writeBody func([]byte) (int, error) // writes bytes of a body to the connection
 
-	body           *Body // body of the current request; nil: the request has no Body, or all of it was written
-	endOfHeadBytes int   // number of bytes of endOfHead with which the written part of the head ends
+	body           *Body // body of the current request; nil if there is no Body, or if it was written completely
+	endOfHeadBytes int   // number of bytes of endOfHead at the end of the bytes written so far
 }
 
-// endOfHead ends a request's head (RFC 9112, 2.1).
+// endOfHead is the end of a request's head (RFC 9112, 2.1).
 var endOfHead = []byte("\r\n\r\n")
 
-// Write implements io.Writer for http.Transport. It writes the head unchanged. In place of each byte after the head it writes
-// the next byte of the Body.
+// Write implements io.Writer for http.Transport. It writes the head unchanged. After the head, it ignores the bytes in p, and
+// writes the same number of bytes of the Body.
 func (o *outgoingConn) Write(p []byte) (int, error) {
 	if o.body == nil {
 		return o.Conn.Write(p)
@@ -131,7 +132,8 @@ func (o *outgoingConn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// countHeadBytes returns how many of the bytes in p belong to the request's head. It updates o.endOfHeadBytes.
+// countHeadBytes returns the number of bytes at the beginning of p that belong to the request's head. It updates
+// o.endOfHeadBytes.
 func (o *outgoingConn) countHeadBytes(p []byte) int {
 	for i, c := range p {
 		switch {
@@ -140,7 +142,8 @@ func (o *outgoingConn) countHeadBytes(p []byte) int {
 		case c == endOfHead[o.endOfHeadBytes]:
 			o.endOfHeadBytes++
 		default:
-			o.endOfHeadBytes = bytes.IndexByte(endOfHead[:1], c) + 1 // after a mismatch only this byte can begin endOfHead again
+			// After a mismatch, endOfHead can only begin again with c.
+			o.endOfHeadBytes = bytes.IndexByte(endOfHead[:1], c) + 1
 		}
 	}
 	return len(p)
@@ -157,8 +160,8 @@ func Dial(d *net.Dialer) func(ctx context.Context, network, address string) (net
 	}
 }
 
-// DialTLS returns a function for http.Transport.DialTLSContext that makes connections with TLS. The handshake may take at
-// most the given time.
+// DialTLS returns a function for http.Transport.DialTLSContext that makes connections with TLS. If the handshake takes longer
+// than timeout, the function returns an error.
 func DialTLS(d *net.Dialer, config *tls.Config, timeout time.Duration) func(ctx context.Context, network, address string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		host, _, err := net.SplitHostPort(address)

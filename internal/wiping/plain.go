@@ -7,15 +7,16 @@ import (
 	"time"
 )
 
-// Bounds of what is still read after the response to a request without TLS: how long, and how many bytes. Closing a
-// connection with unread bytes resets the connection, and then the client might not see the response.
+// Maximum time and number of bytes that are read after the response to a request without TLS. If the connection were closed
+// with unread bytes, the kernel would reset it, and the client might not see the response.
 const (
 	plainTime  = 2 * time.Second
 	plainBytes = 1 << 20
 )
 
-// respondToPlainHTTP handles an error of a TLS handshake. If the client has sent an HTTP request without TLS, it sends the
-// response, overwrites the received bytes, and returns true. If err has another cause, it returns false.
+// respondToPlainHTTP handles an error of a TLS handshake. If the cause of err is that the client has sent an HTTP request
+// without TLS, respondToPlainHTTP sends the response, overwrites the received bytes, and returns true. Otherwise it returns
+// false.
 func (c *Conn) respondToPlainHTTP(err error) bool {
 	var noTLS tls.RecordHeaderError
 	if c.plainHTTP == nil || !errors.As(err, &noTLS) || noTLS.Conn == nil || !beginsRequest(noTLS.RecordHeader[:]) {
@@ -46,7 +47,7 @@ func (c *Conn) respondToPlainHTTP(err error) bool {
 	return true
 }
 
-// beginsRequest tells whether the header, the first five bytes of a connection, begins an HTTP request.
+// beginsRequest tells whether an HTTP request begins with header, the first five bytes of a connection.
 func beginsRequest(header []byte) bool {
 	for _, method := range []string{"GET /", "HEAD ", "POST ", "PUT /", "PATCH", "DELETE", "OPTIONS", "CONNECT", "TRACE"} {
 		if strings.HasPrefix(method, string(header)) {

@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// Listen returns a listener of TLS connections that overwrite in memory what they have read. Accept returns a *Conn; the
-// handshake happens at the first read or write. A client that sends an HTTP request without TLS gets the bytes that plainHTTP
-// returns as its response. If plainHTTP is nil, the client gets no response.
+// Listen returns a listener whose TLS connections overwrite received data in memory. Accept returns a *Conn. The handshake
+// happens at the first read or write. If a client sends an HTTP request without TLS, the response is the result of plainHTTP.
+// If plainHTTP is nil, there is no response.
 func Listen(l net.Listener, config *tls.Config, plainHTTP func() []byte) net.Listener {
 	return &listener{l, config, plainHTTP}
 }
@@ -35,10 +35,10 @@ func (l *listener) Accept() (net.Conn, error) {
 type Conn struct {
 	*tls.Conn
 	records   *recordConn
-	plainHTTP func() []byte // returns the response to a request without TLS; nil: there is none, or it was sent already
+	plainHTTP func() []byte // returns the response to a request without TLS; nil if there is none, or if it was sent
 }
 
-// Server returns a Conn, the server's side of a TLS connection, over the connection c.
+// Server returns the server's side of a TLS connection that uses the connection c.
 func Server(c net.Conn, config *tls.Config) *Conn {
 	r := &recordConn{Conn: c}
 	return &Conn{Conn: tls.Server(r, config), records: r}
@@ -53,21 +53,21 @@ func (c *Conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// NetConn returns the connection below TLS, which was given to Server.
+// NetConn returns the connection without TLS that was passed to Server.
 func (c *Conn) NetConn() net.Conn { return c.records.Conn }
 
-// Wipe overwrites the received data that the connection still holds. It may be called only after the connection has ended and
-// when no goroutine reads from it. Later reads return io.EOF.
+// Wipe overwrites all received data that is still in the connection's memory. Call Wipe only after the connection has ended,
+// and when no goroutine reads from it. Later reads return io.EOF.
 func (c *Conn) Wipe() {
 	c.records.isEnded = true
 	c.records.clearUnreturned()
 	if !c.ConnectionState().HandshakeComplete {
-		return // before the end of the handshake, crypto/tls has decrypted no data of the client
+		return // before the end of the handshake, crypto/tls decrypts no data of the client
 	}
 	buffer := borrowBuffer()
 	for {
-		// The first calls of Read return the data that crypto/tls has already decrypted. Then crypto/tls asks for the next
-		// record: recordConn.Read overwrites its buffer and returns io.EOF.
+		// The first calls of Read return the data that crypto/tls has already decrypted. Then crypto/tls reads the next record
+		// with recordConn.Read, which overwrites the buffer of crypto/tls and returns io.EOF.
 		if _, err := c.Conn.Read(*buffer); err != nil {
 			break
 		}
@@ -79,21 +79,22 @@ func (c *Conn) Wipe() {
 // headerBytes is the length of a TLS record's header: type, version and length of the payload (RFC 8446, section 5.1).
 const headerBytes = 5
 
-// recordConn is the connection from which crypto/tls reads. It passes on each TLS record's header and payload separately.
+// recordConn is the connection from which crypto/tls reads. Its method Read returns the header and the payload of a TLS record
+// separately.
 type recordConn struct {
 	net.Conn
 	header         [headerBytes]byte
-	headerReturned int // bytes of the current record's header that crypto/tls has got; after all of them the payload follows
-	payloadLeft    int // bytes of the current record's payload that crypto/tls has not got yet
+	headerReturned int // number of bytes of the current header that Read has returned; if all, the payload is next
+	payloadLeft    int // number of bytes of the current payload that Read has not returned yet
 
-	received   *[]byte // received bytes, read in advance; nil: all of them were returned
-	unreturned []byte  // the part of received that was not returned yet
+	received   *[]byte // bytes that were received in advance; nil if all of them were returned
+	unreturned []byte  // part of received that was not returned yet
 
 	isEnded bool
 }
 
-// Read implements io.Reader for crypto/tls. One call never returns bytes of both a record's header and its payload, or of
-// two records.
+// Read implements io.Reader for crypto/tls. One call never returns bytes of two records, or bytes of both a header and a
+// payload.
 func (r *recordConn) Read(p []byte) (int, error) {
 	if r.headerReturned == 0 {
 		clear(p) // overwrites the previous record
@@ -107,13 +108,13 @@ func (r *recordConn) Read(p []byte) (int, error) {
 			r.countPayload(n)
 			return n, err
 		}
-		// One read of the socket may bring more than a header. All of it is read into p, and then copied into a separate
-		// buffer from the pool. So a connection that waits for data holds no such buffer.
+		// A read of the socket may return more than a header. So read into p first, and then copy the bytes to a buffer from
+		// the pool. While a connection waits for data, it has no buffer from the pool.
 		n, err := r.Conn.Read(p)
 		if n == 0 {
 			return 0, err
 		}
-		// The bytes in p are cleared, because they are plaintext if the client does not speak TLS.
+		// Clear the bytes in p, because they are plaintext if the client does not use TLS.
 		r.received = borrowBuffer()
 		*r.received = append((*r.received)[:0], p[:n]...)
 		r.unreturned = *r.received
@@ -135,7 +136,7 @@ func (r *recordConn) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// countHeader notes that n more bytes of a record's header were returned.
+// countHeader must be called when Read returns n more bytes of a header.
 func (r *recordConn) countHeader(n int) {
 	if r.headerReturned += n; r.headerReturned == headerBytes {
 		r.payloadLeft = int(r.header[3])<<8 | int(r.header[4])
@@ -143,22 +144,22 @@ func (r *recordConn) countHeader(n int) {
 	}
 }
 
-// countPayload notes that n more bytes of a payload were returned. After the last byte of a payload, the header of the next
-// record follows.
+// countPayload must be called when Read returns n more bytes of a payload. After the last byte of the payload, the next record
+// begins with its header.
 func (r *recordConn) countPayload(n int) {
 	if r.payloadLeft -= n; r.payloadLeft == 0 {
 		r.headerReturned = 0
 	}
 }
 
-// clearUnreturned overwrites the received bytes that crypto/tls will not take any more because the connection ends. They are
-// plaintext if the client does not speak TLS.
+// clearUnreturned overwrites the received bytes that crypto/tls has not read. Because the connection has ended, crypto/tls will
+// not read these bytes any more. They are plaintext if the client does not use TLS.
 func (r *recordConn) clearUnreturned() {
 	clear(r.unreturned)
 	r.unreturned = nil
 }
 
-// bufferPool has buffers for received bytes that were not returned yet. A buffer in the pool contains ciphertext only.
+// bufferPool has buffers for received bytes that Read has not returned yet. A buffer in the pool never contains plaintext.
 var bufferPool = sync.Pool{New: func() any { b := make([]byte, 2<<10); return &b }}
 
 func borrowBuffer() *[]byte {

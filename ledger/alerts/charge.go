@@ -5,24 +5,25 @@ import (
 	"mizan/ledger/money"
 )
 
-// Charge has the data of a charged transaction that alerts use.
+// Charge is what alerts need to know about a charged transaction.
 type Charge struct {
 	ID         ledger.ID
-	Type       string // type of the transaction, as the API spells it
+	Type       string // type of the transaction, as in the API
 	Amount     money.Amount
 	Asset      money.Asset
 	Fee        money.Amount
-	Merchant   money.Signed  // what the merchant gets of the amount
-	ReversalOf ledger.ID     // for a return of money: the transaction that the rail (the payment provider) reversed; else zero
-	At         ledger.Micros // when it was charged
+	Merchant   money.Signed  // part of the amount that the merchant receives; negative if the fee exceeds the amount
+	ReversalOf ledger.ID     // transaction that the rail (the payment provider) has reversed; zero if this is not a return
+	At         ledger.Micros // when the transaction was charged
 }
 
-// isReturn tells whether the charge returns the money of a transaction that the rail (the payment provider) has reversed.
+// isReturn tells whether the charge is a return: it gives back the money of a transaction that the rail (the payment provider)
+// has reversed.
 func (c *Charge) isReturn() bool { return c.ReversalOf != (ledger.ID{}) }
 
-// Alert returns the message about a charge for the operators of its terminal; the bool says whether it must be sent. One
-// reason for a message is an amount at or above the threshold. The other is a negative Merchant (the fee exceeds the amount),
-// unless the charge is a return. The threshold is in minor units of the charge's asset; nil means none.
+// Alert returns a message about the charge to the operators of the terminal, and true if there is a reason for a message. There
+// is a reason if the amount is at least the threshold, or if Merchant is negative (the fee exceeds the amount) and the charge
+// is not a return. The threshold is in minor units of the charge's asset. If there is no threshold, it is nil.
 func (c *Charge) Alert(terminal Terminal, threshold *money.Amount) (Message, bool) {
 	isLarge := threshold != nil && !c.Amount.Less(*threshold)
 	isNegative := c.Merchant.Negative && !c.Merchant.IsZero() && !c.isReturn()

@@ -8,7 +8,7 @@ import (
 	"mizan/ledger/money"
 )
 
-// Terminal describes a terminal to its operators.
+// Terminal is the description of a terminal in messages.
 type Terminal struct {
 	ID      ledger.ID
 	Name    string
@@ -16,7 +16,7 @@ type Terminal struct {
 	Env     money.Env
 }
 
-// maxName is the length in bytes at which a terminal's name is truncated.
+// maxName is the maximum length in bytes of a terminal's name in a message. Longer names are truncated.
 const maxName = 80
 
 // String returns the terminal's name, ID, partner and environment.
@@ -24,10 +24,10 @@ func (terminal *Terminal) String() string {
 	return fmt.Sprintf("terminal %s (%s), partner %d, %s", terminal.name(), terminal.ID, terminal.Partner, terminal.Env)
 }
 
-// name returns the terminal's name in quotes, truncated.
+// name returns the terminal's name, truncated to maxName bytes, in quotes.
 func (terminal *Terminal) name() string { return fmt.Sprintf("%q", truncate(terminal.Name, maxName)) }
 
-// assetName names an asset without its environment: "USD", "USDT on tron".
+// assetName returns the name of an asset without its environment, for example "USD" or "USDT on tron".
 func assetName(a money.Asset) string {
 	if a.Network == "" {
 		return string(a.Currency)
@@ -35,7 +35,7 @@ func assetName(a money.Asset) string {
 	return string(a.Currency) + " on " + string(a.Network)
 }
 
-// formatAmount formats an amount in the decimals of its asset and in minor units.
+// formatAmount formats an amount twice: with the decimals of its asset, and in minor units.
 func formatAmount(amount money.Amount, asset money.Asset) string {
 	return formatSigned(money.Signed{Abs: amount}, asset)
 }
@@ -64,5 +64,5 @@ func formatDecimal(amount money.Signed, scale int) string {
 	return sign + digits[:point] + "." + digits[point:]
 }
 
-// formatTime formats a time to the second, in UTC.
+// formatTime formats a time in UTC, without fractions of a second.
 func formatTime(at ledger.Micros) string { return at.Time().Format("2006-01-02 15:04:05 UTC") }

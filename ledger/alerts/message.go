@@ -7,20 +7,20 @@ import (
 	"unicode/utf8"
 )
 
-// Kind is the reason for a message. It is stored.
+// Kind is the reason for a message. The values are stored, so they must never change.
 type Kind string
 
 // The kinds of messages.
 const (
 	Large         Kind = "large_transaction"
 	Negative      Kind = "negative_revenue"
-	LargeNegative Kind = "large_transaction+negative_revenue" // a transaction that is large and has negative revenue
+	LargeNegative Kind = "large_transaction+negative_revenue" // a large transaction with negative revenue
 	Failures      Kind = "failed_transactions"
 	Daily         Kind = "daily_summary"
 )
 
-// The largest lengths of a message in bytes. The longest subject and the longest text fit together into one Telegram message
-// of 4,096 characters.
+// Maximum lengths in bytes of a message's subject and text. Together they fit into a Telegram message, which has at most 4,096
+// characters.
 const (
 	MaxSubject = 200
 	MaxText    = 3_600
@@ -33,23 +33,23 @@ type Message struct {
 	Text    string // several lines, which do not repeat the subject
 }
 
-// storedMessage is the stored form of a message.
+// storedMessage is a message with the names of its fields in the stored JSON.
 type storedMessage struct {
 	Kind    Kind   `json:"kind"`
 	Subject string `json:"subject"`
 	Text    string `json:"text"`
 }
 
-// Append appends the stored form of the message, a JSON object.
+// Append appends the message to dst in the form in which it is stored, a JSON object.
 func (m Message) Append(dst []byte) []byte {
 	body, err := json.Marshal(storedMessage(m))
 	if err != nil {
-		panic(err) // JSON can encode any three strings
+		panic(err) // can't happen, because JSON can encode all strings
 	}
 	return append(dst, body...)
 }
 
-// ReadMessage decodes the stored form of a message.
+// ReadMessage decodes a message that Append has encoded.
 func ReadMessage(body []byte) (Message, error) {
 	var m storedMessage
 	if err := json.Unmarshal(body, &m); err != nil {
@@ -61,12 +61,12 @@ func ReadMessage(body []byte) (Message, error) {
 	return Message(m), nil
 }
 
-// subjectLine formats a subject of at most MaxSubject bytes.
+// subjectLine formats a subject and truncates it to MaxSubject bytes.
 func subjectLine(format string, args ...any) string {
 	return truncate(fmt.Sprintf(format, args...), MaxSubject)
 }
 
-// truncate shortens a text to at most the given number of bytes, at a character boundary.
+// truncate shortens a text to at most maxBytes bytes, without cutting a character.
 func truncate(text string, maxBytes int) string {
 	const ellipsis = "..."
 	if len(text) <= maxBytes {
@@ -79,16 +79,16 @@ func truncate(text string, maxBytes int) string {
 	return text[:end] + ellipsis
 }
 
-// textBuilder builds a text of at most MaxText bytes line by line.
+// textBuilder builds a text line by line. The text has at most MaxText bytes.
 type textBuilder struct {
 	text         strings.Builder
-	droppedLines int // lines that did not fit
+	droppedLines int // number of lines that did not fit
 }
 
-// dropNoteBytes is the space reserved for a last line with the number of dropped lines.
+// dropNoteBytes is the number of bytes that are reserved for a last line, which says how many lines were dropped.
 const dropNoteBytes = 120
 
-// add appends a line. The first line that does not fit is dropped, and so are all lines after it.
+// add appends a line. If a line does not fit, add drops this line and all later lines.
 func (builder *textBuilder) add(format string, args ...any) {
 	line := fmt.Sprintf(format, args...)
 	if builder.droppedLines > 0 || builder.text.Len()+len(line)+1+dropNoteBytes > MaxText {

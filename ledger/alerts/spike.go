@@ -10,43 +10,45 @@ import (
 // These constants define what a spike of failures is, and when a spike causes an alert. An outcome is a success
 // or a failure.
 const (
-	SpikeWindow      = 10 * time.Minute // how long an outcome counts
-	SpikeMinOutcomes = 10               // with fewer outcomes, successes included, there is no spike
-	SpikeCalm        = 10 * time.Minute // time without a spike after which the next one alerts at once
+	SpikeWindow      = 10 * time.Minute // how long an outcome is counted
+	SpikeMinOutcomes = 10               // minimum number of outcomes, including successes, in a spike
+	SpikeCalm        = 10 * time.Minute // time without a spike after which the next spike causes an alert at once
 	SpikeRepeat      = time.Hour        // interval of alerts while a spike lasts
 )
 
-// Outcomes at one instant share a bucket. If there are more than maxExactBuckets buckets, all outcomes of one second share a
-// bucket, and leave the window when the latest of them does. So there are at most maxExactBuckets buckets plus one for each
-// second of the window.
+// Outcomes at the same instant share a bucket. If there are more than maxExactBuckets buckets, outcomes of the same second
+// share a bucket too. Then they all leave the window when the latest of them leaves it. So there are at most maxExactBuckets
+// buckets, plus one bucket for each second of the window.
 const (
 	maxExactBuckets = 256
 	bucketWidth     = time.Second
 )
 
-// bucket counts the outcomes at an instant, or those of the same second up to that instant.
+// bucket counts the outcomes of one instant, or all outcomes of one second. The field at is the instant of the latest outcome
+// in the bucket.
 type bucket struct {
 	at            ledger.Micros
 	total, failed uint32
 }
 
-// SpikeDetector counts the outcomes at one terminal. The zero value is ready to use.
+// SpikeDetector counts the outcomes of one terminal's transactions, and detects spikes of failures. The zero value is ready to
+// use.
 type SpikeDetector struct {
-	buckets       []bucket      // the buckets in the window, the oldest first
+	buckets       []bucket      // buckets in the window, the oldest first
 	total, failed uint64        // sums over the buckets
-	latest        ledger.Micros // the instant of the latest outcome
-	spikeEnd      ledger.Micros // the latest instant known to belong to a spike; 0: there was none
-	alertedAt     ledger.Micros // when the last alarm was raised; 0: no alarm was raised, or Retract was called
+	latest        ledger.Micros // instant of the latest outcome
+	spikeEnd      ledger.Micros // latest instant at which a spike is known to have lasted; 0 if there was no spike
+	alertedAt     ledger.Micros // when the last alarm was raised; 0 if there was no alarm, or after Retract
 }
 
-// Alarm describes a spike of which the operators must be alerted.
+// Alarm describes a spike about which the operators must be alerted.
 type Alarm struct {
-	Failed, All uint64 // outcomes in the window
+	Failed, All uint64 // numbers of outcomes in the window
 	At          ledger.Micros
 }
 
-// Record counts an outcome at an instant. It returns an alarm and true if the operators must be alerted now. If the instant
-// is before the latest outcome's, the outcome is counted at the latest outcome's instant.
+// Record counts an outcome at an instant. It returns an alarm and true if the operators must be alerted now. If a later outcome
+// was recorded before, the outcome is counted at the instant of the later outcome.
 func (detector *SpikeDetector) Record(at ledger.Micros, failed bool) (Alarm, bool) {
 	detector.latest = max(detector.latest, at)
 	detector.advance(detector.latest)
@@ -63,17 +65,17 @@ func (detector *SpikeDetector) Record(at ledger.Micros, failed bool) (Alarm, boo
 	return Alarm{Failed: detector.failed, All: detector.total, At: detector.latest}, true
 }
 
-// Retract withdraws the last alarm. The caller calls it if the alarm could not be stored. The next outcome raises an alarm
-// again if the spike still lasts.
+// Retract withdraws the last alarm. Callers must call Retract if the alarm could not be stored. If the spike still lasts at the
+// next outcome, Record returns an alarm again.
 func (detector *SpikeDetector) Retract() { detector.alertedAt = 0 }
 
-// Idle tells whether the recorded outcomes no longer have an effect. The caller may then drop the detector, because a
-// new one would behave the same.
+// Idle tells whether the recorded outcomes no longer have an effect. If Idle returns true, callers may drop the detector,
+// because a new detector would behave in the same way.
 func (detector *SpikeDetector) Idle(at ledger.Micros) bool {
 	return at.Time().Sub(detector.latest.Time()) >= SpikeWindow+SpikeCalm && at.Time().Sub(detector.alertedAt.Time()) >= SpikeRepeat
 }
 
-// count adds an outcome at the latest instant.
+// count counts an outcome at the instant detector.latest.
 func (detector *SpikeDetector) count(failed bool) {
 	n := len(detector.buckets)
 	joinsLast := n > 0 && detector.buckets[n-1].at == detector.latest
@@ -94,8 +96,8 @@ func (detector *SpikeDetector) count(failed bool) {
 	}
 }
 
-// advance moves the end of the window to an instant and drops the buckets that are no longer in the window. If there is a
-// spike before a bucket is dropped, the spike lasted until that bucket left the window.
+// advance moves the end of the window forward to the given instant, and drops the buckets that are no longer in the window. If
+// there is still a spike when a bucket leaves the window, the spike lasted at least until that instant.
 func (detector *SpikeDetector) advance(end ledger.Micros) {
 	expiredBuckets := 0
 	for ; expiredBuckets < len(detector.buckets); expiredBuckets++ {
@@ -121,7 +123,7 @@ func (detector *SpikeDetector) hasSpike() bool {
 	return detector.total >= SpikeMinOutcomes && 2*detector.failed >= detector.total
 }
 
-// Message renders the alarm.
+// Message writes the alarm's message to the operators of the terminal.
 func (a *Alarm) Message(terminal Terminal) Message {
 	var text textBuilder
 	text.add("Of the %d transactions that came to an end here in the %d minutes before %s, %d were rejected or failed.",

@@ -10,22 +10,22 @@ import (
 	"mizan/ledger/money"
 )
 
-// SummaryItem has the data of one transaction that goes into a summary.
+// SummaryItem is what a summary needs to know about a transaction.
 type SummaryItem struct {
-	Type     string // the type as the API spells it, or Returned
+	Type     string // type of the transaction as in the API, or Returned
 	Status   string
 	Asset    money.Asset
-	Amount   money.Amount // the settled amount
-	Fee      money.Amount // the fee that was charged; for the type Returned, the fee given back; zero if no money has moved
-	Refunded money.Amount // the refunded part of Amount
-	Failed   bool         // the transaction was rejected or failed
+	Amount   money.Amount // settled amount
+	Fee      money.Amount // charged fee, or for the type Returned the fee that was given back; zero if no money has moved
+	Refunded money.Amount // refunded part of Amount
+	Failed   bool         // whether the transaction was rejected or failed
 }
 
-// Returned is the type that summaries show for a return. A return is the payout that is recorded when the rail (the payment
-// provider) reverses a transaction. Payouts that a merchant requested have the type payout.
+// Returned is the type that summaries show for a return: the payout that is recorded when the rail (the payment provider)
+// reverses a transaction. Payouts that a merchant has requested have the type payout.
 const Returned = "return"
 
-// lineKey has the values by which transactions are grouped into the lines of a summary.
+// lineKey identifies a line of a summary. A line is about all transactions with the same type, status and asset.
 type lineKey struct {
 	txType, status string
 	asset          money.Asset
@@ -38,7 +38,7 @@ func (key lineKey) compare(other lineKey) int {
 	)
 }
 
-// boundedSum is a sum of amounts. An overflow is recorded and shown instead of the sum.
+// boundedSum is a sum of amounts. If the sum overflows, format says so instead of showing the sum.
 type boundedSum struct {
 	amount     money.Amount
 	overflowed bool
@@ -62,20 +62,20 @@ func (s *boundedSum) format(asset money.Asset) string {
 
 func (s *boundedSum) isEmpty() bool { return s.amount.IsZero() && !s.overflowed }
 
-// summaryLine holds the totals of one line of a summary.
+// summaryLine has the totals that a line of a summary shows.
 type summaryLine struct {
 	count                 uint64
 	amount, fee, refunded boundedSum
 }
 
-// Summary adds up the transactions started at one terminal on one day. Its size is bounded
-// by the number of types, statuses and assets. The zero value is empty.
+// Summary adds up the transactions that were started at one terminal on one day. A Summary has one line for each combination of
+// type, status and asset, so its size is bounded. The zero value is an empty summary.
 type Summary struct {
 	lines         map[lineKey]*summaryLine
 	total, failed uint64
 }
 
-// Add adds a transaction.
+// Add adds a transaction to the summary.
 func (s *Summary) Add(item *SummaryItem) {
 	if s.lines == nil {
 		s.lines = make(map[lineKey]*summaryLine)
@@ -96,10 +96,10 @@ func (s *Summary) Add(item *SummaryItem) {
 	}
 }
 
-// Empty tells whether no transaction was added.
+// Empty tells whether the summary has no transactions.
 func (s *Summary) Empty() bool { return s.total == 0 }
 
-// Message renders the summary of a day. readAt is the instant at which the transactions were read from the store.
+// Message writes the message with the summary of a day. readAt is the time at which the transactions were read from the store.
 func (s *Summary) Message(terminal Terminal, day ledger.Date, readAt ledger.Micros) Message {
 	m := Message{Kind: Daily, Subject: subjectLine("%s at %s: no transactions", day, terminal.name())}
 	var text textBuilder
@@ -119,7 +119,7 @@ func (s *Summary) Message(terminal Terminal, day ledger.Date, readAt ledger.Micr
 	return m
 }
 
-// transactionCount formats a number of transactions.
+// transactionCount returns a number of transactions as text, such as "2 transactions".
 func transactionCount(n uint64) string {
 	if n == 1 {
 		return "1 transaction"
@@ -127,7 +127,7 @@ func transactionCount(n uint64) string {
 	return fmt.Sprintf("%d transactions", n)
 }
 
-// text formats the line: "payment, charged: 3, 12.00 USD (1200 minor units), fees ..., refunded ...".
+// text returns the line as text, for example "payment, charged: 3, 12.00 USD (1200 minor units), fees ..., refunded ...".
 func (s *summaryLine) text(key lineKey) string {
 	text := fmt.Sprintf("%s, %s: %d, %s", key.txType, key.status, s.count, s.amount.format(key.asset))
 	if !s.fee.isEmpty() && key.txType == Returned {

@@ -9,42 +9,42 @@ import (
 	"mizan/ledger/schema"
 )
 
-// IDColumn is the column of the record's id, which is part of its key in the store.
+// IDColumn returns the column of the record's id. The id is not stored in the record, because it is part of the record's key.
 func IDColumn[R any](fieldOf func(*R) *ledger.ID, options ...schema.Option) *schema.Column {
 	return schema.Field(schema.ID(0, "id", append(options, schema.NotNull, schema.Transient, schema.ReadOnlyFixed, schema.Help("id of the record"))...), fieldOf)
 }
 
-// CreatedColumn is the column of the time at which the record's first event was booked. The time is not stored in the record
-// but around it, in the row of the store (schema.Envelope).
+// CreatedColumn returns the column of the time at which the record's first event was booked. The time is not stored in the
+// record, but in the row that contains the record (schema.Envelope).
 func CreatedColumn[R any](fieldOf func(*R) *ledger.Micros) *schema.Column {
 	return schema.Field(schema.Instant(0, "created_at", schema.NotNull, schema.Transient, schema.ReadOnlyFixed, schema.Help("when it was created")), fieldOf)
 }
 
-// UpdatedColumn is the column of the time at which the record's last event was booked. The time is not stored in the record
-// but around it, in the row of the store (schema.Envelope).
+// UpdatedColumn returns the column of the time at which the record's last event was booked. The time is not stored in the
+// record, but in the row that contains the record (schema.Envelope).
 func UpdatedColumn[R any](fieldOf func(*R) *ledger.Micros) *schema.Column {
 	return schema.Field(schema.Instant(0, "updated_at", schema.NotNull, schema.Transient, schema.Help("when it was last changed")), fieldOf)
 }
 
-// PartnerColumn is the column of the number of the partner that owns the record.
+// PartnerColumn returns the column of the number of the partner who owns the record.
 func PartnerColumn[R any](key uint8, fieldOf func(*R) *int64, options ...schema.Option) *schema.Column {
 	return schema.Field(schema.Integer(key, "partner_id", 1, math.MaxInt64, append(options, schema.Flag("partner"), schema.Help("number of the partner"))...), fieldOf)
 }
 
-// DurationColumn is the column of a length of time, stored in microseconds.
+// DurationColumn returns a column for a duration. The duration is stored in microseconds.
 func DurationColumn[R any](key uint8, name string, fieldOf func(*R) *time.Duration) *schema.Column {
 	return schema.Bound(schema.DerivedInteger(key, name, schema.NotShown),
 		func(r *R) int64 { return fieldOf(r).Microseconds() },
 		func(r *R, n int64) { *fieldOf(r) = time.Duration(n) * time.Microsecond })
 }
 
-// CurrencyColumn is the column of an asset's currency.
+// CurrencyColumn returns the column of the currency of an asset.
 func CurrencyColumn[R any](key uint8, fieldOf func(*R) *money.Asset, options ...schema.Option) *schema.Column {
 	return schema.TextField(schema.NewCell[string](key, "currency", KindCurrency, append(options, schema.Settable, schema.Help("currency code"))),
 		func(r *R) *money.Currency { return &fieldOf(r).Currency })
 }
 
-// NetworkColumn is the column of an asset's network. The value is empty if the network is not known.
+// NetworkColumn returns the column of the network of an asset. If the network is not known, the value is empty.
 func NetworkColumn[R any](key uint8, fieldOf func(*R) *money.Asset, options ...schema.Option) *schema.Column {
 	return schema.TextField(schema.Text(key, "network", append(options, schema.Settable, schema.NotNull,
 		schema.Help("network of the currency; required if it is on several, empty if the network is not known"))...),
@@ -54,12 +54,12 @@ func NetworkColumn[R any](key uint8, fieldOf func(*R) *money.Asset, options ...s
 // EnvRule is the error message for an unknown environment.
 const EnvRule = "must be prod or test"
 
-// AssetEnvColumn is the column of an asset's environment.
+// AssetEnvColumn returns the column of the environment of an asset.
 func AssetEnvColumn[R any](key uint8, fieldOf func(*R) *money.Asset, options ...schema.Option) *schema.Column {
 	return EnvColumn(key, func(r *R) *money.Env { return &fieldOf(r).Env }, options...)
 }
 
-// EnvColumn is the column of a record's environment.
+// EnvColumn returns the column of the environment of a record.
 func EnvColumn[R any](key uint8, fieldOf func(*R) *money.Env, options ...schema.Option) *schema.Column {
 	words := []string{money.Prod.String(), money.Test.String()}
 	return schema.Bound(schema.Word(key, "env", words, append(options, schema.Required, schema.DefaultTo(words[0]), schema.Help("environment"))...),
@@ -72,15 +72,15 @@ func EnvColumn[R any](key uint8, fieldOf func(*R) *money.Env, options ...schema.
 		func(r *R, word string) { *fieldOf(r), _ = money.ParseEnv(word) })
 }
 
-// WithAsset adds checks to a record type that has the columns of an asset. The currency must exist on the network, and a
-// request for a new record must have a network if the currency is on several.
+// WithAsset adds checks to a type of record that has the columns of an asset. The currency must exist on the network. If the
+// currency exists on several networks, a request that creates a record must name the network.
 func WithAsset[R any](t *schema.Type[R], fieldOf func(*R) *money.Asset) *schema.Type[R] {
 	return t.
 		OnCreate(func(input schema.Input, r *R, f *schema.Faults) { requireNetwork(input, fieldOf(r), f) }).
 		CrossCheck(func(_, r *R, f *schema.Faults) { CrossCheckAsset(fieldOf(r), f) })
 }
 
-// requireNetwork refuses a request without a network if the currency is on several networks.
+// requireNetwork refuses a request that names no network although the currency exists on several networks.
 func requireNetwork(input schema.Input, a *money.Asset, f *schema.Faults) {
 	raw, isSent := input["network"]
 	if isSent = isSent && string(raw) != "null"; !isSent && OnSeveralNetworks(a.Currency) && !f.Has("network") {
@@ -88,21 +88,21 @@ func requireNetwork(input schema.Input, a *money.Asset, f *schema.Faults) {
 	}
 }
 
-// OnSeveralNetworks tells whether a currency is on several networks.
+// OnSeveralNetworks tells whether a currency exists on several networks.
 func OnSeveralNetworks(c money.Currency) bool {
 	asset := ResolveNetwork(money.Asset{Currency: c, Env: money.Prod})
 	_, resolved := asset.Scale()
 	return c != "" && !resolved
 }
 
-// ResolveNetwork returns the asset with a network. If the asset has none and its currency has only one network, it gets that
-// network.
+// ResolveNetwork fills in the network of an asset: if the network is empty and the currency exists on only one network, the
+// result has this network.
 func ResolveNetwork(a money.Asset) money.Asset {
 	a.Network = money.ResolveNetwork(a.Currency, a.Network)
 	return a
 }
 
-// CrossCheckAsset refuses a network on which the currency does not exist.
+// CrossCheckAsset adds a fault if the currency of the asset does not exist on its network.
 func CrossCheckAsset(a *money.Asset, f *schema.Faults) {
 	asset := ResolveNetwork(*a)
 	if _, known := asset.Scale(); asset.Network != "" && asset.Currency != "" && asset.Env.Valid() && !known && !f.Has("network") && !f.Has("currency") {
@@ -110,7 +110,8 @@ func CrossCheckAsset(a *money.Asset, f *schema.Faults) {
 	}
 }
 
-// KindCurrency is the kind of columns for currencies that transactions accept. Its values are strings.
+// KindCurrency is the kind of column for currencies. It allows only currencies that transactions accept. The values are
+// strings.
 var KindCurrency schema.Kind = currencyKind{schema.KindText}
 
 type currencyKind struct{ schema.Kind }
@@ -130,8 +131,8 @@ func AcceptedCurrencies() (codes []string) {
 	return codes
 }
 
-// ParseParts implements schema.MultiPart. It refuses a currency with the message of the specification, which quotes the
-// value. A value that is not a string is quoted as JSON.
+// ParseParts implements schema.MultiPart. If the currency is not accepted, ParseParts adds a fault with the message of the
+// specification, which quotes the value. If the value is not a string, the message quotes the JSON.
 func (currencyKind) ParseParts(c *schema.Column, raw []byte, f *schema.Faults) any {
 	value, problem := schema.KindText.Parse(c, raw, schema.Reader{})
 	if problem != "" {

@@ -8,18 +8,18 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Kinds of columns that no other package than this one has.
+// Kinds of columns that only this package uses.
 var (
-	KindShares schema.Kind = sharesKind{} // the value is a Ratio
-	KindReview schema.Kind = reviewKind{} // the value is an Approval
+	KindShares schema.Kind = sharesKind{} // values have the type Ratio
+	KindReview schema.Kind = reviewKind{} // values have the type Approval
 )
 
-// shares defines a column with the ratio by which bank and customer divide profit.
+// shares defines a column for the ratio in which bank and customer share the profit.
 func shares(key uint8, name string, options ...schema.Option) schema.Cell[Ratio] {
 	return schema.NewCell[Ratio](key, name, KindShares, options)
 }
 
-// approval defines a column with the conclusion of a review.
+// approval defines a column for the conclusion of a review.
 func approval(key uint8, name string, options ...schema.Option) schema.Cell[Approval] {
 	return schema.NewCell[Approval](key, name, KindReview, append(options, func(c *schema.Column) { c.Of = reviews }))
 }
@@ -27,7 +27,7 @@ func approval(key uint8, name string, options ...schema.Option) schema.Cell[Appr
 var (
 	anyPercent = schema.Percent(1, "", 0, 100)
 
-	// The members of shares, in whole percent.
+	// The members of a value of kind KindShares, in whole percent.
 	bankShare     = schema.Percent(1, "bank", 0, 100, schema.Required, schema.Help("the bank's share in percent"))
 	customerShare = schema.Percent(2, "customer", 0, 100, schema.Required, schema.Help("the customer's share in percent"))
 )
@@ -130,8 +130,8 @@ func (reviewKind) AppendJSON(_ *schema.Column, dst []byte, value any, _ schema.S
 	return append(dst, '}')
 }
 
-// Form implements schema.Kind. In a response, a review may have any of the columns of boardReviews, which contains the
-// columns of all kinds of reviews.
+// Form implements schema.Kind. boardReviews has the columns of all kinds of reviews, so a review in a response may have any of
+// its columns.
 func (reviewKind) Form(c *schema.Column, use schema.Use) schema.Form {
 	if use.InRequest {
 		return schema.Form{Type: "object", Members: c.Of.Members(use)}
@@ -139,5 +139,5 @@ func (reviewKind) Form(c *schema.Column, use schema.Use) schema.Form {
 	return schema.Form{Type: "object", Members: boardReviews.Columns, Partial: true}
 }
 
-// maxNote is the largest number of characters of a long text, such as the note of a review.
+// maxNote is the maximum number of characters of a long text, such as the note of a review.
 const maxNote = 2000

@@ -9,30 +9,32 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Availability tells whether an action is possible at present, which body the action takes, and which steps of the state
-// machine it may take.
+// Availability tells whether an action is possible at present, which request body the action needs, and which steps of the
+// state machine the action may make.
 type Availability struct {
 	Handler *ActionHandler
-	Name    string // the action's name in URLs
+	Name    string // name of the action in URLs
 
-	// Refusal is the reason why the action is not possible now; nil: it is possible. It equals the error that Act returns
-	// for the smallest body that the columns accept.
+	// Refusal is the reason why the action is not possible now, or nil if the action is possible. If somebody requested the
+	// action now, with the smallest body that the columns accept, Act would return this error.
 	Refusal error
 
-	From   []Status    // the statuses in which the action is possible
-	Steps  []Step      // the steps that the action may take from the present status
-	Before []Action    // the shortest sequence of actions to a status in From; empty: none is needed; nil: there is none
-	Fields []BodyField // the columns of the body
+	From   []Status    // statuses in which the action is possible
+	Steps  []Step      // steps that the action may make from the present status
+	Before []Action    // shortest sequence of actions to a status in From: empty if none is needed, nil if none exists
+	Fields []BodyField // columns of the request body
 }
 
-// BodyField is a column of an action's body, with the bounds that the contract sets at present for the column's value.
+// BodyField is a column of an action's body, together with the bounds that the contract's present state sets for the column's
+// value.
 type BodyField struct {
 	*schema.Column
 	Required        bool
-	AtLeast, AtMost *money.Amount // bounds that the contract sets for an amount or integer; nil: none beside the column's own
+	AtLeast, AtMost *money.Amount // bounds that the contract sets for an amount or integer; nil if it sets none
 }
 
-// Bounds returns the smallest and the largest number that the column and the contract allow; nil: there is no bound.
+// Bounds returns the smallest and the largest number that both the column and the contract allow. If there is no bound, it
+// returns nil.
 func (f *BodyField) Bounds() (smallest, largest *money.Amount) {
 	switch f.Kind {
 	case schema.KindAmount:
@@ -51,7 +53,7 @@ func (f *BodyField) Bounds() (smallest, largest *money.Amount) {
 	return smallest, largest
 }
 
-// leastIn returns the smallest number that a column of amounts or integers allows.
+// leastIn returns the smallest number that the column, which contains amounts or integers, allows.
 func leastIn(c *schema.Column) money.Amount {
 	if c.Kind == schema.KindAmount && !c.AllowZero {
 		return amountOf(1)
@@ -59,8 +61,8 @@ func leastIn(c *schema.Column) money.Amount {
 	return amountOf(c.Min)
 }
 
-// Offered returns the handlers of the actions that have a URL in a reading (secular or religious), in the order of their
-// declaration.
+// Offered returns the handlers of the actions that have a URL in a reading (secular or religious), in the order in which the
+// product declares them.
 func (p *Product) Offered(reading *Reading) (handlers []*ActionHandler) {
 	for _, handler := range p.Handlers {
 		if action, hasURL := p.Action(reading, p.ActionName(reading, handler.Name)); hasURL && action == handler.Name {
@@ -70,7 +72,8 @@ func (p *Product) Offered(reading *Reading) (handlers []*ActionHandler) {
 	return handlers
 }
 
-// BodyOf returns the columns of an action's body in a reading (secular or religious); nil if the action takes no body.
+// BodyOf returns the columns of the request body of an action in a reading (secular or religious). If the action needs no body,
+// it returns nil.
 func (p *Product) BodyOf(reading *Reading, handler *ActionHandler) *schema.Table {
 	if handler.Name == Approve {
 		return p.Reviews(reading)
@@ -78,20 +81,21 @@ func (p *Product) BodyOf(reading *Reading, handler *ActionHandler) *schema.Table
 	return handler.Body
 }
 
-// IsReviewed tells whether the product has, in a reading (secular or religious), an action that approves its contracts.
+// IsReviewed tells whether contracts of the product can be approved by an action, in the given reading (secular or religious).
 func (p *Product) IsReviewed(reading *Reading) bool {
 	return p.Variants[reading] != nil && slices.ContainsFunc(p.Offered(reading), func(handler *ActionHandler) bool { return handler.Name == Approve })
 }
 
-// Waits tells whether the contract waits for a review.
+// Waits tells whether the contract is waiting for a review.
 func (r *Record) Waits() bool {
 	_, ok := r.Product.Machine(r.Reading).Next(r.Status, Approve)
 	return ok
 }
 
-// Available returns the present Availability of all actions of the contract's reading. It applies the checks of Act that do
-// not depend on a body. Act may still refuse an available action: for its body, because a total would exceed
-// ledger.MaxAmount, or because the record is full. The writer (package posting) may refuse a date in a closed month.
+// Available returns the Availability of all actions that the contract's reading has. It makes the checks of Act that do not
+// depend on a request body. Act may still refuse an action that is available: because of its body, because a total would exceed
+// ledger.MaxAmount, or because the record is full. The journal's writer (package posting) may refuse the action if its date is
+// in a closed month.
 func (r *Record) Available(now ledger.Micros) (all []Availability) {
 	machine := r.Product.Machine(r.Reading)
 	for _, handler := range r.Product.Offered(r.Reading) {
@@ -118,15 +122,15 @@ func (r *Record) Available(now ledger.Micros) (all []Availability) {
 	return all
 }
 
-// newCase returns a case for a decision at an instant.
+// newCase returns a Case for a decision at the time now.
 func (r *Record) newCase(now ledger.Micros) *Case {
 	return &Case{
 		Now: max(now, r.Booked), Today: now.Date(), caller: r.Caller, record: r.next(), reading: r.Reading, faults: new(schema.Faults), register: r.Register,
 	}
 }
 
-// checkBefore returns why an action is refused before its body is read: the status does not allow the action, or the person
-// in r.Caller may not request it. The result is nil if neither is so.
+// checkBefore makes the checks that come before the body is read. It returns an error if the contract's status does not allow
+// the action, or if the person in r.Caller may not request the action.
 func (r *Record) checkBefore(handler *ActionHandler) error {
 	switch {
 	case !handler.ChecksState && !r.allows(handler):
@@ -140,13 +144,13 @@ func (r *Record) checkBefore(handler *ActionHandler) error {
 	return nil
 }
 
-// MayApprove returns the error with which an approval by the person in r.Caller would be refused now; nil: the person may
-// approve.
+// MayApprove returns nil if the person in r.Caller may approve the contract now, and otherwise the error with which the
+// approval would be refused.
 func (r *Record) MayApprove() error { return r.checkBefore(r.Product.Handler(Approve)) }
 
-// checkConditions adds a fault for each unmet condition in the handler's Needs, and for the first value of the body outside
-// the handler's Limits. A nil body means that there is no request yet. Each value then counts as the smallest one that the
-// lower bounds allow.
+// checkConditions first calls the handler's function Needs, which adds a fault for each unmet condition. Then it checks the
+// handler's Limits, and adds a fault for the first value of the body that is outside its bounds. If there is no request yet,
+// body is nil. Then each value is assumed to be the smallest value that the lower bounds allow.
 func (c *Case) checkConditions(handler *ActionHandler, body schema.Row) {
 	if handler.Needs != nil {
 		handler.Needs(c)
@@ -163,15 +167,16 @@ func (c *Case) checkConditions(handler *ActionHandler, body schema.Row) {
 	}
 }
 
-// Limit is a bound on a value of an action's body. The bound is computed from the contract's columns.
+// Limit is a bound for a value in the body of an action. The bound is computed from the contract's columns.
 type Limit struct {
-	Column  *schema.Column // an amount or an integer, which is required or has a default
-	Least   bool           // the bound is the smallest allowed value; false: the largest
+	Column  *schema.Column // column of amounts or integers that is required or has a default
+	Least   bool           // whether the bound is the smallest allowed value; otherwise it is the largest
 	Bound   func(c *Case) (bound money.Amount, isSet bool)
 	Message func(c *Case, bound money.Amount) string
 }
 
-// atMost returns a Limit with the largest allowed value. The message is a format string with one verb, for the bound.
+// atMost returns a Limit that sets the largest allowed value. message is a format string with one verb, which stands for the
+// bound.
 func atMost(column *schema.Column, bound func(r *Record) money.Amount, message string) Limit {
 	return Limit{
 		Column: column, Bound: func(c *Case) (money.Amount, bool) { return bound(c.record), true },
@@ -179,7 +184,7 @@ func atMost(column *schema.Column, bound func(r *Record) money.Amount, message s
 	}
 }
 
-// valueOf returns a bound for atMost: the contract's value in a column.
+// valueOf returns a function for the argument bound of atMost. The bound is the contract's value in the column.
 func valueOf(column schema.Cell[money.Amount]) func(r *Record) money.Amount {
 	return func(r *Record) money.Amount { return column.Get(r.Values) }
 }
@@ -191,7 +196,7 @@ func (l *Limit) excludes(value, bound money.Amount) bool {
 	return bound.Less(value)
 }
 
-// amountIn returns the value of an amount or of an integer that is not negative.
+// amountIn returns the value of a field that is an amount or a non-negative integer.
 func amountIn(value any) money.Amount {
 	if n, isInteger := value.(int64); isInteger {
 		return amountOf(n)
@@ -199,7 +204,7 @@ func amountIn(value any) money.Amount {
 	return value.(money.Amount)
 }
 
-// smallest returns the smallest value that the column and the lower bounds of the handler allow.
+// smallest returns the smallest value that is allowed by both the column and the lower bounds in the handler's Limits.
 func (c *Case) smallest(handler *ActionHandler, column *schema.Column) money.Amount {
 	least := leastIn(column)
 	for i := range handler.Limits {
@@ -212,7 +217,7 @@ func (c *Case) smallest(handler *ActionHandler, column *schema.Column) money.Amo
 	return least
 }
 
-// bodyFields returns the columns of an action's body with the bounds that the contract sets.
+// bodyFields returns the columns of an action's body, together with the bounds that the contract sets for their values.
 func (c *Case) bodyFields(handler *ActionHandler) (fields []BodyField) {
 	body := c.record.Product.BodyOf(c.reading, handler)
 	if body == nil {
@@ -236,15 +241,15 @@ func (c *Case) bodyFields(handler *ActionHandler) (fields []BodyField) {
 	return fields
 }
 
-// requires tells whether the body must have a value in the column.
+// requires tells whether the action's body must have a value in the column.
 func (handler *ActionHandler) requires(column *schema.Column, r *Record) bool {
 	return column.Required || column == handler.ReviewIn && r.Reading.ReviewFirst || slices.ContainsFunc(handler.RequiredUnlessSet, func(pair RequiredUnlessSet) bool {
 		return pair.BodyColumn == column && pair.Column.Stored(r.Values) == nil
 	})
 }
 
-// actionsBefore returns the shortest sequence of actions that leads from the present status to one of the given statuses.
-// It is empty if the contract is in one of them already, and nil if no sequence leads to one.
+// actionsBefore returns the shortest sequence of actions that leads from the present status to one of the statuses in to. If
+// the present status is in to, the sequence is empty. If no sequence leads to such a status, the result is nil.
 func (r *Record) actionsBefore(to []Status) []Action {
 	type path struct {
 		end     Status

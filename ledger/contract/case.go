@@ -7,56 +7,56 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Case is a decision that is being made: the input of a handler, and the handler's results.
+// Case is the working state of one decision: the input that a handler reads, and the results that the handler sets.
 type Case struct {
 	Now    ledger.Micros
 	Today  ledger.Date // the UTC day of the clock; for a timer, the day on which it was due
 	caller Caller
 	record *Record    // the record after the decision
-	input  schema.Row // the request's body, a row of the table ActionHandler.Body
+	input  schema.Row // the request's body, with the columns of ActionHandler.Body
 
 	reading        *Reading
 	faults         *schema.Faults
-	transition     Action             // the action's name, or another transition in ActionHandler.Transitions
+	transition     Action             // the state transition to make, one of ActionHandler.Transitions
 	lines          []ledger.Posting   // the lines of the current entry
-	entries        [][]ledger.Posting // the lines of each earlier entry
-	effectiveDate  ledger.Date        // the effective date of all entries; 0: today
+	entries        [][]ledger.Posting // the lines of the entries before the current one
+	effectiveDate  ledger.Date        // the effective date of all entries; 0 if it is Today
 	dated          []Dated            // the dates in the request's body
 	newParty       ledger.ID          // a person who becomes a party to the contract
 	reserved       money.Amount       // the largest amount that timers may book on any shared account
-	extendedColumn *schema.Column     // the list column to which a row was added
+	extendedColumn *schema.Column     // the list column to which the handler added a row
 
 	register       Register     // the part of the register of certificate holders that the decision needs
-	holderPosition Holder       // the holder's new row; Number 0: none
-	subscription   Subscription // the subscription that changes holderPosition
+	holderPosition Holder       // the holder's new row in the register; its Number is 0 if there is none
+	subscription   Subscription // the subscription that the decision adds to the register
 	batchPhase     BatchPhase
 }
 
-// values returns the values of the record after the decision.
+// values returns the column values of the record after the decision. Handlers read and change them.
 func (c *Case) values() schema.Row { return c.record.Values }
 
 // refuse adds a fault: a wrong field or an unmet condition.
 func (c *Case) refuse(field, format string, args ...any) { c.faults.Add(field, format, args...) }
 
-// setCaller sets a column to the user who requests the decision, if there is one.
+// setCaller writes the id of the requesting user to a column. If no user made the request, the column does not change.
 func (c *Case) setCaller(column schema.Cell[ledger.ID]) {
 	if c.caller.User != (ledger.ID{}) {
 		column.Set(c.values(), c.caller.User)
 	}
 }
 
-// noFaults tells whether there is no fault so far.
+// noFaults tells whether the checks have found no fault so far.
 func (c *Case) noFaults() bool { return c.faults.Empty() }
 
-// setTransition selects one of the action's possible transitions.
+// setTransition selects the transition to make, one of ActionHandler.Transitions.
 func (c *Case) setTransition(transition Action) { c.transition = transition }
 
-// setEffectiveDate sets the effective date of the entry.
+// setEffectiveDate sets the effective date of the decision's entries.
 func (c *Case) setEffectiveDate(day ledger.Date) { c.effectiveDate = day }
 
-// setReserve sets the largest amount that timers may book on any shared account. A timer is never refused, so
-// the writer (package posting) refuses the action that starts the timer if an account has no room for the
-// amount.
+// setReserve sets the largest amount that timers may book on any shared account. A timer is never refused, so the amount is
+// reserved in advance: if an account has no room for it, the writer (package posting) refuses the action that starts the
+// timer.
 func (c *Case) setReserve(amount money.Amount) { c.reserved = amount }
 
 // line is one debit or credit of an entry.
@@ -69,9 +69,9 @@ type line struct {
 func dr(account ledger.Path, amount money.Amount) line { return line{ledger.Debit, account, amount} }
 func cr(account ledger.Path, amount money.Amount) line { return line{ledger.Credit, account, amount} }
 
-// book adds lines that balance among themselves. It omits lines with the amount zero. If the lines do not fit into the
-// current entry, all of them go into a new entry of the same Change (everything that one decision makes durable, all or
-// nothing).
+// book adds lines whose debits equal their credits. It omits lines with the amount zero. If the lines do not fit into the
+// current entry, book starts a new entry with them. All entries of a decision are stored in one Change, as a whole or not
+// at all.
 func (c *Case) book(lines ...line) {
 	free := ledger.MaxPostings - len(c.lines)
 	if len(lines) > free {
@@ -90,8 +90,8 @@ func (c *Case) move(debit, credit ledger.Path, amount money.Amount) {
 	c.book(dr(debit, amount), cr(credit, amount))
 }
 
-// setArrears sets the column arrears, and the balance of the memorandum account of arrears, to an amount. It books only the
-// difference from the amount that was reported before. The debt itself does not change.
+// setArrears records the reported amount of arrears in the column arrears and as the balance of the memorandum account
+// M:arrears. It books only the difference from the amount reported before. The customer's debt itself does not change.
 func (c *Case) setArrears(arrears schema.Cell[money.Amount], amount money.Amount) {
 	before, account := arrears.Get(c.values()), c.record.account("M:arrears")
 	const control ledger.Path = "M:arrears_control"
@@ -100,8 +100,8 @@ func (c *Case) setArrears(arrears schema.Cell[money.Amount], amount money.Amount
 	arrears.Set(c.values(), amount)
 }
 
-// gainOrLoss returns the line that books the difference between proceeds and carrying amount as a gain or a loss. The line's
-// amount may be zero: the function book omits such a line.
+// gainOrLoss returns the line for the difference between the proceeds and the carrying amount: a gain if the proceeds are
+// higher, otherwise a loss. The line's amount may be zero; the function book omits such a line.
 func (c *Case) gainOrLoss(proceeds, carryingAmount money.Amount, gain, loss ledger.Path) []line {
 	if carryingAmount.Less(proceeds) {
 		return []line{cr(gain, minus(proceeds, carryingAmount))}

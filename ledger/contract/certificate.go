@@ -10,8 +10,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Certificate is the product in which investors hold certificates of one asset and share the asset's income.
-// The platform is issuer and paying agent. The religious counterpart is sukuk. Names that begin with ci
+// Certificate is the product in which investors hold certificates of one asset and share the asset's income. The platform
+// is the issuer and the paying agent. In the religious reading the product is called sukuk. Names that begin with ci
 // (certificate issue) belong to this product.
 var Certificate = define(&Product{
 	Code: 'c',
@@ -59,7 +59,7 @@ var Certificate = define(&Product{
 	Type: "backing_type",
 	Open: ciOpen, Due: ciDue, RegisterExtract: ciExtract, Holdings: ciHoldings,
 	Totals:         []ControlTotal{{Account: Cash, By: Profit, Side: ledger.Debit, Column: ciTotalDistributed.Column}},
-	OpenAfterEnd:   []string{"A:underlying_impaired", "Q:holders_defaulted"}, // these accounts stay open if the issue has defaulted
+	OpenAfterEnd:   []string{"A:underlying_impaired", "Q:holders_defaulted"}, // not empty after a default
 	MutableColumns: []*schema.Column{ciWindowStart.Column, ciWindowEnd.Column},
 })
 
@@ -79,8 +79,8 @@ const (
 	Default           Action = "default"
 )
 
-// The columns are declared in this order: the fields of a request for an issue, derived fields, the columns of the rows in
-// lists, and the columns of the actions' bodies (ciIn…).
+// The columns, in this order: fields that the request for an issue sets, fields that the service computes, columns of the
+// rows in lists, and columns of the actions' request bodies (ciIn…).
 var (
 	ciName    = schema.Text(32, "name", schema.Required, schema.InShort, schema.Help("name of the issue"))
 	ciBacking = schema.Enum(33, "backing_type", []string{"lease", "managed_investment", "partnership", "installment_sale", "manufacturing", "forward_purchase"}, schema.Required, schema.InShort,
@@ -119,7 +119,7 @@ var (
 	ciIssueDate        = schema.Date(67, "issue_date", schema.Help("day of the issue"))
 	ciMaturity         = schema.Date(68, "maturity_date", schema.Help("end of the term"))
 	ciSubscriptions    = schema.Rows(69, "subscriptions", ciSubscription, schema.InDeep, schema.Transient,
-		schema.Help("the oldest 200 subscriptions, oldest first")) // only the oldest subscriptions, which Record.Show sets
+		schema.Help("the oldest 200 subscriptions, oldest first")) // Record.Show fills this column; it is not stored
 	ciDefaultReason  = schema.Text(70, "default_reason", schema.InMetadata, schema.Help("why the issue defaulted"))
 	ciRedemptionDate = schema.Date(71, "redemption_date", schema.Help("day of the redemption"))
 	ciUndistributed  = schema.Amount(72, "undistributed", schema.NotShown)
@@ -192,14 +192,15 @@ func ciCheckWindow(c *Case) {
 	}
 }
 
-// internalCode returns the issue's internal code: the region, the mark of the contract's reading (secular or
-// religious), ten hexadecimal digits of the contract's random id, and a check digit by the rule of ISO 6166.
+// internalCode returns the issue's internal code. It consists of the region, the mark of the contract's reading (secular or
+// religious), ten hexadecimal digits of the contract's random id, and a check digit, which is computed like that of an ISIN
+// (ISO 6166).
 func internalCode(region, mark string, id ledger.ID) string {
 	code := strings.ToUpper(region + mark + hex.EncodeToString(id[:5]))
 	return code + string(rune('0'+checkDigit(code)))
 }
 
-// checkDigit returns the Luhn check digit of a code. A letter counts as two digits: A is 10.
+// checkDigit returns the Luhn check digit of a code. A letter counts as two digits: A as 10, B as 11.
 func checkDigit(code string) int {
 	var digits []int
 	for i := range len(code) {
@@ -249,9 +250,9 @@ func ciNeedsOffering(c *Case) {
 	}
 }
 
-// ciSubscriptionLimits are the bounds on the number of certificates of a subscription, in the order of the specification. The
-// maximum for each investor includes the certificates that the investor already holds. Before there is a request, the
-// investor is not known and counts as holding none.
+// ciSubscriptionLimits are the bounds on the number of certificates of one subscription, checked in the order of the
+// specification. The maximum for each investor includes the certificates that the investor already holds. Before there is a
+// request (Record.Available), the investor is unknown and counts as holding no certificates.
 var ciSubscriptionLimits = []Limit{
 	{Column: ciInCertificates.Column, Least: true,
 		Bound: func(c *Case) (money.Amount, bool) {
@@ -304,7 +305,7 @@ func ciActivate(c *Case) {
 	ciForHolders(c, Activate, r.account("A:underlying"), times(ciFace.Get(v), ciSold.Get(v)))
 }
 
-// ciNeedsIssue refuses a distribution before the day of the issue, which may be in the future.
+// ciNeedsIssue refuses a distribution before the issue date. An activated issue may have an issue date in the future.
 func ciNeedsIssue(c *Case) {
 	if c.needPaidIn(ciInPeriodEnd, c.Today, ciIssueDate); c.noFaults() {
 		needsRoom(ciDistributions, ciInProfit.Column)(c)
@@ -351,8 +352,8 @@ func ciNeedsPermission(c *Case) {
 	}
 }
 
-// ciRepay pays each holder the face value of the holder's certificates, less the holder's part of a
-// penalty for early redemption, and closes every account of the issue.
+// ciRepay redeems all certificates at their face value and closes every account of the issue. If the redemption is early,
+// each holder's part of the penalty is deducted.
 func ciRepay(c *Case, action Action) {
 	v, r := c.values(), c.record
 	day := dateOrToday(c, ciInRedemptionDate)
@@ -362,7 +363,7 @@ func ciRepay(c *Case, action Action) {
 	ciGiveRemaindersToCharity(c)
 }
 
-// ciGiveRemaindersToCharity pays the indivisible remainders of the distributions to charity.
+// ciGiveRemaindersToCharity gives to charity what the distributions could not divide equally among the certificates.
 func ciGiveRemaindersToCharity(c *Case) {
 	v := c.values()
 	c.move(c.record.account("L:undistributed"), "L:charity", ciUndistributed.Get(v))

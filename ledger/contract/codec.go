@@ -8,9 +8,9 @@ import (
 	"mizan/ledger/schema"
 )
 
-// recordVersion is the first byte of a contract's stored form. Then come the product, the reading (secular or
-// religious form), the environment, the status, and each column that has a value, with its key and length.
-// ReadRecord skips the keys of unknown columns.
+// recordVersion is the first byte of a contract's stored form. The next bytes are the product, the reading (secular or
+// religious form), the environment and the status. Then follow the columns that have a value, each with its key and length.
+// ReadRecord skips columns whose key it does not know.
 const recordVersion = 1
 
 // AppendRecord appends a contract's stored form. The writer (package posting) stores the id, the number and the
@@ -48,7 +48,7 @@ func ReadRecord(id ledger.ID, stored []byte) (*Record, error) {
 	return r, nil
 }
 
-// productOf returns the product with the code; nil if this build has no such product.
+// productOf returns the product with the code, or nil if this build has no such product.
 func productOf(code byte) *Product {
 	i := slices.IndexFunc(Products, func(p *Product) bool { return p.Code == code })
 	if i < 0 {

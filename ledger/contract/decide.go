@@ -9,42 +9,43 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Decision is the outcome of an action or a timer. It is made durable as a whole, in one Change.
+// Decision is the outcome of an action or a timer. It is stored in one Change, as a whole or not at all.
 type Decision struct {
 	Record     *Record // the record after the decision: a changed copy of the old one
 	Events     []ledger.Event
 	Due        ledger.Micros // when the next timer is due; 0: none
 	Finish     bool          // the contract has ended
-	MustRecord bool          // the decision is a timer's, so the writer (package posting) must not refuse it
+	MustRecord bool          // set for a timer's decision, which the writer (package posting) must not refuse
 
-	// Reserve is the largest amount that timers may book on any shared account because of this decision.
+	// Reserve is for the timers that this decision starts: it is the largest amount that they may book on any shared
+	// account.
 	Reserve money.Amount
 
-	// Dates lists the dates in the request, each with the name of its field. The writer (package posting) refuses dates in
-	// closed months.
+	// Dates lists the dates in the request, each with the name of its field. If a date is in a closed month, the writer
+	// (package posting) refuses the decision.
 	Dates []Dated
 
-	// NewParty is a person who becomes a party to the contract, in addition to its customer; zero: none.
+	// NewParty is a person who becomes a party to the contract in addition to the customer. It is zero if there is none.
 	NewParty ledger.ID
 
-	// Subscribed is a subscription that the decision adds to the register of holders, and
-	// Position is the holder's new row. If nothing is added, the Number of each is 0.
+	// Subscribed is a subscription that the decision adds to the register of holders, and Position is the holder's new row.
+	// If the decision adds no subscription, both have the Number 0.
 	Subscribed Subscription
 	Position   Holder
 
-	// BatchPhase tells whether the decision begins or ends an action that is carried out in
-	// batches. No month can be closed between these two decisions.
+	// BatchPhase tells whether the decision begins or ends an action that is carried out in batches. No month can be closed
+	// while such an action is unfinished.
 	BatchPhase BatchPhase
 }
 
 // BatchPhase tells whether a decision begins or ends an action that is carried out in batches.
 type BatchPhase uint8
 
-// The phases. Most decisions have nothing to do with batches.
+// The phases. NotUnderWay is the phase of every decision that neither begins nor ends an action in batches.
 const (
 	NotUnderWay BatchPhase = iota
-	BatchBegins            // decisions for batches follow
-	BatchEnds              // the decision for the last batch
+	BatchBegins            // later decisions book the batches
+	BatchEnds              // this decision books the last batch
 )
 
 // Dated is a date in a request, with the name of the field that contains it.
@@ -62,10 +63,10 @@ type Proposal struct {
 	Input   schema.Input
 	Now     ledger.Micros
 	Caller  Caller
-	Allowed func(region string) bool // whether the organization works in the region
+	Allowed func(region string) bool // whether the organization works in the region; nil allows all regions
 }
 
-// Open returns the decision on a request for a new contract. The error is a *schema.Faults.
+// Open returns the decision on a request for a new contract. If the request is refused, the error is a *schema.Faults.
 func Open(proposal Proposal) (Decision, error) {
 	faults := new(schema.Faults)
 	r := &Record{ID: proposal.ID, Product: proposal.Product, Reading: proposal.Reading, Status: Absent}
@@ -102,7 +103,8 @@ func Open(proposal Proposal) (Decision, error) {
 	return decision.finish(), nil
 }
 
-// resolveAsset sets the contract's asset. If the request names no currency, it is the currency of the region.
+// resolveAsset sets the contract's asset, which is a currency in an environment. If the request names no currency, the
+// region's currency is used, unless the product requires a currency in the request.
 func (proposal *Proposal) resolveAsset(r *Record, faults *schema.Faults) {
 	region, known := Regions[Region.Get(r.Values)]
 	switch {
@@ -130,7 +132,7 @@ func (proposal *Proposal) resolveAsset(r *Record, faults *schema.Faults) {
 	r.Asset = money.Asset{Currency: currency, Env: proposal.Env}
 }
 
-// approval parses the review in a request for a contract.
+// approval parses the compliance review that the request for a new contract contains.
 func (proposal *Proposal) approval(faults *schema.Faults) schema.Row {
 	raw := proposal.Input[Reviewed.Name]
 	var request schema.Input
@@ -160,9 +162,9 @@ func (handler *ActionHandler) input(request schema.Input, r *Record, f *schema.F
 	return row
 }
 
-// Act returns the decision on an action. The error is one of these: Conflict if the state does not allow the action;
-// Forbidden if the user in r.Caller may not approve the contract; *schema.Faults if the body is wrong or a condition is not
-// met.
+// Act returns the decision on an action. If the state does not allow the action, the error has the code Conflict. If the
+// user in r.Caller may not approve the contract, it has the code Forbidden. If the body is wrong or a condition is not met,
+// it is a *schema.Faults.
 func (r *Record) Act(name Action, request schema.Input, now ledger.Micros) (Decision, error) {
 	handler := r.Product.Handler(name)
 	if handler == nil || handler.Timer {
@@ -183,14 +185,14 @@ func (r *Record) Act(name Action, request schema.Input, now ledger.Micros) (Deci
 	return d.finish(), nil
 }
 
-// Unsupported is the error for an action that does not exist.
+// Unsupported returns the error for an action that does not exist.
 func Unsupported(name string) error {
 	f := new(schema.Faults)
 	f.Add("action", "Unsupported action: %s", name)
 	return f
 }
 
-// allows tells whether the current state allows one of the handler's transitions.
+// allows tells whether the current state allows at least one of the handler's transitions.
 func (r *Record) allows(handler *ActionHandler) bool {
 	machine := r.Product.Machine(r.Reading)
 	for _, action := range handler.Transitions {
@@ -201,7 +203,7 @@ func (r *Record) allows(handler *ActionHandler) bool {
 	return false
 }
 
-// OnDue returns the decision on the timer that is due at the instant now. The bool is false if no timer is due.
+// OnDue returns the decision of the timer that is due at the instant now. If no timer is due, it returns false.
 func (r *Record) OnDue(now ledger.Micros) (Decision, bool) {
 	if r.Product.Due == nil {
 		return Decision{}, false
@@ -214,12 +216,12 @@ func (r *Record) OnDue(now ledger.Micros) (Decision, bool) {
 	c := r.newCase(now)
 	c.Today, c.effectiveDate = day, day
 	d := Decision{Record: c.record, MustRecord: true}
-	c.input = handler.input(nil, r, c.faults) // a timer has no body: optional columns take their defaults
+	c.input = handler.input(nil, r, c.faults) // a timer has no body, so optional columns take their defaults
 	assert.NoError(d.run(c, handler))
 	return d.finish(), true
 }
 
-// run carries out a handler on the decision's record, and adds the handler's results to the decision.
+// run checks the handler's conditions, calls the handler, and adds the handler's results to the decision.
 func (d *Decision) run(c *Case, handler *ActionHandler) error {
 	c.transition = handler.Name
 	if c.checkConditions(handler, c.input); c.noFaults() {
@@ -235,12 +237,13 @@ func (d *Decision) run(c *Case, handler *ActionHandler) error {
 	return c.checkRoom()
 }
 
-// applyTransition moves the record to the next state and adds the events with the entries of the case. The first event has
-// the action's name. Callers have checked that the state allows the transition, so an illegal transition is a bug.
+// applyTransition moves the record to the next state and appends the transition's events with their ledger entries. The
+// first event has the action's name. The caller has already checked that the state allows the transition, so an illegal
+// transition is a bug.
 func (d *Decision) applyTransition(c *Case, transition, action Action) {
 	r := d.Record
 	from := r.Status
-	target := from // a batch does not change the state
+	target := from // the transition Batch does not change the state
 	if transition != Batch {
 		step, ok := r.Product.Machine(r.Reading).Next(from, transition)
 		assert.That(ok, "contract: %s in state %s", transition, from)
@@ -265,9 +268,9 @@ func (d *Decision) applyTransition(c *Case, transition, action Action) {
 	}
 }
 
-// entry returns the i-th entry of the case. If the handler has set no effective date, the effective date is the clock's day.
-// The day on which the journal's writer books the entry may be later, because the writer's instants increase even if the
-// clock stands still.
+// entry returns the i-th entry of the case. If the handler has set no effective date, the effective date is today. The
+// journal's writer may book the entry on a later day, because the writer's timestamps increase even while the clock stands
+// still.
 func (c *Case) entry(i int) *ledger.Entry {
 	day := c.effectiveDate
 	if day == 0 {
@@ -276,7 +279,7 @@ func (c *Case) entry(i int) *ledger.Entry {
 	return &ledger.Entry{Phase: ledger.Posted, Effective: day, Postings: c.entries[i]}
 }
 
-// finish sets the decision's next timer and whether the contract has ended.
+// finish records in the decision when the next timer is due and whether the contract has ended.
 func (d *Decision) finish() Decision {
 	r := d.Record
 	if r.Product.Due != nil {
@@ -288,7 +291,7 @@ func (d *Decision) finish() Decision {
 	return *d
 }
 
-// Ended tells whether the state is final and no action is being carried out in batches.
+// Ended tells whether the contract's state is final and no action in batches is unfinished.
 func (r *Record) Ended() bool {
 	_, underWay := r.Progress()
 	return r.Product.Machine(r.Reading).Final(r.Status) && !underWay
@@ -297,7 +300,7 @@ func (r *Record) Ended() bool {
 // startOfDay returns the first instant of a day.
 func startOfDay(day ledger.Date) ledger.Micros { return ledger.MicrosOf(day.Time()) }
 
-// must asserts that arithmetic on bounded amounts does not fail.
+// must returns the value and asserts that there is no error. It is for arithmetic on bounded amounts, which cannot fail.
 func must[T any](value T, err error) T {
 	assert.NoError(err)
 	return value

@@ -6,9 +6,9 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Deposit is money that a depositor puts into the investment pool for a term. Bank and depositor share profit by a ratio, and
-// the depositor bears losses. The religious reading does not offer this product. Names that begin with dp belong to this
-// product.
+// Deposit is money that a depositor puts into the investment pool for a term. The bank and the depositor share profits in
+// an agreed ratio, and the depositor alone bears losses. The religious reading does not offer this product. Names that
+// begin with dp belong to this product.
 var Deposit = define(&Product{
 	Code:     'd',
 	Variants: map[*Reading]*Variant{Secular: {Name: "investment-deposits", Prefix: "ID"}},
@@ -42,7 +42,7 @@ var Deposit = define(&Product{
 	Type: "investment_type", Customer: "customer_id", NeedsCurrency: true,
 	Open: dpOpen, Due: dpDue, Holdings: dpHoldings,
 	Totals:         []ControlTotal{{Account: "I:mudarib_share", Side: ledger.Credit, Column: dpDistributions.Column, RowColumn: dpBankShare.Column}},
-	EmptyIn:        []Status{Withdrawn}, // the withdrawal has paid the depositor
+	EmptyIn:        []Status{Withdrawn}, // the withdrawal has already paid out the depositor
 	MutableColumns: []*schema.Column{dpPrincipal.Column, dpTerm.Column, dpRatio.Column},
 })
 
@@ -53,11 +53,11 @@ const (
 	Renew Action = "renew"
 )
 
-// atMaturity is the frequency of a deposit with a single distribution, on its maturity date.
+// atMaturity is the distribution frequency of a deposit whose profit is distributed only once, on the maturity date.
 const atMaturity = "at_maturity"
 
-// The columns are declared in this order: the fields of a request for a deposit, derived fields, the columns of the rows in
-// lists, and the columns of the actions' bodies (dpIn…).
+// The columns, in this order: fields that the request for a deposit sets, fields that the service computes, columns of the
+// rows in lists, and columns of the actions' request bodies (dpIn…).
 var (
 	dpCustomer  = schema.ID(32, "customer_id", schema.Required, schema.InShort, schema.Help("the depositor"))
 	dpPrincipal = schema.Amount(33, "initial_amount", schema.Required, schema.InShort,
@@ -81,7 +81,7 @@ var (
 
 	dpValue          = schema.Amount(50, "current_value", schema.InShort, schema.Help("the deposit's present value"))
 	dpCustomerProfit = schema.Amount(51, "customer_profit_share",
-		schema.Help("the depositor's profit in the present term")) // profit of the current term only, like dpBankProfit; dpTotalLoss is the loss of that term
+		schema.Help("the depositor's profit in the present term")) // of the current term; so are dpBankProfit and dpTotalLoss
 	dpBankProfit    = schema.Amount(52, "bank_profit_share", schema.Help("the bank's profit in the present term"))
 	dpTotalLoss     = schema.Amount(53, "loss", schema.NotShown)
 	dpDistributions = schema.Rows(54, "profit_distributions", dpDistributionTable, schema.Help("the distributions of profit"))
@@ -94,7 +94,7 @@ var (
 	dpRenewals         = schema.DerivedInteger(60, "renewals", schema.Help("number of renewals"))
 	dpClosedAt         = schema.Instant(61, "closed_at", schema.Help("when it was closed"))
 	dpClosedBy         = schema.Text(62, "closed_by", schema.Help("who closed it"))
-	dpUnsharedSince    = schema.Date(63, "unshared_since", schema.NotShown) // maturity date of a term that ended before its only profit was shared
+	dpUnsharedSince    = schema.Date(63, "unshared_since", schema.NotShown) // maturity date of an ended term whose only profit is not shared yet
 
 	dpDistributedOn     = schema.Date(1, "date", schema.Help("last day of the period"))
 	dpGross             = schema.Amount(2, "gross_profit", schema.Help("the profit before it was shared"))
@@ -118,7 +118,7 @@ var (
 	dpInClosedBy    = schema.Text(1, "closed_by", schema.Required, schema.Help("who closes it"))
 )
 
-// maxIndicative bounds the indicative rate, in percent. No calculation uses that rate.
+// maxIndicative is the largest indicative rate, in percent. The rate is only recorded: no calculation uses it.
 const maxIndicative = 1000
 
 func dpOpen(c *Case) {
@@ -127,8 +127,8 @@ func dpOpen(c *Case) {
 	}
 }
 
-// dpActivate books the incoming money. If the reading requires a review, the request for the
-// activation must contain the review, because deposits have no separate review step.
+// dpActivate books the deposited money. If the reading requires a review, the request for the activation must contain the
+// review, because deposits have no separate review step.
 func dpActivate(c *Case) {
 	v, r := c.values(), c.record
 	if dpInReview.Has(c.input) {
@@ -150,8 +150,8 @@ func dpBeginTerm(c *Case) {
 	dpNextDistribution.Set(v, dpDistributionAfter(v, c.Today))
 }
 
-// dpDistributionAfter returns the day of the next distribution after a day: one period later, but
-// at most the maturity date. A deposit with a single distribution has it on the maturity date.
+// dpDistributionAfter returns the day of the first distribution after the given day: one period later, but not after the
+// maturity date. If the deposit has only one distribution, its day is the maturity date.
 func dpDistributionAfter(v schema.Row, day ledger.Date) ledger.Date {
 	if frequency := dpFrequency.Get(v); frequency != "" && frequency != atMaturity {
 		return min(addMonths(day, periodMonths(frequency)), dpMaturity.Get(v))
@@ -186,9 +186,9 @@ func dpShareProfit(c *Case) {
 	c.book(dr("A:pool", gross), cr(r.account("Q:profit"), customerShare), cr("I:mudarib_share", bankShare))
 }
 
-// dpEarliestProfit returns the earliest day of a profit report. A term with the frequency atMaturity has its only
-// distribution on its maturity date or later. If the deposit is renewed before that distribution, the distribution may
-// follow in the next term. With any other frequency there is no earliest day, and the result is 0.
+// dpEarliestProfit returns the earliest day for which profit may be reported. A term with the frequency atMaturity has its
+// only distribution on the maturity date or later. If the deposit is renewed before that distribution, the distribution may
+// follow in the next term. For any other frequency there is no earliest day, and the result is 0.
 func dpEarliestProfit(v schema.Row) ledger.Date {
 	switch {
 	case dpFrequency.Get(v) != atMaturity:
@@ -199,8 +199,8 @@ func dpEarliestProfit(v schema.Row) ledger.Date {
 	return dpMaturity.Get(v)
 }
 
-// dpNeedsProfitDay refuses a report of profit before its earliest day, and a second report for a term that has only one
-// distribution.
+// dpNeedsProfitDay refuses a profit report that comes before the earliest day. It also refuses a second report for a term
+// that has only one distribution.
 func dpNeedsProfitDay(c *Case) {
 	v := c.values()
 	switch earliest := dpEarliestProfit(v); {
@@ -222,8 +222,8 @@ func dpNeedsValue(field *schema.Column, participle string) func(c *Case) {
 	}
 }
 
-// dpSetNextDistribution sets the day of the next distribution. After the only distribution of a
-// term there is no next one.
+// dpSetNextDistribution sets the day of the next distribution. If the term has only one distribution, it clears the day,
+// because no other distribution follows.
 func dpSetNextDistribution(v schema.Row) {
 	switch {
 	case dpFrequency.Get(v) != atMaturity:
@@ -235,8 +235,8 @@ func dpSetNextDistribution(v schema.Row) {
 	}
 }
 
-// dpBearLoss deducts a loss from the deposit's value, at most the whole value. It does not change the
-// shares of profit.
+// dpBearLoss deducts a loss from the deposit's value. If the loss exceeds the value, only the value is deducted. Profit
+// that was shared before stays as it is recorded.
 func dpBearLoss(c *Case) {
 	v := c.values()
 	day, accepted := periodEnd(c, dpInLossEnd, dpOpenedOn)
@@ -245,7 +245,7 @@ func dpBearLoss(c *Case) {
 	}
 	loss := dpInLoss.Get(c.input).Min(dpValue.Get(v))
 	dpValue.Set(v, minus(dpValue.Get(v), loss))
-	dpTotalLoss.Set(v, plus(dpTotalLoss.Get(v), loss)) // cannot overflow: the sum is at most the principal and the depositor's profit
+	dpTotalLoss.Set(v, plus(dpTotalLoss.Get(v), loss)) // at most principal plus profit, so it cannot overflow
 	c.setEffectiveDate(day)
 	c.move(c.record.account(lossStem), "A:pool", loss)
 }
@@ -257,8 +257,8 @@ func dpMature(c *Case) {
 	dpNextDistribution.Clear(c.values())
 }
 
-// dpRenew starts a new term today. The accumulated value becomes the principal, and the totals
-// of profit and loss start at zero.
+// dpRenew starts a new term today. The deposit's value becomes the new principal, and the totals of profit and loss start
+// again at zero.
 func dpRenew(c *Case) {
 	v, r := c.values(), c.record
 	if dpInTerm.Has(c.input) {
@@ -284,9 +284,8 @@ func dpNeedsPermission(c *Case) {
 	}
 }
 
-// dpWithdraw pays out a deposit before maturity. The penalty is a part of the depositor's profit, so it never
-// reduces the principal. After a loss the value may be less than the penalty; then nothing is
-// paid.
+// dpWithdraw pays out a deposit before maturity. The penalty is a part of the depositor's profit, so it never reduces the
+// principal. After a loss, the deposit's value may be less than the penalty. Then the depositor is paid nothing.
 func dpWithdraw(c *Case) {
 	v := c.values()
 	rate := dpPenalty.Get(v)
@@ -307,13 +306,13 @@ func dpClose(c *Case) {
 	v := c.values()
 	dpClosedAt.Set(v, c.Now)
 	dpClosedBy.Set(v, dpInClosedBy.Get(c.input))
-	if c.record.Status == Matured { // a withdrawn deposit was paid at its withdrawal
+	if c.record.Status == Matured { // a withdrawn deposit was paid out at the withdrawal
 		dpPay(c, dpValue.Get(v))
 	}
 }
 
-// dpPay closes the deposit's accounts. The amount paid is credited to the depositor. The rest of the
-// value is the penalty and stays in the pool.
+// dpPay pays out the depositor and closes the deposit's accounts. If the paid amount is less than the deposit's value, the
+// difference is the penalty and stays in the pool.
 func dpPay(c *Case, paid money.Amount) {
 	v, r := c.values(), c.record
 	c.book(
@@ -323,8 +322,8 @@ func dpPay(c *Case, paid money.Amount) {
 	c.move(r.cash(), "A:pool", paid)
 }
 
-// dpDue returns the timer of a deposit with automatic renewal: first its maturity, then its
-// renewal. A deposit that has lost everything is not renewed.
+// dpDue returns the next timer of a deposit that is renewed automatically: first the maturity, then the renewal. A deposit
+// that has lost everything is not renewed.
 func dpDue(r *Record) (ledger.Date, Action) {
 	v := r.Values
 	switch {

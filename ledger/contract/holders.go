@@ -7,32 +7,32 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Actions such as a distribution concern all holders of a certificate issue (ci in names). An entry has postings for a
-// bounded number of holders. For up to maxAtOnce holders, the decision on the action books all entries. For more holders,
-// that decision only declares the action: it changes the status and credits the whole sum to the contract's account
-// L:distributions. Each further decision books one batch of holders and debits that account with the batch's part, until the
-// account is zero. The record's column progress contains the remaining work, so the batches continue after a restart. No
-// other action is possible on the contract until the last batch is booked.
+// Some actions, such as a distribution, concern all holders of a certificate issue (names that begin with ci). One ledger
+// entry has room for a bounded number of holders. If the issue has at most maxAtOnce holders, the action's decision books
+// all its entries. Otherwise that decision only declares the action: it changes the status and credits the whole sum to the
+// contract's account L:distributions. Each later decision books one batch of holders and debits the batch's part from
+// L:distributions, until the account is zero. The record's column progress says how many holders are booked, so the batches
+// continue after a restart. Until the last batch is booked, the contract accepts no other action.
 
 const (
-	// maxAtOnce is the largest number of holders whose rows fit into one group (the Changes that become durable
-	// with one sync).
+	// maxAtOnce is the largest number of holders that one decision books. The rows of more holders would not fit into one
+	// group (the Changes that become durable with one sync).
 	maxAtOnce = 1_500
 
 	// maxSubscriptions is the largest number of subscriptions of an issue.
 	maxSubscriptions = 10_000_000
 
-	// holdersPerBooking is the number of holders that are booked in one call of book. Each holder needs at
-	// most two lines, and the call as a whole at most three more.
+	// holdersPerBooking is the number of holders that are booked in one call of book. Each holder needs at most two lines,
+	// and up to three more lines are common to the call.
 	holdersPerBooking = 64
 )
 
-// Batch is the name of the event that books one batch of holders. It does not change the state,
-// so no machine contains it.
+// Batch is the name of the event that books one batch of holders. The event does not change the state, so no state machine
+// contains it.
 const Batch Action = "batch"
 
-// holdersPerBatch returns the number of holders in a batch. The lines of a batch fill one entry: a profit needs one line for
-// each holder, other actions need two, and the batch as a whole needs up to three more.
+// holdersPerBatch returns the number of holders in a batch. The lines of a batch fill one entry. A profit needs one line
+// for each holder, and other actions need two. Up to three more lines are common to the batch.
 func holdersPerBatch(action Action) int64 {
 	const commonLines = 3
 	if action == Profit {
@@ -41,8 +41,8 @@ func holdersPerBatch(action Action) int64 {
 	return (ledger.MaxPostings - commonLines) / 2
 }
 
-// Batches returns how many batches an action needs for a number of holders; 0 if the action itself
-// books all of them.
+// Batches returns the number of batches in which an action is booked for a number of holders. It returns 0 if the action's
+// own decision books all holders.
 func Batches(action Action, holders int64) int64 {
 	if holders <= maxAtOnce {
 		return 0
@@ -50,7 +50,7 @@ func Batches(action Action, holders int64) int64 {
 	return (holders + holdersPerBatch(action) - 1) / holdersPerBatch(action)
 }
 
-// Columns of the row with the progress of an action in batches.
+// The columns of the row that records the progress of an action in batches.
 var (
 	ciProgressAction      = schema.Text(1, "action", schema.Help("name of the action")) // the action's name in the contract's reading
 	ciProgressDone        = schema.DerivedInteger(2, "done", schema.Help("number of holders for whom it is carried out"))
@@ -61,14 +61,15 @@ var (
 	ciProgressTable       = schema.NewTable(nil, ciProgressAction, ciProgressDone, ciProgressTotal, ciProgressActionCode, ciProgressEffectiveOn, ciProgressDeclaredOn)
 )
 
-// Progress is how much of an action in batches is done.
+// Progress tells how far an action in batches has come.
 type Progress struct {
 	Doing       Action
-	Done, Total int64       // numbers of holders: those who are booked, and all
+	Done, Total int64       // the number of holders who are booked, and of all holders
 	On          ledger.Date // the effective date of the action's entries
 }
 
-// Progress returns the progress of the action that is being carried out in batches; underWay is false if there is none.
+// Progress returns the progress of the action that is being carried out in batches. If there is no such action, underWay is
+// false.
 func (r *Record) Progress() (p Progress, underWay bool) {
 	if r.Product.RegisterExtract == nil {
 		return p, false
@@ -80,7 +81,8 @@ func (r *Record) Progress() (p Progress, underWay bool) {
 	return Progress{Action(ciProgressActionCode.Get(row)), ciProgressDone.Get(row), ciProgressTotal.Get(row), ciProgressEffectiveOn.Get(row)}, true
 }
 
-// ciUnderWay returns the row with the progress of the action that is being carried out in batches; nil if there is none.
+// ciUnderWay returns the row with the progress of the action that is being carried out in batches, or nil if there is no
+// such action.
 func ciUnderWay(v schema.Row) schema.Row {
 	if rows := ciProgress.Get(v); len(rows) > 0 {
 		return rows[0]
@@ -107,7 +109,8 @@ func ciExtract(r *Record, name Action, request schema.Input) Extract {
 	return Extract{}
 }
 
-// ciDue returns the timer of the next batch. It is due on the day on which the action was declared.
+// ciDue returns the timer that books the next batch. Every batch is due on the day on which the action was declared, that
+// is, at once.
 func ciDue(r *Record) (ledger.Date, Action) {
 	if row := ciUnderWay(r.Values); row != nil {
 		return ciProgressDeclaredOn.Get(row), Batch
@@ -116,7 +119,7 @@ func ciDue(r *Record) (ledger.Date, Action) {
 }
 
 // ciForHolders books an action for all holders. If there are too many holders for one decision, it only declares the action
-// (ciDeclare). The whole sum is debited to the account debit.
+// (ciDeclare). In both cases the whole sum is debited to the account that debit names.
 func ciForHolders(c *Case, action Action, debit ledger.Path, sum money.Amount) {
 	total := ciHolders.Get(c.values())
 	if total > maxAtOnce {
@@ -132,8 +135,8 @@ func ciForHolders(c *Case, action Action, debit ledger.Path, sum money.Amount) {
 	}
 }
 
-// ciDeclare begins an action in batches. It credits the whole sum to the account L:distributions, which each batch then
-// debits, and records that the action is under way.
+// ciDeclare begins an action in batches. It records the action's progress and credits the whole sum to the account
+// L:distributions, from which each batch debits its part.
 func ciDeclare(c *Case, action Action, debit ledger.Path, sum money.Amount) {
 	c.move(debit, c.record.account(distributions), sum)
 	day := c.effectiveDate
@@ -152,8 +155,8 @@ func ciDeclare(c *Case, action Action, debit ledger.Path, sum money.Amount) {
 	c.batchPhase = BatchBegins
 }
 
-// distributions is the stem (the path without the contract's id) of the account with the money of an action in batches. The
-// account is zero when all batches are booked.
+// distributions is the stem (the path without the contract's id) of the account for the part of an action's sum that is not
+// booked to holders yet. The account is zero when all batches are booked.
 const distributions = "L:distributions"
 
 // ciBatch books the next batch of holders.
@@ -176,8 +179,8 @@ func ciBatch(c *Case) {
 	ciProgress.Set(v, []schema.Row{row})
 }
 
-// ciHolderLines returns the lines of an action for some holders and updates the contract's columns.
-// The lines balance. isLast is true if no holders follow.
+// ciHolderLines returns the lines of an action for some holders and updates the contract's columns. The lines balance.
+// isLast tells whether these are the last holders of the issue.
 func ciHolderLines(c *Case, action Action, debit ledger.Path, holders []Holder, isLast bool) []line {
 	switch action {
 	case Activate:
@@ -203,8 +206,8 @@ func ciFaces(c *Case, holders []Holder) money.Amount {
 	return times(ciFace.Get(c.values()), certificates)
 }
 
-// ciMoveFaces moves the face value of each holder's certificates from one of the holder's accounts to
-// another. It also moves the sum of these face values between two accounts of the whole issue.
+// ciMoveFaces moves the face value of each holder's certificates from one of the holder's accounts to another. It also
+// books the sum of these face values on debit and credit, which are two accounts of the whole issue.
 func ciMoveFaces(c *Case, fromStem, toStem string, debit, credit ledger.Path, holders []Holder) (lines []line) {
 	for _, h := range holders {
 		face := times(ciFace.Get(c.values()), h.Certificates)
@@ -214,8 +217,8 @@ func ciMoveFaces(c *Case, fromStem, toStem string, debit, credit ledger.Path, ho
 	return append(lines, dr(debit, sum), cr(credit, sum))
 }
 
-// ciPayProfit pays holders their parts of the last distribution. The entry of the last holders
-// also books the remainder that could not be divided.
+// ciPayProfit pays holders their parts of the latest distribution. For the last holders it also books the remainder that
+// could not be divided equally among the certificates.
 func ciPayProfit(c *Case, debit ledger.Path, holders []Holder, isLast bool) []line {
 	v, r := c.values(), c.record
 	perCertificate, remainder := ciLastDistribution(v)
@@ -233,8 +236,8 @@ func ciPayProfit(c *Case, debit ledger.Path, holders []Holder, isLast bool) []li
 	return append([]line{dr(debit, paid)}, lines...)
 }
 
-// ciLastDistribution returns how much each certificate gets from the last distribution, and the remainder that could not be
-// divided.
+// ciLastDistribution returns the latest distribution's amount per certificate, and the remainder that could not be divided
+// equally among the certificates.
 func ciLastDistribution(v schema.Row) (perCertificate, remainder money.Amount) {
 	rows := ciDistributions.Get(v)
 	row := rows[len(rows)-1]
@@ -242,8 +245,8 @@ func ciLastDistribution(v schema.Row) (perCertificate, remainder money.Amount) {
 	return perCertificate, minus(ciDistributedSum.Get(row), times(perCertificate, ciOutstandingThen.Get(row)))
 }
 
-// ciPayFace returns the lines that pay each holder the face value of the holder's certificates, less the holder's part of a
-// penalty. That part is rounded down and is at most the face value.
+// ciPayFace returns the lines that pay each holder the face value of the holder's certificates, less a part of the penalty.
+// The part of the penalty is rounded down and is at most the face value.
 func ciPayFace(c *Case, debit ledger.Path, penalty money.Amount, holders []Holder) []line {
 	v, r := c.values(), c.record
 	sum, penalties := ciFaces(c, holders), money.Amount{}
@@ -258,8 +261,8 @@ func ciPayFace(c *Case, debit ledger.Path, penalty money.Amount, holders []Holde
 	return append(lines, cr(c.reading.EarlyPenalty, penalties))
 }
 
-// ciHoldings returns the balances that follow from the register. Record.Register must hold the
-// whole register.
+// ciHoldings computes the balances of the issue's own accounts from the record and the register of holders. Record.Register
+// must contain the whole register.
 func ciHoldings(r *Record) (holdings []Holding) {
 	v := r.Values
 	stemBefore, stemAfter := ciStemIn(r.Status), ciStemIn(r.Status)
@@ -290,14 +293,14 @@ func ciHoldings(r *Record) (holdings []Holding) {
 	return append(holdings, ciCommonHoldings(r, p, underWay, openFace, bookedFace)...)
 }
 
-// ciStemBefore has, for an action, the stem (the path without ids) of the holders' accounts with the face value before the
-// action.
+// ciStemBefore maps an action to the stem (the path without ids) of the accounts on which the holders' face values are
+// before the action.
 var ciStemBefore = map[Action]string{
 	Activate: "L:subscription", Profit: "Q:holders", Redeem: "Q:holders", RedeemEarly: "Q:holders", Default: "Q:holders",
 }
 
-// ciStemIn returns the stem (the path without ids) of the holders' accounts with the face value in a status; empty if no
-// account has it any more.
+// ciStemIn returns the stem (the path without ids) of the accounts on which the holders' face values are in a status. It
+// returns an empty text if the certificates are redeemed.
 func ciStemIn(status Status) string {
 	switch status {
 	case Active, Matured:
@@ -310,8 +313,7 @@ func ciStemIn(status Status) string {
 	return "L:subscription"
 }
 
-// ciCommonHoldings returns the balances of the accounts that an issue has for all holders
-// together.
+// ciCommonHoldings returns the balances of those accounts of an issue that all holders have in common.
 func ciCommonHoldings(r *Record, p Progress, underWay bool, openFace, bookedFace money.Amount) []Holding {
 	v := r.Values
 	faces := plus(openFace, bookedFace)

@@ -6,10 +6,10 @@ import (
 	"mizan/ledger/schema"
 )
 
-// InstalmentSale is the sale of an asset that the institution buys for a customer. The price is the cost and a
-// markup, both known to the customer, and is paid in instalments. The religious counterpart is murabaha. The
-// institution sells only what it owns, so in every reading (secular or religious) the actions have this order:
-// order, purchase, delivery, activation. Names that begin with sl (sale) belong to this product.
+// InstalmentSale is the sale of an asset that the institution buys for a customer. The price is the cost plus a markup. The
+// customer knows both, and pays the price in instalments. In the religious reading the product is called murabaha. The
+// institution sells only what it owns, so in every reading (secular or religious) the actions come in this order: order,
+// purchase, delivery, activation. Names that begin with sl (sale) belong to this product.
 var InstalmentSale = define(&Product{
 	Code: 's',
 	Variants: map[*Reading]*Variant{
@@ -73,8 +73,8 @@ const (
 	SettleEarly       Action = "settle_early"
 )
 
-// The columns are declared in this order: the fields of a request for a sale, derived fields, the columns of the rows in
-// lists, and the columns of the actions' bodies (slIn…).
+// The columns, in this order: fields that the request for a sale sets, fields that the service computes, columns of the
+// rows in lists, and columns of the actions' request bodies (slIn…).
 var (
 	slCustomer = schema.ID(32, "customer_id", schema.Required, schema.InShort, schema.Help("the buyer"))
 	slAsset    = schema.Text(33, "asset_description", schema.Required, schema.LongerThan(10), schema.AtMost(maxNote),
@@ -130,13 +130,13 @@ var (
 	slInRebate       = schema.Amount(1, "rebate", schema.Required, schema.OrZero, schema.Help("what the bank remits, at most the deferred profit"))
 )
 
-// rowSettled is the status of the schedule's unpaid rows after the customer has settled the sale early.
+// rowSettled is the status that the unpaid rows of the schedule have after an early settlement.
 const rowSettled = "settled"
 
-// slUpfront returns the sum that the customer pays before the first instalment.
+// slUpfront returns the sum of the payments up front, before the first instalment: down payment and earnest deposit.
 func slUpfront(v schema.Row) money.Amount { return plus(slDownPayment.Get(v), slEarnest.Get(v)) }
 
-// slAssetCost returns what the asset costs the institution: from the purchase on the actual cost, before it the expected
+// slAssetCost returns the asset's cost to the institution: after the purchase the actual cost, and before it the expected
 // cost.
 func slAssetCost(v schema.Row) money.Amount {
 	if slActualCost.Has(v) {
@@ -157,9 +157,9 @@ func slOpen(c *Case) {
 	}
 }
 
-// slSetPrice sets the columns that follow from the asset's cost: markup = floor(cost × rate ÷ 100), the price, and the amount
-// of each instalment except the last. If the price is out of range, it adds a fault for costField. If the payments up front
-// reach the price, it adds a fault for upfrontField.
+// slSetPrice computes three columns from the asset's cost: the markup, which is floor(cost × rate ÷ 100), the price, and
+// the amount of each instalment except the last. If the price is out of range, it adds a fault for costField instead. If
+// the payments up front are not less than the price, it adds a fault for upfrontField.
 func slSetPrice(c *Case, costField, upfrontField string) {
 	v := c.values()
 	cost := slAssetCost(v)
@@ -226,7 +226,7 @@ func slActivate(c *Case) {
 	slAddPayment(c, upfront)
 }
 
-// slAddPayment adds a payment to the totals and recognises its profit: floor(markup × paid to date ÷
+// slAddPayment adds a payment to the totals and recognises the profit that the payment earns: floor(markup × total paid ÷
 // price), less the profit recognised before.
 func slAddPayment(c *Case, paid money.Amount) {
 	v := c.values()
@@ -236,7 +236,7 @@ func slAddPayment(c *Case, paid money.Amount) {
 	slRecognise(c, earned)
 }
 
-// slEarned returns the profit contained in the paid part of the price.
+// slEarned returns the part of the markup that is earned once the customer has paid the given part of the price.
 func slEarned(v schema.Row, paid money.Amount) money.Amount {
 	return must(slMarkup.Get(v).MulDivFloor(paid, slPrice.Get(v)))
 }
@@ -267,8 +267,8 @@ func slComplete(c *Case) {
 	slCompletedAt.Set(c.values(), c.Now)
 }
 
-// slDaysLate returns the number of days from the due date of the first unpaid row to the day on which the
-// record is read; 0 if no row is late.
+// slDaysLate returns the number of days by which the first unpaid row of the schedule is late on the day of reading. It
+// returns 0 if no row is late.
 func slDaysLate(v schema.Row) any {
 	if !slStart.Has(v) || slCompletedAt.Has(v) {
 		return int64(0)
@@ -308,9 +308,8 @@ func slSettle(c *Case) {
 	slComplete(c)
 }
 
-// slScheduleRows computes the schedule. The first row is due 30 days after the start. The last
-// row contains the remainder of rounding down. A row's profit is the profit that is recognised when
-// the row is paid.
+// slScheduleRows computes the schedule. The first row is due 30 days after the start. The instalments are rounded down, and
+// the last row makes up the difference. A row's profit is the profit that is recognised when the row is paid.
 func slScheduleRows(v schema.Row) any {
 	if !slStart.Has(v) {
 		return nil
@@ -337,8 +336,8 @@ func slScheduleRows(v schema.Row) any {
 	return rows
 }
 
-// slRowStatus returns the status of a row. sumThroughRow is the sum of the payments up front and of all rows up to this
-// one. The row is paid when the customer has paid that sum.
+// slRowStatus returns the status of a row. sumThroughRow is the sum of the payments up front and of all rows up to and
+// including this row. The row counts as paid when the customer has paid that sum.
 func slRowStatus(v schema.Row, sumThroughRow money.Amount) string {
 	switch {
 	case !slTotalPaid.Get(v).Less(sumThroughRow):

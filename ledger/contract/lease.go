@@ -6,9 +6,9 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Lease is an asset that the institution owns and a lessee pays rent for. An operating lease
-// ends with the asset's return, a finance lease with the transfer of its ownership. The
-// religious counterpart is ijara. Names that begin with ls belong to this product.
+// Lease is the product in which a lessee pays rent for an asset that the institution owns. An operating lease ends with the
+// return of the asset, and a finance lease ends with the transfer of ownership to the lessee. In the religious reading the
+// product is called ijara. Names that begin with ls belong to this product.
 var Lease = define(&Product{
 	Code: 'l',
 	Variants: map[*Reading]*Variant{
@@ -61,7 +61,7 @@ var Lease = define(&Product{
 		{Account: Cash, By: PayRent, Side: ledger.Debit, Column: lsTotalPaid.Column},
 		{Account: "E:owner_expense", Side: ledger.Debit, Column: lsTotalExpenses.Column},
 	},
-	OpenAfterEnd:   []string{"A:rent_receivable"}, // the rent stays owed until the lessee has paid it
+	OpenAfterEnd:   []string{"A:rent_receivable"}, // rent may still be owed after the end
 	MutableColumns: []*schema.Column{lsSerial.Column},
 })
 
@@ -89,12 +89,12 @@ const (
 	finance   = "finance"
 )
 
-// maxExpenses is the largest number of owner's expenses of a lease. The bound keeps the record small, because
-// the record stores each expense with its description.
+// maxExpenses is the largest number of expenses of the owner that a lease records. The record stores each expense with its
+// description, so the bound keeps the record small.
 const maxExpenses = 400
 
-// The columns are declared in this order: the fields of a request for a lease, derived fields, the columns of the rows in
-// lists, and the columns of the actions' bodies (lsIn…).
+// The columns, in this order: fields that the request for a lease sets, fields that the service computes, columns of the
+// rows in lists, and columns of the actions' request bodies (lsIn…).
 var (
 	lsCustomer = schema.ID(32, "customer_id", schema.Required, schema.InShort, schema.Help("the lessee"))
 	lsKind     = schema.Enum(33, "lease_type", []string{operating, finance}, schema.Required, schema.InShort,
@@ -136,7 +136,7 @@ var (
 	lsReceivable      = schema.Amount(75, "rent_receivable", schema.Help("rent that is due and not paid")) // the balance of A:rent_receivable
 	lsTerminationDate = schema.Date(76, "termination_date", schema.Help("day of the termination"))
 	lsReason          = schema.Text(77, "termination_reason", schema.Sparse, schema.Help("why it was terminated"))
-	lsRowsDue         = schema.DerivedInteger(78, "rows_due", schema.NotShown) // how many rows of the schedule have fallen due
+	lsRowsDue         = schema.DerivedInteger(78, "rows_due", schema.NotShown) // number of schedule rows that have fallen due
 	lsPrepaid         = schema.Amount(79, "prepaid_rent", schema.NotShown)     // the balance of L:prepaid_rent
 
 	lsNumber    = schema.DerivedInteger(1, "payment_number", schema.Help("number of the payment"))
@@ -165,8 +165,7 @@ var (
 	lsInExpenseType  = schema.Text(3, "type", schema.DefaultTo("maintenance"), schema.Help("type of the expense"))
 )
 
-// lsRunningSteps returns the steps that are possible in a state in which rent becomes due. None of them leads to another
-// state.
+// lsRunningSteps returns the steps that are possible while rent becomes due. None of these steps changes the state.
 func lsRunningSteps(state Status) []Step {
 	return []Step{
 		{From: state, By: RentDue, To: state, Why: "a row of the schedule has fallen due"},
@@ -194,8 +193,8 @@ func lsOpen(c *Case) {
 	c.addToTotal(lsTotalDue, lsAdvance.Get(v), lsAdvance.Name)
 }
 
-// Statuses of the schedule's rows. A row is cancelled if the lease ended before the row fell
-// due: no rent is owed for it.
+// Statuses of the schedule's rows. A row is cancelled if the lease ended before the row fell due. No rent is owed for a
+// cancelled row.
 const (
 	rowPending   = "pending"
 	rowPaid      = "paid"
@@ -203,8 +202,8 @@ const (
 )
 
 // lsScheduleRows computes the schedule of a lease that has started. There is one row for each period of 30 days, and the
-// first row is due one period after the start. The advance rental is owed in addition to the rows and has no row. Payments
-// cover the advance rental first and then the rows in order.
+// first row is due one period after the start. The advance rental is owed in addition to the rent of the rows, and has no
+// row of its own. Payments cover the advance rental first, and then the rows in order.
 func lsScheduleRows(v schema.Row) any {
 	if !lsStart.Has(v) {
 		return nil
@@ -231,9 +230,9 @@ func lsScheduleRows(v schema.Row) any {
 	return schedule
 }
 
-// lsCoveredRows returns how many rows of the schedule are paid. When a lease ends, money that the institution owes the lessee
-// is offset against the owed rent, and so pays rows too. Therefore the paid rent is computed as the billed rent less the
-// receivable, plus the prepaid rent.
+// lsCoveredRows returns the number of schedule rows that are paid. When a lease ends, money that the institution owes the
+// lessee is used to pay owed rent, so this money pays rows, too. So the function does not use the sum of the payments, but
+// the billed rent less the receivable, plus the prepaid rent.
 func lsCoveredRows(v schema.Row) int64 {
 	covered := plus(minusOrZero(lsBilled(v), lsReceivable.Get(v)), lsPrepaid.Get(v))
 	n, _ := must(minusOrZero(covered, lsAdvance.Get(v)).DivFloor(lsRental.Get(v))).Uint64()
@@ -245,10 +244,10 @@ func lsBilled(v schema.Row) money.Amount {
 	return plus(lsAdvance.Get(v), times(lsRental.Get(v), lsRowsDue.Get(v)))
 }
 
-// lsHasArrears tells whether an active lease has recorded arrears.
+// lsHasArrears tells whether the lease is active and arrears are recorded for it.
 func lsHasArrears(r *Record) bool { return r.Status == Active && !lsArrears.Get(r.Values).IsZero() }
 
-// lsEndDay returns the day on which an active lease's term ends; 0 if the lease is not active.
+// lsEndDay returns the day on which the term of an active lease ends. If the lease is not active, it returns 0.
 func lsEndDay(r *Record) ledger.Date {
 	if r.Status != Active {
 		return 0

@@ -7,7 +7,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// This file has the handlers of a lease's actions and the entries that they book.
+// This file contains the handlers of a lease's actions, with the ledger entries that the actions book.
 
 func lsAcquire(c *Case) {
 	v := c.values()
@@ -23,8 +23,8 @@ func lsAcquire(c *Case) {
 	c.move(c.record.account("A:ijara_asset"), c.record.cash(), lsCost.Get(v))
 }
 
-// lsActivate starts the schedule on the day of delivery. The advance rental is billed at once, and becomes income over the
-// term.
+// lsActivate starts the schedule on the day of delivery. The advance rental is billed at once, but it becomes income step
+// by step over the term.
 func lsActivate(c *Case) {
 	v, r := c.values(), c.record
 	deliveryDay := dateOrToday(c, lsInDeliveryDate)
@@ -38,7 +38,7 @@ func lsActivate(c *Case) {
 	c.move(r.cash(), r.account("L:security_deposit"), lsDeposit.Get(v))
 }
 
-// lsNextTimer returns the day on which the schedule's next row falls due.
+// lsNextTimer returns the timer that makes the schedule's next row fall due.
 func lsNextTimer(r *Record) (ledger.Date, Action) {
 	v := r.Values
 	if r.Status != Active && r.Status != TransferPending || lsRowsDue.Get(v) == lsTerm.Get(v) {
@@ -49,8 +49,9 @@ func lsNextTimer(r *Record) (ledger.Date, Action) {
 
 func lsRowDue(c *Case) { lsMakeRowsDue(c, 1) }
 
-// lsMakeRowsDue makes the next rows of the schedule fall due. Their rent becomes owed, and is paid from prepaid rent as far
-// as possible. For each row, a part of the advance rental becomes income and a part of the depreciation is booked.
+// lsMakeRowsDue makes the next rows of the schedule fall due. The rent of these rows becomes owed, and prepaid rent pays as
+// much of it as possible. For each row, a part of the advance rental becomes income and a part of the depreciation is
+// booked.
 func lsMakeRowsDue(c *Case, rows int64) {
 	v, r := c.values(), c.record
 	unearnedBefore, depreciatedBefore := lsUnearned(v), lsDepreciated(v)
@@ -67,15 +68,15 @@ func lsMakeRowsDue(c *Case, rows int64) {
 	c.move("E:depreciation", r.account("A:accumulated_depreciation"), depreciation)
 }
 
-// lsUnearned returns the part of the advance rental that is not yet income. The part that is income is rounded down once for
-// all due rows together. So after the last row nothing is unearned.
+// lsUnearned returns the part of the advance rental that is not yet income. The income part is computed for all due rows
+// together and rounded down once, so nothing is unearned after the last row.
 func lsUnearned(v schema.Row) money.Amount {
 	return minus(lsAdvance.Get(v), portion(lsAdvance.Get(v), lsRowsDue.Get(v), lsTerm.Get(v)))
 }
 
-// lsDepreciated returns the accumulated depreciation after the due rows. It is rounded down once for all
-// due rows together. So after the last row the book value is exactly the residual value or the price of the
-// purchase option.
+// lsDepreciated returns the accumulated depreciation of the rows that have fallen due. It is computed for all these rows
+// together and rounded down once. So after the last row the book value is exactly the residual value or, if the lease has a
+// purchase option, the price of the option.
 func lsDepreciated(v schema.Row) money.Amount {
 	endValue := lsResidual
 	if lsHasPurchaseOption.Get(v) {
@@ -84,7 +85,8 @@ func lsDepreciated(v schema.Row) money.Amount {
 	return portion(minus(lsCost.Get(v), endValue.Get(v)), lsRowsDue.Get(v), lsTerm.Get(v))
 }
 
-// lsPayable returns the largest payment of rent. A lease that has ended accepts only rent that is still owed.
+// lsPayable returns the largest payment of rent that the lease accepts. A lease that has ended accepts only rent that is
+// still owed.
 func lsPayable(r *Record) money.Amount {
 	if r.Status == Active || r.Status == TransferPending {
 		return minus(lsTotalDue.Get(r.Values), lsTotalPaid.Get(r.Values))
@@ -92,7 +94,7 @@ func lsPayable(r *Record) money.Amount {
 	return lsReceivable.Get(r.Values)
 }
 
-// lsPay books a payment of rent. The payment covers owed rent first, and the rest is prepaid rent.
+// lsPay books a payment of rent. The payment covers owed rent first; what is left is recorded as prepaid rent.
 func lsPay(c *Case) {
 	v, r := c.values(), c.record
 	paid, owed := lsInPayment.Get(c.input), lsReceivable.Get(v)
@@ -119,8 +121,8 @@ func lsBearExpense(c *Case) {
 	}
 }
 
-// lsNeedsKind returns a function for ActionHandler.Needs that refuses an action on a lease of another kind. The message names
-// the ending that only the required kind has.
+// lsNeedsKind returns a function for ActionHandler.Needs that refuses an action unless the lease is of the given kind. The
+// message says that only this kind of lease ends in the given way.
 func lsNeedsKind(kind, ending string) func(c *Case) {
 	return func(c *Case) {
 		if lsKind.Get(c.values()) != kind {
@@ -150,8 +152,9 @@ func lsTerminate(c *Case) {
 	lsTakeBack(c)
 }
 
-// lsTakeBack books the asset's return at its book value. What the institution owes the lessee is offset against the owed
-// rent, and the rest is paid out to the lessee. Rent that is still owed afterwards stays open until it is paid.
+// lsTakeBack books the asset's return at its book value. Money that the institution owes the lessee is offset against the
+// owed rent, and what is left is paid out to the lessee. If rent is still owed then, it stays open until the lessee pays
+// it.
 func lsTakeBack(c *Case) {
 	v, r := c.values(), c.record
 	depreciation := lsDepreciated(v)
@@ -163,7 +166,7 @@ func lsTakeBack(c *Case) {
 	c.setArrears(lsArrears, money.Amount{})
 }
 
-// lsOffset offsets money held for the lessee against the owed rent and pays out the rest.
+// lsOffset uses money that the institution holds for the lessee to pay owed rent, and pays out the rest to the lessee.
 func lsOffset(c *Case, stem string, amount money.Amount) {
 	v, r := c.values(), c.record
 	offset := amount.Min(lsReceivable.Get(v))
@@ -171,8 +174,8 @@ func lsOffset(c *Case, stem string, amount money.Amount) {
 	c.book(dr(r.account(stem), amount), cr(r.account("A:rent_receivable"), offset), cr(r.cash(), minus(amount, offset)))
 }
 
-// lsTransfer sells the asset to a lessee who has paid all rent. First the remaining rows of the schedule fall due. Then the
-// book value is the price of the purchase option, and no rent is owed or prepaid.
+// lsTransfer sells the asset to a lessee who has paid all rent. First the remaining rows of the schedule fall due. After
+// that the asset's book value equals the price of the purchase option, and no rent is owed or prepaid.
 func lsTransfer(c *Case) {
 	v, r := c.values(), c.record
 	lsMakeRowsDue(c, lsTerm.Get(v)-lsRowsDue.Get(v))
@@ -185,8 +188,8 @@ func lsTransfer(c *Case) {
 	lsTransferDate.Set(v, c.Today)
 }
 
-// lsHoldings returns the balances of a lease's own accounts. Only A:rent_receivable may stay
-// open when a lease ends before all rent is paid.
+// lsHoldings returns the balances of a lease's own accounts. If a lease ends before all rent is paid, only
+// A:rent_receivable stays open.
 func lsHoldings(r *Record) []Holding {
 	v := r.Values
 	asset, depreciation, unearned, deposit := money.Amount{}, money.Amount{}, money.Amount{}, money.Amount{}

@@ -6,9 +6,9 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Managed is capital that a manager invests. Profit is shared by an agreed ratio, and the
-// capital alone bears a loss. The religious counterpart is mudaraba. Names that begin with mi (managed
-// investment) belong to this product.
+// Managed is the product in which a manager invests the institution's capital. The two share profits in an agreed ratio,
+// but losses reduce only the capital. In the religious reading the product is called mudaraba. Names that begin with mi
+// (managed investment) belong to this product.
 var Managed = define(&Product{
 	Code: 'm',
 	Variants: map[*Reading]*Variant{
@@ -55,11 +55,11 @@ const (
 	Liquidated Status = "liquidated"
 
 	Complete  Action = "complete"
-	Liquidate Action = "liquidate" // the transition for a loss of the whole capital; it has no URL
+	Liquidate Action = "liquidate" // the transition when the whole capital is lost; no URL names it
 )
 
-// The columns are declared in this order: the fields of a request for an investment, derived fields, the columns of the rows
-// in lists, and the columns of the actions' bodies (miIn…).
+// The columns, in this order: fields that the request for an investment sets, fields that the service computes, columns of
+// the rows in lists, and columns of the actions' request bodies (miIn…).
 var (
 	miManager      = schema.ID(32, "customer_id", schema.Required, schema.InShort, schema.Help("the manager, who works with the capital"))
 	miCapital      = schema.Amount(33, "capital_amount", schema.Required, schema.InShort, schema.Help("the capital that the bank provides"))
@@ -73,7 +73,7 @@ var (
 	miFrequency    = schema.Enum(40, "reporting_frequency", frequencies, schema.Settable, schema.Help("how often the manager reports"))
 
 	miValue = schema.Amount(50, "current_value", schema.InShort,
-		schema.Help("the present value of the bank's capital")) // the balance of A:mudaraba; after completion the final value
+		schema.Help("the present value of the bank's capital")) // balance of A:mudaraba; after completion, the final value
 	miStart          = schema.Date(51, "start_date", schema.Help("first day of the investment"))
 	miExpectedEnd    = schema.Date(52, "expected_end_date", schema.Help("end of the term"))
 	miEndDate        = schema.Date(53, "actual_end_date", schema.Help("day on which it ended"))
@@ -132,8 +132,8 @@ func miActivate(c *Case) {
 	}
 }
 
-// miShareProfit adds the bank's share to the investment's value. The manager's share becomes due and is paid
-// in the same entry.
+// miShareProfit divides a reported profit between the bank and the manager. The bank's share is added to the investment's
+// value. The manager's share is paid out in the same entry that makes it due.
 func miShareProfit(c *Case) {
 	v, r := c.values(), c.record
 	day, accepted := periodEnd(c, miInProfitEnd, miStart)
@@ -158,8 +158,8 @@ func miShareProfit(c *Case) {
 	c.move(manager, due, managerShare)
 }
 
-// miRecordReport records the day up to which the manager has reported, and dates the entry on that
-// day. A late report of an earlier period does not move the recorded day back.
+// miRecordReport records the last day of the reported period, and makes it the effective date of the entry. If the report
+// is late, for a period before one already reported, the recorded day stays.
 func miRecordReport(c *Case, day ledger.Date) {
 	v := c.values()
 	miLastReport.Set(v, max(day, miLastReport.Get(v)))
@@ -169,8 +169,8 @@ func miRecordReport(c *Case, day ledger.Date) {
 	c.setEffectiveDate(day)
 }
 
-// miBearLoss deducts a loss from the investment's value. A loss above the value counts as the whole value, because
-// the manager owes nothing.
+// miBearLoss deducts a loss from the investment's value. If the loss exceeds the value, only the value is deducted, because
+// the manager owes no compensation.
 func miBearLoss(c *Case) {
 	v := c.values()
 	day, accepted := periodEnd(c, miInLossEnd, miStart)
@@ -185,7 +185,7 @@ func miBearLoss(c *Case) {
 	miLossNewValue.Set(row, remaining)
 	c.addRow(miLosses, row)
 	miValue.Set(v, remaining)
-	miTotalLoss.Set(v, plus(miTotalLoss.Get(v), lost)) // cannot overflow: the sum of all losses is at most the capital plus the bank's profit
+	miTotalLoss.Set(v, plus(miTotalLoss.Get(v), lost)) // at most the capital plus the bank's profit, so it cannot overflow
 	miRecordReport(c, day)
 	c.move("E:mudaraba_loss", c.record.account("A:mudaraba"), lost)
 	if remaining.IsZero() {
@@ -199,8 +199,8 @@ func miSetEnd(c *Case) {
 	miNextReport.Clear(c.values())
 }
 
-// miComplete books the return of the capital at its book value. The request's final_value is the value that the parties have
-// determined. They settle its difference from the book value outside the system.
+// miComplete books the return of the capital at its book value. The final_value in the request is the value on which the
+// parties have agreed. If it differs from the book value, they settle the difference outside the system.
 func miComplete(c *Case) {
 	v := c.values()
 	returned := miValue.Get(v)

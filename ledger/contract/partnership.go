@@ -6,9 +6,10 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Partnership is shared capital. Profit is shared by an agreed ratio, and a loss in proportion to the partners'
-// ownership. In a diminishing partnership the customer buys the institution's share, unit by unit. The religious
-// counterpart is musharaka. Names that begin with pn (partnership) belong to this product.
+// Partnership is the product in which the institution and the customer both contribute capital. They share profits in an
+// agreed ratio, and losses in proportion to their ownership. In a diminishing partnership the customer buys the
+// institution's share, unit by unit. In the religious reading the product is called musharaka. Names that begin with pn
+// (partnership) belong to this product.
 var Partnership = define(&Product{
 	Code: 'p',
 	Variants: map[*Reading]*Variant{
@@ -53,7 +54,7 @@ var Partnership = define(&Product{
 	},
 })
 
-// States and actions of partnerships. Some other products have Funded, Completed and Fund too.
+// States and actions of partnerships. Other products also use Funded, Completed and Fund.
 const (
 	Funded    Status = "funded"
 	BuyingOut Status = "buyout_in_progress"
@@ -73,8 +74,8 @@ const (
 	diminishing = "diminishing"
 )
 
-// The columns are declared in this order: the fields of a request for a partnership, derived fields, the columns of the rows
-// in lists, and the columns of the actions' bodies (pnIn…).
+// The columns, in this order: fields that the request for a partnership sets, fields that the service computes, columns of
+// the rows in lists, and columns of the actions' request bodies (pnIn…).
 var (
 	pnCustomer = schema.ID(32, "customer_id", schema.Required, schema.InShort, schema.Help("the partner"))
 	pnKind     = schema.Enum(33, "partnership_type", []string{permanent, diminishing}, schema.Required, schema.InShort,
@@ -111,10 +112,10 @@ var (
 		schema.Help("the present rent of a period")) // computed, so key 67 is never stored
 
 	pnBankBalance     = schema.Amount(70, "carried", schema.NotShown)                  // the balance of A:musharaka
-	pnCustomerBalance = schema.Amount(71, "partner_capital", schema.NotShown)          // the balance of M:partner_capital and of M:venture_assets
-	pnRentStarted     = schema.Date(72, "rent_from", schema.NotShown)                  // start of the first period of rent
-	pnRentsTaken      = schema.DerivedInteger(73, "rents", schema.NotShown)            // number of periods of rent that have ended
-	pnStartPercent    = schema.DerivedInteger(74, "percent_at_start", schema.NotShown) // the institution's percentage at the funding
+	pnCustomerBalance = schema.Amount(71, "partner_capital", schema.NotShown)          // balance of M:partner_capital and of M:venture_assets
+	pnRentStarted     = schema.Date(72, "rent_from", schema.NotShown)                  // start of the first rent period
+	pnRentsTaken      = schema.DerivedInteger(73, "rents", schema.NotShown)            // number of rent periods that have ended
+	pnStartPercent    = schema.DerivedInteger(74, "percent_at_start", schema.NotShown) // the institution's ownership in percent at the funding
 
 	pnBuyoutDate            = schema.Date(1, "date", schema.Help("day of the purchase"))
 	pnBuyoutUnits           = schema.DerivedInteger(2, "units", schema.Help("number of units"))
@@ -135,13 +136,13 @@ var (
 	pnInUnits       = schema.Integer(1, "units", 1, maxUnits, schema.DefaultTo(int64(1)), schema.Help("number of units, at most those that are left"))
 )
 
-// Bounds that the specification leaves open: a term of at most a hundred years, and a number of units that no
-// partnership reaches.
+// Bounds that the specification leaves open. A term is at most a hundred years. The bound on units is so high that no
+// partnership reaches it.
 const (
 	maxTerm  = 1200
 	maxUnits = 1 << 31
 
-	termWithoutEnd = 120 // months, for a partnership without a term
+	termWithoutEnd = 120 // in months; used if the request names no term
 )
 
 func pnOpen(c *Case) {
@@ -171,8 +172,8 @@ func pnOpen(c *Case) {
 	}
 }
 
-// pnSetOwnership sets the percentages of ownership from contributions and units bought: customer =
-// floor((contribution + unit value × units bought) × 100 ÷ total).
+// pnSetOwnership computes both partners' percentages of ownership. The customer's is floor((contribution + unit value ×
+// units bought) × 100 ÷ total capital), and the institution's is the rest.
 func pnSetOwnership(v schema.Row) {
 	owned := pnCustomerCapital.Get(v)
 	if bought := pnUnitsBought.Get(v); bought > 0 {
@@ -182,7 +183,7 @@ func pnSetOwnership(v schema.Row) {
 	wholePercents, _ := percent.Uint64()
 	customerPercent := int64(wholePercents)
 	if units := pnUnits.Get(v); units > 0 && pnUnitsBought.Get(v) == units {
-		customerPercent = 100 // with the last unit the customer owns everything, although unit values were rounded down
+		customerPercent = 100 // unit values are rounded down, but the last unit makes the customer the only owner
 	}
 	pnCustomerPercent.Set(v, customerPercent)
 	pnBankPercent.Set(v, 100-customerPercent)
@@ -228,15 +229,15 @@ func pnShareProfit(c *Case) {
 	}
 	pnBankProfit.Set(v, plus(pnBankProfit.Get(v), bankShare))
 	pnCustomerProfit.Set(v, plus(pnCustomerProfit.Get(v), customerShare))
-	pnLastReport.Set(v, max(day, pnLastReport.Get(v))) // a late report of an earlier period does not move the date back
+	pnLastReport.Set(v, max(day, pnLastReport.Get(v))) // a late report does not move the date back
 	c.setEffectiveDate(day)
 	due, partner := r.account("A:venture_due"), r.account("L:partner_profit")
 	c.book(dr(due, gross), cr("I:musharaka", bankShare), cr(partner, customerShare))
 	c.book(dr(r.cash(), bankShare), dr(partner, customerShare), cr(due, gross))
 }
 
-// pnMaxLoss returns the largest loss that the partners can bear: the capital that is not lost yet, but at most the sum
-// of both balances.
+// pnMaxLoss returns the largest loss that the partners can still bear: the total capital less earlier losses, but at most
+// the sum of both partners' balances.
 func pnMaxLoss(v schema.Row) money.Amount {
 	return minusOrZero(pnTotalCapital.Get(v), pnLoss.Get(v)).Min(plus(pnBankBalance.Get(v), pnCustomerBalance.Get(v)))
 }
@@ -247,8 +248,8 @@ func pnNeedsCapital(c *Case) {
 	}
 }
 
-// pnBearLoss splits a loss by the current percentages of ownership. If one partner's part exceeds what the partner
-// still has, the other partner bears the excess.
+// pnBearLoss splits a loss between the partners by their current percentages of ownership. If a partner's part exceeds the
+// partner's balance, the other partner bears the excess.
 func pnBearLoss(c *Case) {
 	v, r := c.values(), c.record
 	lost := pnInLoss.Get(c.input).Min(pnMaxLoss(v))
@@ -285,7 +286,7 @@ func pnBuyOut(c *Case) {
 	v, r := c.values(), c.record
 	units, unsold := pnInUnits.Get(c.input), pnUnits.Get(v)-pnUnitsBought.Get(v)
 	price, carryingAmount := times(pnUnitValue.Get(v), units), pnBankBalance.Get(v)
-	soldAmount := portion(carryingAmount, units, unsold) // the last units take the whole carrying amount
+	soldAmount := portion(carryingAmount, units, unsold) // a sale of all remaining units takes the whole carrying amount
 	pnUnitsBought.Set(v, pnUnitsBought.Get(v)+units)
 	pnSetOwnership(v)
 	pnBankBalance.Set(v, minus(carryingAmount, soldAmount))
@@ -296,7 +297,7 @@ func pnBuyOut(c *Case) {
 	pnBuyoutPrice.Set(row, price)
 	pnBuyoutCustomerPercent.Set(row, pnCustomerPercent.Get(v))
 	pnBuyoutBankPercent.Set(row, pnBankPercent.Get(v))
-	c.addRow(pnBuyouts, row) // the list has room, because there are at most as many units as the longest term has months
+	c.addRow(pnBuyouts, row) // the list has room: there are no more units than months in the longest term
 	c.book(append([]line{dr(r.cash(), price), cr(r.account("A:musharaka"), soldAmount)}, c.gainOrLoss(price, soldAmount, "I:unit_gain", "E:unit_loss")...)...)
 	c.move(r.account("M:venture_assets"), r.account("M:partner_capital"), soldAmount)
 	if units < unsold {
@@ -308,7 +309,7 @@ func pnBuyOut(c *Case) {
 	pnReverseCapital(c)
 }
 
-// pnReverseCapital removes the customer's capital from the two memorandum accounts, because the partnership has ended.
+// pnReverseCapital removes the customer's capital from the two memorandum accounts. It is called when the partnership ends.
 func pnReverseCapital(c *Case) {
 	c.move(c.record.account("M:partner_capital"), c.record.account("M:venture_assets"), pnCustomerBalance.Get(c.values()))
 	pnCustomerBalance.Set(c.values(), money.Amount{})
@@ -323,13 +324,13 @@ func pnDissolve(c *Case) {
 	pnReverseCapital(c)
 }
 
-// pnRentPeriods returns the number of periods of rent. The first begins at activation, and the last
-// ends on or before the expected end.
+// pnRentPeriods returns the number of rent periods. The first period begins at the activation, and the last one ends on or
+// before the expected end of the partnership.
 func pnRentPeriods(v schema.Row) int64 {
 	return max(0, int64(pnEnd.Get(v)-pnRentStarted.Get(v))) / (daysPerMonth * periodMonths(pnSchedule.Get(v)))
 }
 
-// pnCurrentRent returns the rent for a period at present; nil if there is no rent.
+// pnCurrentRent returns the present rent for one period, or nil if the partnership has no rent.
 func pnCurrentRent(v schema.Row) any {
 	switch {
 	case !pnRental.Has(v):
@@ -340,8 +341,9 @@ func pnCurrentRent(v schema.Row) any {
 	return pnRent(v)
 }
 
-// pnRent returns the rent for a period. The rent shrinks in proportion to the percentage that the institution still owns. The
-// percentage at the start is never zero, because the customer's percentage is rounded down.
+// pnRent returns the present rent for one period. The rent falls in proportion to the percentage that the institution still
+// owns. The institution's percentage at the start, by which pnRent divides, is never zero, because the customer's
+// percentage was rounded down.
 func pnRent(v schema.Row) money.Amount {
 	return portion(pnRental.Get(v), pnBankPercent.Get(v), pnStartPercent.Get(v))
 }
@@ -354,7 +356,7 @@ func pnTakeRent(c *Case) {
 	c.move(c.record.cash(), "I:musharaka_rent", rent)
 }
 
-// pnDue returns the day on which the current period of rent ends, and the action Rent; zero after the last period.
+// pnDue returns the day on which the current rent period ends, and the action Rent. After the last period it returns zero.
 func pnDue(r *Record) (ledger.Date, Action) {
 	v := r.Values
 	if (r.Status != Active && r.Status != BuyingOut) || !pnRentStarted.Has(v) || pnRentsTaken.Get(v) >= pnRentPeriods(v) {

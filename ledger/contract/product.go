@@ -9,13 +9,13 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Status is a contract's state, with the name that it has in the API.
+// Status is a contract's state. The text is the state's name in the API.
 type Status string
 
-// Action is the name of an operation on a contract, which a request or a due timer causes.
+// Action is the name of an operation on a contract. A request or a due timer starts the operation.
 type Action string
 
-// States and actions that products share.
+// States and actions that several products share.
 const (
 	Absent       Status = "none" // before creation; never stored
 	Draft        Status = "draft"
@@ -37,18 +37,18 @@ const (
 	Withdraw Action = "withdraw"
 	Close    Action = "close"
 
-	// Continue is the name of an event that only carries a further entry, because the postings of a decision did not fit into
-	// one entry. It does not change the state.
+	// Continue is the name of an event that only contains a further entry, because a decision's postings did not fit into
+	// one entry. Such an event does not change the state.
 	Continue Action = "continue"
 )
 
-// Step is a transition of a product's machine.
+// Step is a transition of a product's state machine.
 type Step struct {
 	From Status
 	By   Action
 	To   Status
 	Why  string
-	Only *Reading // the only reading (secular or religious form) that has the step; nil: all have it
+	Only *Reading // the only reading (secular or religious form) with this step; nil: all readings
 }
 
 // Target implements fsm.Transition.
@@ -60,10 +60,10 @@ func (s Step) Reason() string { return s.Why }
 // Machine is the state machine of a product in a reading (secular or religious).
 type Machine = fsm.Machine[Status, Action, Step]
 
-// MovesMoney tells whether an event moves money, that is, has an entry.
+// MovesMoney tells whether an event moves money, that is, whether it has a ledger entry.
 type MovesMoney uint8
 
-// The possible answers.
+// The values of MovesMoney.
 const (
 	Never    MovesMoney = iota
 	Possibly            // if the amount is above zero
@@ -75,106 +75,108 @@ func (m MovesMoney) String() string { return [...]string{"never", "possibly", "a
 // ActionHandler describes how an action is carried out.
 type ActionHandler struct {
 	Name        Action
-	Body        *schema.Table // columns of the request's body; nil: no body
-	Transitions []Action      // possible transitions; nil: only the transition with the action's name
-	ChecksState bool          // Do itself checks the contract's state, in its own order of checks
-	Timer       bool          // only a timer runs the action
-	Moves       MovesMoney    // whether the action's event moves money; unless Never, a required review must come first
-	AfterReview bool          // a required review must come first, although the action moves no money
+	Body        *schema.Table // the columns of the request's body; nil: the action has no body
+	Transitions []Action      // the possible transitions; nil: only the transition with the action's name
+	ChecksState bool          // Needs checks the contract's state itself, in its own order of checks
+	Timer       bool          // only a timer can run the action
+	Moves       MovesMoney    // whether the action moves money; if it may, a required review must come first
+	AfterReview bool          // a required review must come first although the action moves no money
 
-	// RequiredUnlessSet lists columns of the body that are required if the contract has no value for them. ReviewIn is a
-	// column of the body that is required if the contract's reading (secular or religious) requires a review; nil: none.
+	// RequiredUnlessSet lists columns of the body that are required if the contract does not have the value yet. ReviewIn
+	// is the column of the body for the review. It is required if the contract's reading (secular or religious) requires a
+	// review. ReviewIn is nil if the action has no such column.
 	RequiredUnlessSet []RequiredUnlessSet
 	ReviewIn          *schema.Column
 	// Needs checks the conditions that depend on the contract and the day, but not on the body. It changes nothing. Limits
-	// are bounds on values of the body that depend on the contract, in the order of the checks. Do is called if Needs and
-	// Limits refuse nothing. Record.Available calls Needs and Limits too, to find out before a request whether the action is
-	// possible.
+	// are bounds that the contract sets for values of the body, in the order in which they are checked. Do carries out the
+	// action; it is called only if Needs and Limits refuse nothing. Record.Available also calls Needs and Limits, to find
+	// out before a request whether the action is possible.
 	Needs  func(c *Case)
 	Limits []Limit
 	Do     func(c *Case)
 }
 
-// RequiredUnlessSet is a column of a body, and the contract's column for the same value. The body needs the value unless the
-// contract has it.
+// RequiredUnlessSet pairs a column of a request's body with the contract's column for the same value. If the contract has
+// no such value yet, the body must contain it.
 type RequiredUnlessSet struct{ BodyColumn, Column *schema.Column }
 
-// Variant is a product's form in the API in one reading (secular or religious).
+// Variant says how the API presents a product in one reading (secular or religious).
 type Variant struct {
 	Name    string            // the product's name in URLs
 	Prefix  string            // the prefix of contract numbers
-	Actions map[string]Action // actions by their names in URLs; nil: each Action is also the name in URLs
+	Actions map[string]Action // maps names in URLs to actions; nil: the names are the same
 
-	// Opening lists the actions that are carried out together with the creation of a contract. If there are any, the request
-	// for the contract must have a compliance_review.
+	// Opening lists the actions that the creation of a contract carries out at once. If there are any, the request for the
+	// contract must contain a compliance_review.
 	Opening []Action
 
-	// Reviews has the columns of a review's body; nil: they are those of Reading.Reviews.
+	// Reviews contains the columns of a review's request body. If it is nil, Reading.Reviews applies.
 	Reviews *schema.Table
 }
 
-// ControlTotal is a column with the sum of a contract's postings on an account that contracts share. The checker compares the
-// sum of the column over all contracts with the account's balance. So each product that posts on the account needs a
-// ControlTotal that counts these postings.
+// ControlTotal declares a column that contains the sum of a contract's postings on a shared account. The checker adds up
+// the column over all contracts and compares the sum with the account's balance. So each product that posts on the account
+// needs a ControlTotal for its postings.
 type ControlTotal struct {
 	Account   ledger.Path    // Cash means the institution's cash accounts of all regions
-	By        Action         // only entries of this action count; empty: the entries of all actions
-	Side      ledger.Side    // postings on the other side are deducted
+	By        Action         // only postings of this action count; empty: the postings of all actions
+	Side      ledger.Side    // postings on this side are added, and those on the other side are deducted
 	Column    *schema.Column // an amount, or a list of rows
-	RowColumn *schema.Column // if Column is a list of rows: the column of the rows that is added up
+	RowColumn *schema.Column // if Column is a list of rows: the column that is added up over the rows
 }
 
-// Product is a kind of contract: its columns, machine, arithmetic and entries.
+// Product is a kind of contract, such as a lease. It declares the columns, the state machine and the action handlers.
 type Product struct {
 	Code     byte // stored in records
 	Variants map[*Reading]*Variant
 	Columns  *schema.Table
-	States   []Status // the first is the state of a new contract
+	States   []Status // the first one is the state of a new contract
 	Steps    []Step
 	Handlers []*ActionHandler
 
-	// Type and Customer name the columns by which lists can be filtered.
+	// Type and Customer name two columns by which clients can filter lists of contracts.
 	Type, Customer string
 
-	// ShortLists tells whether lists show only the columns with InShort.
+	// ShortLists tells whether lists of contracts show only the columns with InShort.
 	ShortLists bool
 
-	// NeedsCurrency tells whether the request must name a currency. If it need not, the region's currency
-	// is the default.
+	// NeedsCurrency tells whether the request for a contract must name a currency. If not, the region's currency is the
+	// default.
 	NeedsCurrency bool
 
-	// Arrears and Ends are for further filters of lists; nil if the product does not have the filter. Arrears tells whether
-	// an active contract is in arrears. Ends returns the day on which an active contract ends; 0 if the contract is not
-	// active.
+	// Arrears and Ends are for two further filters of lists. Each is nil if the product does not have the filter. Arrears
+	// tells whether a contract is active and in arrears. Ends returns the day on which an active contract ends, and 0 for
+	// other contracts.
 	Arrears func(r *Record) bool
 	Ends    func(r *Record) ledger.Date
 
-	// Schedule is the column of the payment schedule; nil: none.
+	// Schedule is the column with the payment schedule. It is nil if the product has none.
 	Schedule *schema.Column
 
-	// Open checks a request for a contract and fills the derived columns. It books nothing: a
-	// creation moves money only by the actions in Variant.Opening.
+	// Open checks the request for a new contract and computes the columns that the request does not set. It books nothing.
+	// If a creation moves money, the actions in Variant.Opening do so.
 	Open func(c *Case)
-	// Due returns the next timer and its day; day 0 if no timer is set.
+	// Due returns the next timer and the day on which it is due. The day is 0 if there is no timer.
 	Due func(r *Record) (day ledger.Date, timer Action)
-	// RegisterExtract says which part of the register of an issue's holders an action needs; nil if the
-	// product has no register.
+	// RegisterExtract says which part of the register of certificate holders an action needs. It is nil if the product has
+	// no register.
 	RegisterExtract func(r *Record, name Action, request schema.Input) Extract
-	// Holdings returns the balances of the contract's own accounts, computed from the contract's columns. An own account that
-	// is not in the result has the balance zero.
+	// Holdings returns the balances of the contract's own accounts, computed from the contract's columns. Own accounts that
+	// are not in the result have the balance zero.
 	Holdings func(r *Record) []Holding
 
-	// Totals lists columns with sums of postings on shared accounts. The checker compares them with the entries.
+	// Totals lists the columns that contain sums of postings on shared accounts. The checker compares them with the
+	// journal.
 	Totals []ControlTotal
 
-	// A contract that has ended has no balance on its own accounts, except on those with a stem (the path
-	// without the contract's id) in OpenAfterEnd. In the states in EmptyIn it has no such balance either,
+	// OpenAfterEnd lists stems of accounts (the path without the contract's id). When a contract has ended, all its own
+	// accounts have the balance zero, except those with these stems. EmptyIn lists states in which the same is true
 	// although the contract has not ended.
 	OpenAfterEnd []string
 	EmptyIn      []Status
 
-	// MutableColumns lists columns that a request for a contract sets and that an action may change. ShownByDay lists columns
-	// whose values depend on the day on which the record is read.
+	// MutableColumns lists the columns that the request for a contract sets and that an action may change later. ShownByDay
+	// lists the columns whose values depend on the day on which the record is read.
 	MutableColumns, ShownByDay []*schema.Column
 
 	handlers map[Action]*ActionHandler
@@ -203,8 +205,8 @@ func define(p *Product) *Product {
 	return p
 }
 
-// compile builds the product's state machine in a reading (secular or religious). It omits states that no step of the reading
-// reaches.
+// compile builds the product's state machine for a reading (secular or religious). It omits states that no step in this
+// reading reaches.
 func (p *Product) compile(reading *Reading) *Machine {
 	table := fsm.Table[Status, Action, Step]{Absent: {Create: {To: p.States[0], Why: "somebody asked for it; nothing has moved"}}}
 	states, actions := []Status{Absent}, []Action{Create}
@@ -226,7 +228,7 @@ func (p *Product) compile(reading *Reading) *Machine {
 	return fsm.MustCompile(states, actions, table)
 }
 
-// Reviews returns the columns of the body of a review in a reading (secular or religious).
+// Reviews returns the columns of a review's request body in a reading (secular or religious).
 func (p *Product) Reviews(reading *Reading) *schema.Table {
 	if variantReviews := p.Variants[reading].Reviews; variantReviews != nil {
 		return variantReviews
@@ -234,11 +236,12 @@ func (p *Product) Reviews(reading *Reading) *schema.Table {
 	return reading.Reviews
 }
 
-// Machine returns the state machine in a reading (secular or religious); nil if the product has no variant in the reading.
+// Machine returns the product's state machine for a reading (secular or religious), or nil if the product is not offered in
+// this reading.
 func (p *Product) Machine(reading *Reading) *Machine { return p.machines[reading] }
 
-// HoldsNothing tells whether a contract in the status has no balance on its own accounts, except on those in
-// OpenAfterEnd. That is so in the statuses in EmptyIn and in a status that no step leaves.
+// HoldsNothing tells whether a contract in the given status has no balance on its own accounts, except on those in
+// OpenAfterEnd. This is true of the statuses in EmptyIn, and of a status that no step leaves.
 func (p *Product) HoldsNothing(reading *Reading, status Status) bool {
 	machine := p.Machine(reading)
 	for _, action := range machine.Events() {
@@ -249,10 +252,10 @@ func (p *Product) HoldsNothing(reading *Reading, status Status) bool {
 	return true
 }
 
-// Handler returns the handler of an action; nil if the product has no such action.
+// Handler returns the handler of an action, or nil if the product has no such action.
 func (p *Product) Handler(name Action) *ActionHandler { return p.handlers[name] }
 
-// steps returns one step from each of the given states.
+// steps returns the same step from each of the given states.
 func steps(action Action, to Status, why string, from ...Status) []Step {
 	list := make([]Step, len(from))
 	for i := range from {
@@ -261,7 +264,7 @@ func steps(action Action, to Status, why string, from ...Status) []Step {
 	return list
 }
 
-// onlyIn restricts steps to one reading (secular or religious).
+// onlyIn restricts the steps to one reading (secular or religious), and returns them.
 func onlyIn(reading *Reading, list []Step) []Step {
 	for i := range list {
 		list[i].Only = reading
@@ -269,9 +272,9 @@ func onlyIn(reading *Reading, list []Step) []Step {
 	return list
 }
 
-// reviewSteps returns the steps of the review that most products have, and the steps of firstMove, the first action that
-// moves money. In a reading (secular or religious) that requires a review, firstMove is possible only from ReviewPassed
-// (specification, "States and transitions").
+// reviewSteps returns the steps of the review that most products have, followed by the steps of firstMove, the first action
+// that moves money. If the reading (secular or religious) requires a review, firstMove is possible only in the state
+// ReviewPassed (specification, "States and transitions").
 func reviewSteps(firstMove Action, to Status, why string) []Step {
 	return []Step{
 		{From: Draft, By: Submit, To: UnderReview, Why: "it is to be reviewed"},
@@ -284,7 +287,8 @@ func reviewSteps(firstMove Action, to Status, why string) []Step {
 	}
 }
 
-// The handlers of a review, and the columns of a body with a reason. Rejections and some other actions have such a body.
+// The handlers of a review, and the columns of a request body that contains only a reason. Rejections and some other
+// actions have such a body.
 var (
 	reason  = schema.Text(1, "reason", schema.Required, schema.AtMost(maxNote), schema.Help("why"))
 	reasons = schema.NewTable(nil, reason)
@@ -297,7 +301,7 @@ var (
 	rejectHandler = &ActionHandler{Name: Reject, Body: reasons, Do: func(c *Case) { RejectionReason.Set(c.values(), reason.Get(c.input)) }}
 )
 
-// copyHandler returns a copy of a shared handler for one product, because define changes handlers.
+// copyHandler copies a handler that several products share, because define changes the handlers of a product.
 func copyHandler(shared *ActionHandler) *ActionHandler {
 	copied := *shared
 	return &copied

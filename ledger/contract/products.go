@@ -2,13 +2,14 @@ package contract
 
 import "slices"
 
-// Products lists all products, and Readings lists all readings: the secular and the religious form of contracts.
+// Products lists all products. Readings lists the two readings, which are the secular and the religious form of contracts.
 var (
 	Products = []*Product{Certificate, Partnership, Lease, Managed, Deposit, InstalmentSale, Safekeeping}
 	Readings = []*Reading{Secular, Religious}
 )
 
-// Find returns the product with this name in the URLs of a reading (secular or religious); nil if there is none.
+// Find returns the product that has the given name in the URLs of a reading (secular or religious), or nil if there is
+// none.
 func Find(reading *Reading, name string) *Product {
 	for _, p := range Products {
 		if variant := p.Variants[reading]; variant != nil && variant.Name == name {
@@ -18,8 +19,7 @@ func Find(reading *Reading, name string) *Product {
 	return nil
 }
 
-// Path returns the part of URLs, after the API's version, that all contracts of the product in a reading (secular or
-// religious) share.
+// Path returns the part of a URL that follows the API's version and names the product in a reading (secular or religious).
 func (p *Product) Path(reading *Reading) string {
 	return reading.Path + "/" + p.Variants[reading].Name
 }
@@ -34,8 +34,8 @@ func (p *Product) ActionName(reading *Reading, action Action) string {
 	return string(action)
 }
 
-// Event returns the name that a transition's event has in the journal: the name of the transition's action. If the
-// action has several transitions, the event's from and to states tell which of them it was.
+// Event returns the name of a transition's event in the journal, which is the name of the transition's action. If the
+// action has several transitions, the event's states from and to show which of them was made.
 func (p *Product) Event(transition Action) Action {
 	for _, handler := range p.Handlers {
 		if slices.Contains(handler.Transitions, transition) {
@@ -45,7 +45,7 @@ func (p *Product) Event(transition Action) Action {
 	return transition
 }
 
-// EventNames returns the names of the events that the product's contracts have in the journal in a reading.
+// EventNames returns the names of all events that the journal may contain for the product's contracts in a reading.
 func (p *Product) EventNames(reading *Reading) []Action {
 	var names []Action
 	for _, transition := range p.Machine(reading).Events() {
@@ -53,13 +53,13 @@ func (p *Product) EventNames(reading *Reading) []Action {
 			names = append(names, name)
 		}
 	}
-	if p.Handler(Batch) != nil { // a batch is no transition
+	if p.Handler(Batch) != nil { // a batch changes no state, so it is not in the machine
 		names = append(names, Batch)
 	}
 	return append(names, Continue)
 }
 
-// Moves tells whether the event of a transition moves money. A creation and a review never do.
+// Moves tells whether the event of a transition moves money. The events of a creation and of a review never do.
 func (p *Product) Moves(transition Action) MovesMoney {
 	for _, handler := range p.Handlers {
 		if slices.Contains(handler.Transitions, transition) {
@@ -69,8 +69,8 @@ func (p *Product) Moves(transition Action) MovesMoney {
 	return Never
 }
 
-// Action returns the action with this name in the URLs of a reading (secular or religious); false if the product has no such
-// action there.
+// Action returns the action that has the given name in the URLs of a reading (secular or religious). It returns false if
+// the product has no such action in this reading.
 func (p *Product) Action(reading *Reading, name string) (Action, bool) {
 	variant := p.Variants[reading]
 	if variant.Actions != nil {

@@ -5,33 +5,31 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Reading is one of the forms that contracts have: secular or religious. It determines whether a review comes
-// before money moves, how actions are named in URLs, and where penalties go. A Reading is data: no product's
-// code asks which reading a contract is in.
+// Reading is one of the forms that contracts have: secular or religious. It determines whether a review comes before money
+// moves, how actions are named in URLs, and where penalties go. The code of products uses these values and does not ask in
+// which reading a contract is.
 type Reading struct {
 	Name string
 	Code byte // stored in contracts
 
-	// Path is the beginning of the URLs of the reading's contracts, after the API's version.
+	// Path is the part that follows the API's version in the URLs of the reading's contracts.
 	Path string
 
 	// ReviewFirst tells whether a contract must pass a review before any action that moves money.
 	ReviewFirst bool
 
-	// Requests says how requests are read, and Answers how contracts are shown in responses
-	// (specification, "Contracts").
+	// Requests says how request bodies are read, and Answers how responses show contracts (specification, "Contracts").
 	Requests schema.Reader
 	Answers  schema.Style
 
-	// NamesProduct tells whether responses show a contract with its product's name and its
-	// organization.
+	// NamesProduct tells whether responses include the product's name and the organization of a contract.
 	NamesProduct bool
 
-	// Reviews has the columns of a review's body.
+	// Reviews contains the columns of a review's request body.
 	Reviews *schema.Table
 
-	// EarlyPenalty is the account for a holder's penalty for early redemption, and
-	// WithdrawalPenalty the account for a depositor's penalty for early withdrawal.
+	// EarlyPenalty is the account to which penalties for the early redemption of certificates go. WithdrawalPenalty is the
+	// account to which penalties for the early withdrawal of a deposit go.
 	EarlyPenalty      ledger.Path
 	WithdrawalPenalty ledger.Path
 
@@ -39,8 +37,8 @@ type Reading struct {
 	CertificateMark string
 }
 
-// Columns of the bodies of reviews, for secular contracts (reviews), for religious contracts (religiousReviews) and for
-// sukuk (boardReviews).
+// The columns of a review's request body: reviews for secular contracts, religiousReviews for religious contracts, and
+// boardReviews for sukuk (religious certificates).
 var (
 	approvedBy  = schema.Text(1, "approved_by", schema.Required, schema.Help("who approved it"))
 	signedAt    = schema.Text(2, "signed_at", schema.Settable, schema.IsDateOrTime, schema.Help("date or time of the signature"))

@@ -9,8 +9,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Record is the current state of a contract. The contract's number and version are not in it: the writer (package posting)
-// stores them beside it.
+// Record is the current state of a contract. It does not contain the contract's number and version, which the writer
+// (package posting) stores beside the record.
 type Record struct {
 	ID      ledger.ID
 	Product *Product
@@ -19,29 +19,29 @@ type Record struct {
 	Asset   money.Asset
 	Values  schema.Row // the values of Product.Columns
 
-	// Booked is the instant at which the last event was booked, if known. It may be some microseconds later than the clock,
-	// because the writer's instants increase even if the clock stands still. A decision uses the later one of the clock and
-	// Booked.
+	// Booked is the time at which the contract's last event was booked, if known. It may be some microseconds ahead of the
+	// clock, because the writer's timestamps increase even while the clock stands still. A decision uses the clock's time
+	// or Booked, whichever is later.
 	Booked ledger.Micros
 
-	// Caller is the user who requests the next decision. It is not stored.
+	// Caller is the user who requests the next decision. The caller is not stored.
 	Caller Caller
 
-	// Register is the part of the register of an issue's holders that the next decision needs
-	// (RegisterExtract); for Holdings it is the whole register. It is not stored with the record.
+	// Register is the part of the register of certificate holders that the next decision needs (RegisterExtract). Holdings
+	// needs the whole register. The register is not stored with the record.
 	Register Register
 }
 
-// Caller is the user who requests an action on a contract. It is needed for the rule of dual control.
+// Caller is the user who requests an action on a contract. The rule of dual control needs to know who it is.
 type Caller struct {
-	User ledger.ID // zero: no user, such as the sandbox's session
+	User ledger.ID // zero if no user makes the request, such as in the sandbox's session
 
-	// DualControl tells that the organization demands dual control: a contract is approved by a user who has neither created
-	// nor submitted it.
+	// DualControl tells whether the organization demands dual control: a user who has created or submitted a contract may
+	// not approve it.
 	DualControl bool
 }
 
-// next returns a copy of the record for a decision to change.
+// next returns a copy of the record, which a decision can change.
 func (r *Record) next() *Record {
 	successor := *r
 	successor.Register, successor.Caller = Register{}, Caller{}
@@ -49,15 +49,16 @@ func (r *Record) next() *Record {
 	return &successor
 }
 
-// account returns the path of one of the contract's own accounts: a stem, such as A:mudaraba, and the contract's id.
+// account returns the path of one of the contract's own accounts, which is a stem, such as A:mudaraba, followed by the
+// contract's id.
 func (r *Record) account(stem string) ledger.Path { return ledger.Path(stem + ":" + r.ID.String()) }
 
-// accountFor returns the path of the contract's account for one person.
+// accountFor returns the path of an account that the contract has for one person.
 func (r *Record) accountFor(stem string, person ledger.ID) ledger.Path {
 	return ledger.Path(stem + ":" + r.ID.String() + ":" + person.String())
 }
 
-// Cash is the stem of the institution's cash accounts, one for each region.
+// Cash is the stem of the institution's cash accounts. There is one account for each region.
 const Cash ledger.Path = "A:cash"
 
 // cash returns the institution's cash account in the contract's region.
@@ -68,8 +69,8 @@ func currentAccount(person ledger.ID) ledger.Path {
 	return ledger.Path("L:customer:" + person.String() + ":current")
 }
 
-// Holding is the balance of one of a contract's own accounts. The balance is on the account's
-// normal side, except that an equity account of losses has it on the debit side.
+// Holding is the balance of one of a contract's own accounts. The balance is on the normal side of the account's class. The
+// only exceptions are the equity accounts of losses, which have debit balances.
 type Holding struct {
 	Account ledger.Path
 	Amount  money.Amount
@@ -83,7 +84,7 @@ func (h Holding) Balance() money.Signed {
 	return money.Signed{Abs: h.Amount, Negative: !h.Amount.IsZero() && strings.HasPrefix(string(h.Account), lossStem+":")}
 }
 
-// Columns that the contracts of all products have.
+// The columns that all products have.
 var (
 	Region          = schema.Text(1, "region", schema.Required, schema.InShort, schema.AtMost(2), schema.Help("code of the region"))
 	Currency        = schema.Text(2, "currency", schema.Settable, schema.InShort, schema.AtMost(3), schema.Help("currency code"))
@@ -95,22 +96,24 @@ var (
 	// ScreeningID is the id of the screening (a check of the customer or the asset) that the request for the contract names.
 	ScreeningID = schema.ID(7, "screening_id", schema.Settable, schema.Help("the screening of the customer or the asset"))
 
-	// creationDay is the day of the clock on which the contract was created. The contract's number contains its year.
+	// creationDay is the day on which the contract was created, by the service's clock. The contract's number contains the
+	// year of this day.
 	creationDay = schema.Date(8, "made_on", schema.NotShown)
 
 	// readingDay is the day on which the record is read.
 	readingDay = schema.Date(9, "as_of", schema.NotShown, schema.Transient)
 
-	// RequestedBy is the user who has created the contract, and submittedBy the one who has submitted it for a review.
+	// RequestedBy is the user who has created the contract. submittedBy is the user who has submitted the contract for a
+	// review.
 	RequestedBy = schema.ID(10, "requested_by", schema.NotShown)
 	submittedBy = schema.ID(11, "submitted_by", schema.NotShown)
 
 	baseColumns = schema.NewTable(nil, Region, Currency, ClientMetadata, Reviewed, ReviewedAt, RejectionReason, ScreeningID, creationDay, readingDay, RequestedBy, submittedBy)
 )
 
-// AsOf returns the record as it is shown on a day, for columns that depend on the day. An instant in the record may be some
-// microseconds earlier than the time at which the first event was booked, because the writer may be ahead of the clock. Such
-// an instant is shown as the booked time.
+// AsOf returns the record as it is shown on the given day, because some columns depend on the day. A timestamp in the
+// record may be some microseconds earlier than firstBooked, the time at which the first event was booked, because the
+// writer may be ahead of the clock. Such a timestamp is shown as firstBooked.
 func (r *Record) AsOf(firstBooked ledger.Micros, day ledger.Date) *Record {
 	shown := r.next()
 	readingDay.Set(shown.Values, day)
@@ -122,8 +125,8 @@ func (r *Record) AsOf(firstBooked ledger.Micros, day ledger.Date) *Record {
 	return shown
 }
 
-// Number formats the contract's number: the prefix of the product's variant, the year of
-// creation, and a sequence number. Records without a creation day use the booked instant's year.
+// Number formats the contract's number: the prefix of the product's variant, the year of creation, and a sequence number.
+// If the record has no creation day, the year of booked is used.
 func (r *Record) Number(booked ledger.Micros, sequence uint64) string {
 	day := booked.Date()
 	if creationDay.Has(r.Values) {
@@ -132,7 +135,7 @@ func (r *Record) Number(booked ledger.Micros, sequence uint64) string {
 	return fmt.Sprintf("%s-%d-%06d", r.Product.Variants[r.Reading].Prefix, day.Time().Year(), sequence)
 }
 
-// Customer returns the contract's customer; zero if the product has none.
+// Customer returns the contract's customer, or zero if the product has no customers.
 func (r *Record) Customer() (customer ledger.ID) {
 	if c := r.Product.Columns.ByName(r.Product.Customer); c != nil {
 		customer, _ = c.Stored(r.Values).(ledger.ID)
@@ -140,7 +143,8 @@ func (r *Record) Customer() (customer ledger.ID) {
 	return customer
 }
 
-// Types returns the possible values of the column Product.Type, by which lists can be filtered.
+// Types returns the possible values of the column that Product.Type names. Clients can filter lists of contracts by this
+// column.
 func (p *Product) Types() []string {
 	if c := p.Columns.ByName(p.Type); c != nil {
 		return c.Words
@@ -148,7 +152,7 @@ func (p *Product) Types() []string {
 	return nil
 }
 
-// Type returns the contract's value in the column Product.Type.
+// Type returns the contract's value in the column that Product.Type names.
 func (r *Record) Type() (name string) {
 	if c := r.Product.Columns.ByName(r.Product.Type); c != nil {
 		name, _ = c.Stored(r.Values).(string)

@@ -2,15 +2,15 @@ package contract
 
 import "mizan/ledger/money"
 
-// ChartVersion is the version of the regions' charts of accounts.
+// ChartVersion is the version of the charts of accounts. Each region has one chart.
 const ChartVersion = 1
 
-// RegionRow is a region in which contracts can be made.
+// RegionRow describes a region in which contracts can be made.
 type RegionRow struct {
 	Code        string // ISO 3166-1 alpha-2
 	Name        string
 	Currency    money.Currency // used if the request names no currency
-	DualBanking bool           // both secular and religious banks operate there
+	DualBanking bool           // both secular and religious banks operate in the region
 }
 
 // regions lists all regions in the order in which they are shown.
@@ -36,8 +36,8 @@ var regions = []RegionRow{
 	{"GB", "United Kingdom", "GBP", false},
 }
 
-// Regions maps codes to regions. Currencies has the currencies in which contracts can be made: the
-// regions' own, USD and EUR.
+// Regions maps codes to regions. Currencies contains the currencies in which contracts can be made: the currencies of the
+// regions, USD and EUR.
 var (
 	Regions    = make(map[string]RegionRow)
 	Currencies = map[money.Currency]bool{"USD": true, "EUR": true}
@@ -50,7 +50,7 @@ func init() {
 	}
 }
 
-// Currencies returns the currencies in which contracts can be made in the region.
+// Currencies returns the currencies in which contracts can be made in the region. The region's own currency comes first.
 func (r RegionRow) Currencies() []string {
 	currencies := []string{string(r.Currency)}
 	for _, common := range []string{"USD", "EUR"} {

@@ -8,42 +8,42 @@ import (
 	"mizan/ledger/schema"
 )
 
-// The register of an issue's holders is stored in rows beside the contract's record, because an issue
-// may have more holders than fit into a record. Record.RegisterExtract says which part of the register
-// (an extract) a decision needs, and the Decision has the rows to add. The caller of this package reads
-// the extract and stores those rows.
+// The register lists the holders of a certificate issue. It is stored in rows beside the contract's record, because an
+// issue may have more holders than fit into a record. Before a decision, the caller of this package reads the part of the
+// register that Record.RegisterExtract asks for. After the decision, the caller stores the rows that the Decision adds to
+// the register.
 
-// Holder is the whole position of one investor in an issue of certificates.
+// Holder is the position of one investor: all certificates of an issue that the investor holds.
 type Holder struct {
-	Number       int64 // counts the holders of the issue from 1, in the order of their first subscriptions
+	Number       int64 // the holders of an issue are numbered from 1, in the order of their first subscriptions
 	Investor     ledger.ID
 	Certificates int64
 }
 
-// Subscription is one application for certificates.
+// Subscription is one application of an investor for certificates.
 type Subscription struct {
-	Number       int64 // counts the subscriptions of the issue from 1
-	Holder       int64 // the number of the holder who subscribes
+	Number       int64 // the subscriptions of an issue are numbered from 1
+	Holder       int64 // the Number of the subscribing Holder
 	Investor     ledger.ID
 	Certificates int64
-	On           ledger.Date // the day of the subscription by the clock
+	On           ledger.Date // the day of the subscription, by the service's clock
 }
 
-// Register is the part of a register that a decision needs.
+// Register is the part of an issue's register that a decision needs.
 type Register struct {
-	Position Holder   // position of the investor who subscribes; its Number is 0 if the investor is not a holder yet
-	Holders  []Holder // a part of the holders, ordered by number and without gaps
+	Position Holder   // the subscribing investor's position; its Number is 0 if the investor is not a holder yet
+	Holders  []Holder // consecutive holders, ordered by number
 }
 
-// Extract says which part of a register a decision needs.
+// Extract says which part of an issue's register a decision needs.
 type Extract struct {
-	Investor   ledger.ID // the investor whose position is needed; zero: none
-	From       int64     // the number of the first holder who is needed
-	MaxHolders int       // the largest number of holders needed; 0: none
+	Investor   ledger.ID // the investor whose position is needed; zero if none
+	From       int64     // the number of the first holder to read
+	MaxHolders int       // the number of holders to read, at most; 0 if none
 }
 
-// RegisterExtract says which part of the register an action (Act) needs. For a batch of holders that is due (OnDue), the
-// action is Batch.
+// RegisterExtract says which part of the register an action needs in Act. Before OnDue books a batch of holders, it is
+// called with the action Batch.
 func (r *Record) RegisterExtract(name Action, request schema.Input) Extract {
 	if r.Product.RegisterExtract == nil {
 		return Extract{}
@@ -51,8 +51,8 @@ func (r *Record) RegisterExtract(name Action, request schema.Input) Extract {
 	return r.Product.RegisterExtract(r, name, request)
 }
 
-// Registered returns how many subscriptions and holders the contract's register has; hasRegister is
-// false if the contract has no register.
+// Registered returns the number of subscriptions and of holders in the contract's register. If the contract has no
+// register, hasRegister is false.
 func (r *Record) Registered() (subscriptions, holders int64, hasRegister bool) {
 	if r.Product.RegisterExtract == nil {
 		return 0, 0, false
@@ -60,12 +60,12 @@ func (r *Record) Registered() (subscriptions, holders int64, hasRegister bool) {
 	return ciApplications.Get(r.Values), ciHolders.Get(r.Values), true
 }
 
-// ShownSubscriptions is how many subscriptions, the oldest ones, the response about one contract shows. Clients read the
-// others page by page.
+// ShownSubscriptions is the number of subscriptions in the response about one contract. The response shows the oldest ones,
+// and clients read the others page by page.
 const ShownSubscriptions = 200
 
-// Show sets the subscriptions that are shown with the record. The record does not store them. Show must not be called when
-// other goroutines can already see the record.
+// Show puts subscriptions into the record, so that a response shows them. They are not stored with the record. Show must be
+// called before other goroutines can see the record.
 func (r *Record) Show(subscriptions []Subscription) {
 	rows := make([]schema.Row, len(subscriptions))
 	for i := range subscriptions {
@@ -91,7 +91,7 @@ func (h *Holder) Row() schema.Row {
 	return row
 }
 
-// The columns of the two lists of a register that clients can read: subscriptions and holders.
+// The columns of the two lists that clients can read from a register: subscriptions and holders.
 var (
 	SubscriptionColumns = ciSubscription
 	HolderColumns       = ciHolderTable
@@ -101,7 +101,7 @@ var (
 	ciHolderTable        = schema.NewTable(nil, ciHolderInvestor, ciHolderCertificates)
 )
 
-// AppendSubscription appends a subscription's stored form, which does not include its number.
+// AppendSubscription appends a subscription's stored form, which does not include the subscription's number.
 func AppendSubscription(dst []byte, s *Subscription) []byte {
 	dst = append(dst, s.Investor[:]...)
 	dst = binary.AppendUvarint(dst, uint64(s.Holder))
@@ -123,7 +123,7 @@ func ReadSubscription(number int64, stored []byte) (Subscription, error) {
 	return Subscription{Number: number, Investor: investor, Holder: numbers[0], Certificates: numbers[1], On: ledger.Date(numbers[2])}, nil
 }
 
-// AppendHolder appends a holder's stored form, which does not include its number.
+// AppendHolder appends a holder's stored form, which does not include the holder's number.
 func AppendHolder(dst []byte, h *Holder) []byte {
 	return binary.AppendUvarint(append(dst, h.Investor[:]...), uint64(h.Certificates))
 }
@@ -141,7 +141,7 @@ func ReadHolder(number int64, stored []byte) (Holder, error) {
 	return Holder{Number: number, Investor: investor, Certificates: numbers[0]}, nil
 }
 
-// cutID splits a stored form into the id at its beginning and the rest.
+// cutID splits a stored form into the id, which comes first, and the rest.
 func cutID(stored []byte) (id ledger.ID, tail []byte, err error) {
 	if len(stored) < len(id) {
 		return id, nil, schema.ErrStored
@@ -149,7 +149,7 @@ func cutID(stored []byte) (id ledger.ID, tail []byte, err error) {
 	return ledger.ID(stored[:len(id)]), stored[len(id):], nil
 }
 
-// readNumbers parses exactly n numbers above zero, each encoded in its shortest form.
+// readNumbers parses exactly n positive numbers, each of which must be encoded in as few bytes as possible.
 func readNumbers(stored []byte, n int) ([]int64, error) {
 	numbers := make([]int64, n)
 	for i := range numbers {

@@ -6,10 +6,10 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Safekeeping is money that the institution keeps for a customer. Guaranteed money is among the
-// institution's own cash; money in trust is in separate accounts. There is no rate, because no return may be
-// promised, but the institution may give a gift (hibah). The religious counterpart is wadiah. Names that begin with
-// sk (safekeeping) belong to this product.
+// Safekeeping is money that the institution keeps for a customer. Guaranteed money is mixed with the institution's own
+// cash, and money in trust is held in separate accounts. There is no rate, because the institution may not promise a
+// return, but it may give a gift (hibah). In the religious reading the product is called wadiah. Names that begin with sk
+// (safekeeping) belong to this product.
 var Safekeeping = define(&Product{
 	Code: 'k',
 	Variants: map[*Reading]*Variant{
@@ -60,8 +60,8 @@ const (
 	inTrust    = "trust"      // the money is held in separate accounts
 )
 
-// The columns are declared in this order: the fields of a request for a deposit, derived fields, the columns of the rows in
-// lists, and the columns of the actions' bodies (skIn…).
+// The columns, in this order: fields that the request for a deposit sets, fields that the service computes, columns of the
+// rows in lists, and columns of the actions' request bodies (skIn…).
 var (
 	skCustomer    = schema.ID(32, "customer_id", schema.Required, schema.InShort, schema.Help("the depositor"))
 	skCustodyType = schema.Enum(33, "custody_type", []string{guaranteed, inTrust}, schema.Required, schema.InShort,
@@ -95,7 +95,8 @@ func skOpen(c *Case) {
 	skHibahTotal.Set(c.values(), money.Amount{})
 }
 
-// skMoneyPaths returns the asset account with the customer's money and the liability account with the debt.
+// skMoneyPaths returns the asset account with the customer's money, and the liability account with what the institution
+// owes the customer.
 func skMoneyPaths(r *Record) (asset, liability ledger.Path) {
 	if skCustodyType.Get(r.Values) == inTrust {
 		return r.account("A:segregated_cash"), r.account("L:trust")
@@ -112,7 +113,7 @@ func skActivate(c *Case) {
 	skDeposit(c, skInitialAmount.Get(v), skInitialAmount.Name)
 }
 
-// skDeposit adds money to the deposit. If the balance would get too large, it adds a fault for the given field instead.
+// skDeposit adds money to the deposit. If the balance would become too large, it adds a fault for the given field instead.
 func skDeposit(c *Case, amount money.Amount, field string) {
 	if !c.addToTotal(skBalance, amount, field) {
 		return
@@ -128,8 +129,8 @@ func skPayOut(c *Case, amount money.Amount) {
 	c.move(liability, asset, amount)
 }
 
-// skNeedsGuarantee refuses a gift for a deposit in trust, because the institution may not use that money and earns
-// nothing with it.
+// skNeedsGuarantee refuses a gift for a deposit in trust. The institution may not use money in trust, so it earns nothing
+// from which it could pay a gift.
 func skNeedsGuarantee(c *Case) {
 	if skCustodyType.Get(c.values()) != guaranteed {
 		c.refuse(skCustodyType.Name, "only a guaranteed deposit is given hibah")

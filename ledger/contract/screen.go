@@ -9,8 +9,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Outcome is the result of a screening, or of one of its rules. A screening checks whether an asset or a transaction
-// may be financed.
+// Outcome is the result of a screening or of one rule. A screening checks by rules whether an asset or a transaction may be
+// financed.
 type Outcome string
 
 // The outcomes.
@@ -23,11 +23,11 @@ const (
 // Outcomes lists the outcomes.
 var Outcomes = []Outcome{Passed, Failed, Doubtful}
 
-// Screened is the name of the only event of a screening, whose state is its Outcome.
+// Screened is the name of the only event that a screening has. The event's state is the Outcome.
 const Screened = "screen"
 
-// RulesetVersion is the version of the rules below. A screening stores it, because later rules
-// do not change an earlier screening.
+// RulesetVersion is the version of the rules below. Each screening stores the version by which it was made, because new
+// rules do not apply to earlier screenings.
 const RulesetVersion = 1
 
 // The codes of the rules.
@@ -38,20 +38,19 @@ const (
 	ruleCompleteness = "complete"
 )
 
-// excludedSectors lists the sectors that are not financed. Each is named by a word, or by consecutive
-// words that are joined with an underscore here.
+// excludedSectors lists the sectors that may not be financed. If a sector's name has several words, an underscore joins
+// them here.
 var excludedSectors = []string{
 	"alcohol", "tobacco", "pork", "gambling", "conventional_finance", "conventional_insurance", "weapons", "adult_entertainment",
 }
 
-// These are the largest percentages of debt and of impure income that a company may have.
+// The largest percentages of debt and of impure income that a company may have.
 const (
 	maxDebtPercent   = 30
 	maxImpurePercent = 5
 )
 
-// ScreeningInput describes the asset or transaction that is screened. A blank text counts as not
-// given.
+// ScreeningInput describes the asset or transaction that is screened. A blank text counts as missing.
 type ScreeningInput struct {
 	Subject     string // "asset" or "transaction"
 	Region      string
@@ -61,8 +60,8 @@ type ScreeningInput struct {
 	Amount      money.Amount
 	HasAmount   bool
 	Currency    string
-	Debt        string // whole or decimal percent, as in the request; empty: not known
-	Impure      string // percentage of impure income, in the form of Debt
+	Debt        string // percentage of debt, as written in the request, possibly with decimals; empty if unknown
+	Impure      string // percentage of impure income, written like Debt
 }
 
 // Finding is the result of one rule.
@@ -72,7 +71,7 @@ type Finding struct {
 	Detail  string
 }
 
-// Screening is the record of one check: its input and its result. It is stored once and never changes.
+// Screening is the record of one screening, with its input and its result. It is stored once and never changes.
 type Screening struct {
 	ID       ledger.ID      `json:"-"`
 	Input    ScreeningInput `json:"given"`
@@ -82,14 +81,14 @@ type Screening struct {
 	At       ledger.Micros  `json:"at"`
 }
 
-// NewScreening screens an input at an instant.
+// NewScreening screens an input and returns the record of the screening.
 func NewScreening(id ledger.ID, input ScreeningInput, instant ledger.Micros) Screening {
 	screening := Screening{ID: id, Input: input, Ruleset: RulesetVersion, At: instant}
 	screening.Decision, screening.Findings = Screen(&input)
 	return screening
 }
 
-// Screen applies the rules. A screening never replaces a board's approval.
+// Screen applies the rules. A screening never replaces the approval of a contract by a board.
 func Screen(input *ScreeningInput) (decision Outcome, findings []Finding) {
 	findings = []Finding{input.checkSector(), checkRatio(ruleDebtRatio, input.Debt, maxDebtPercent), checkRatio(ruleImpureIncome, input.Impure, maxImpurePercent), input.checkComplete()}
 	decision = Passed
@@ -104,10 +103,10 @@ func Screen(input *ScreeningInput) (decision Outcome, findings []Finding) {
 	return decision, findings
 }
 
-// checkSector searches the texts for the names of excluded sectors as whole words. It ignores case
-// and the characters between words: "non-alcoholic" names no sector, "alcohol-based" does. An
-// invisible character may be within a word or between two words, so checkSector searches the text once without
-// such characters and once with spaces in their place.
+// checkSector searches the texts for the names of excluded sectors. It compares whole words and ignores case and
+// punctuation, so "alcohol-based" names a sector but "non-alcoholic" does not. An invisible character may split a word or
+// separate two words, so checkSector searches each text twice: without invisible characters, and with spaces in their
+// place.
 func (s *ScreeningInput) checkSector() Finding {
 	for _, text := range []string{s.AssetType, s.Activity, s.Description} {
 		wordsWithoutInvisible, wordsWithSpaces := wordsOf(text, -1), wordsOf(text, ' ')
@@ -120,16 +119,16 @@ func (s *ScreeningInput) checkSector() Finding {
 	return Finding{ruleSector, Passed, "no excluded sector is named"}
 }
 
-// The first and last of the full-width characters that look like ASCII characters, and the distance of their code
-// points from ASCII.
+// The full-width characters look like ASCII characters. These are the first and the last of them, and the difference of
+// their code points from those of the ASCII characters.
 const (
 	fullWidthFirst  = '\uFF01'
 	fullWidthLast   = '\uFF5E'
 	fullWidthOffset = fullWidthFirst - '!'
 )
 
-// wordsOf returns the words of a text in lower case. It replaces invisible characters by the
-// replacement, or removes them if the replacement is -1.
+// wordsOf returns the words of a text in lower case. It replaces each invisible character by the replacement. If the
+// replacement is -1, it removes them.
 func wordsOf(text string, replacement rune) []string {
 	folded := strings.Map(func(r rune) rune {
 		switch {
@@ -143,7 +142,7 @@ func wordsOf(text string, replacement rune) []string {
 	return strings.FieldsFunc(folded, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
-// containsWords tells whether words contains the words of a phrase, one after the other.
+// containsWords tells whether the words of a phrase occur in words, one directly after the other.
 func containsWords(words, phrase []string) bool {
 	for i := 0; i+len(phrase) <= len(words); i++ {
 		matches := true
@@ -171,8 +170,8 @@ func checkRatio(code, text string, maxPercent int64) Finding {
 	return Finding{code, Passed, "is at most " + bound.String() + " percent"}
 }
 
-// checkComplete checks that no information is missing. Every subject needs a region. An asset also needs its
-// type or a description; a transaction also needs its activity and its amount.
+// checkComplete checks that no information is missing. Every subject needs a region. An asset also needs a type or a
+// description. A transaction also needs an activity and an amount.
 func (s *ScreeningInput) checkComplete() Finding {
 	var missing []string
 	if schema.IsBlank(s.Region) {

@@ -7,10 +7,10 @@ import (
 	"mizan/ledger/schema"
 )
 
-// frequencies lists the frequencies of payments and reports, the shortest period first.
+// frequencies lists how often payments or reports can be due. The shortest period comes first.
 var frequencies = []string{"monthly", "quarterly", "semi_annually", "annually"}
 
-// periodMonths returns the length of a frequency's period in months of 30 days.
+// periodMonths returns the length of the period that a frequency names, in months of 30 days.
 func periodMonths(frequency string) int64 {
 	switch frequency {
 	case "quarterly":
@@ -23,7 +23,7 @@ func periodMonths(frequency string) int64 {
 	return 1
 }
 
-// addMonths returns the day that is a number of months, of 30 days each, after a day.
+// addMonths returns the day that is the given number of months later. A month has 30 days here.
 func addMonths(day ledger.Date, months int64) ledger.Date {
 	return day + ledger.Date(months*daysPerMonth)
 }
@@ -35,8 +35,8 @@ func (c *Case) needArrived(column schema.Cell[ledger.Date]) {
 	}
 }
 
-// addToTotal adds an amount to a total. If the sum would be out of range, it adds a fault for the field with the amount and
-// returns false.
+// addToTotal adds an amount to a total. If the sum would be out of range, it adds a fault for field, the request's field
+// with the amount, and returns false.
 func (c *Case) addToTotal(total schema.Cell[money.Amount], amount money.Amount, field string) bool {
 	sum, err := total.Get(c.values()).Add(amount)
 	if err != nil || ledger.MaxAmount.Less(sum) {
@@ -47,12 +47,12 @@ func (c *Case) addToTotal(total schema.Cell[money.Amount], amount money.Amount, 
 	return true
 }
 
-// maxRows is the largest number of rows in a list of reports, such as distributions, if the list's column sets no bound. Two
-// such lists of the largest amounts fit into a record.
+// maxRows is the largest number of rows in a list of reports, such as distributions, unless the list's column sets another
+// bound. A record has room for two lists of this length, even if all amounts are the largest possible.
 const maxRows = 3_000
 
-// needsRoom returns a function for ActionHandler.Needs. It adds a fault for a field of the report if the list of these
-// reports is full.
+// needsRoom returns a function for ActionHandler.Needs. If the list of reports is full, that function adds a fault for the
+// given field of the report.
 func needsRoom(list schema.Cell[[]schema.Row], field *schema.Column) func(c *Case) {
 	return func(c *Case) {
 		if n := maxLength(list); len(list.Get(c.values())) >= n {
@@ -68,22 +68,22 @@ func maxLength(list schema.Cell[[]schema.Row]) int {
 	return maxRows
 }
 
-// addRow adds a row to a list of reports. The action's Needs has checked that the list has room.
+// addRow adds a row to a list of reports. The action's Needs has already checked that the list has room.
 func (c *Case) addRow(list schema.Cell[[]schema.Row], row schema.Row) {
 	assert.That(len(list.Get(c.values())) < maxLength(list), "contract: %s is full", list.Name)
 	list.Set(c.values(), withRow(list.Get(c.values()), row))
 	c.extendedColumn = list.Column
 }
 
-// MaxStored is the largest size, in bytes, of a record's stored form after a decision that adds a row to a list
-// and does not end the contract. The writer (package posting) accepts a third more. That leaves room for texts and
-// objects that are stored once, for columns that timers change, and for the end of the contract.
+// MaxStored is the largest size of a record's stored form, in bytes. It is checked only if a decision adds a row to a list
+// and does not end the contract. The writer (package posting) accepts records that are a third larger. The difference
+// leaves room for texts and objects that are stored once, for columns that timers change, and for the end of the contract.
 const MaxStored = 3 * ((1 << 20) + (64 << 10)) / 4
 
-// alwaysFittingRows is a number of rows that fit into every record, whatever else the record contains.
+// alwaysFittingRows is a number of rows for which every record has room, whatever else the record contains.
 const alwaysFittingRows = 32
 
-// checkRoom returns an error if the row that the decision adds makes the record too large.
+// checkRoom returns an error if the decision adds a row that makes the record too large.
 func (c *Case) checkRoom() error {
 	if c.extendedColumn == nil {
 		return nil
@@ -96,15 +96,15 @@ func (c *Case) checkRoom() error {
 	return c.faults.Err()
 }
 
-// advance moves a date forward by a number of months of 30 days, unless the result is after schema.MaxYear.
+// advance moves a date forward by the given number of months of 30 days. If the new date would be after schema.MaxYear, it
+// leaves the date unchanged.
 func (c *Case) advance(date schema.Cell[ledger.Date], months int64) {
 	if day := addMonths(date.Get(c.values()), months); day.Time().Year() <= schema.MaxYear {
 		date.Set(c.values(), day)
 	}
 }
 
-// withRow returns the list with one more row. It does not change the old list, which other records
-// share.
+// withRow returns a list with one more row. It does not change the given list, because other records share it.
 func withRow(rows []schema.Row, row schema.Row) []schema.Row {
 	return append(rows[:len(rows):len(rows)], row)
 }
@@ -117,8 +117,8 @@ func joinSteps(lists ...[]Step) (all []Step) {
 	return all
 }
 
-// dateOrToday returns the date in the request, or else today. It records a date from the request in
-// Case.dated, because the writer refuses a date in a closed month.
+// dateOrToday returns the date in the request, or else today. If the request has a date, it also records the date in
+// Case.dated, because the writer refuses dates in closed months.
 func dateOrToday(c *Case, column schema.Cell[ledger.Date]) ledger.Date {
 	if !column.Has(c.input) {
 		return c.Today
@@ -128,9 +128,8 @@ func dateOrToday(c *Case, column schema.Cell[ledger.Date]) ledger.Date {
 	return day
 }
 
-// periodEnd returns the day on which the reported period ends: the date in the request, or else
-// today. It refuses a day in the future, and a day before the day in the column paidIn, on which the money was paid
-// in; accepted is then false.
+// periodEnd returns the day on which the reported period ends: the date in the request, or else today. It refuses a day in
+// the future, and a day before the money was paid in (column paidIn). If it refuses the day, accepted is false.
 func periodEnd(c *Case, column schema.Cell[ledger.Date], paidIn schema.Cell[ledger.Date]) (day ledger.Date, accepted bool) {
 	day = dateOrToday(c, column)
 	if c.needPaidIn(column, day, paidIn); day > c.Today && c.noFaults() {
@@ -139,20 +138,20 @@ func periodEnd(c *Case, column schema.Cell[ledger.Date], paidIn schema.Cell[ledg
 	return day, c.noFaults()
 }
 
-// needPaidIn refuses the last day of a period if it is before the day in the column paidIn.
+// needPaidIn refuses a period whose last day is before the day on which the money was paid in (column paidIn).
 func (c *Case) needPaidIn(column schema.Cell[ledger.Date], day ledger.Date, paidIn schema.Cell[ledger.Date]) {
 	if earliest := paidIn.Get(c.values()); day < earliest {
 		c.refuse(column.Name, "is %v, which is before the money was put in on %v", day, earliest)
 	}
 }
 
-// wholePercent returns floor(part × 100 ÷ whole). exact is false if the result exceeds maxExact, because a client
-// might round such a number in JSON.
+// wholePercent returns floor(part × 100 ÷ whole). If the result exceeds maxExact, exact is false, because a client might
+// round such a number when it reads the JSON.
 func wholePercent(part, whole money.Amount) (percent int64, exact bool) {
 	n, fits := must(part.MulDivFloor(amountOf(100), whole)).Uint64()
 	return int64(n), fits && n <= maxExact
 }
 
-// maxExact is the largest integer up to which a double represents every integer (RFC 8259,
-// section 6).
+// maxExact is the largest number such that a double (the type that many JSON parsers use) represents every integer up to it
+// exactly (RFC 8259, section 6).
 const maxExact = 1<<53 - 1

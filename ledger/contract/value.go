@@ -5,7 +5,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Ratio is the ratio in which bank and customer share profit, in whole percent that add up to 100.
+// Ratio is the ratio in which the bank and the customer share profit. Both parts are whole percentages and add up to 100.
 type Ratio struct{ Bank, Customer int64 }
 
 // split divides a profit: the bank's part is rounded down, and the customer gets the rest.
@@ -14,14 +14,14 @@ func (r Ratio) split(gross money.Amount) (bank, customer money.Amount) {
 	return bank, minus(gross, bank)
 }
 
-// Approval is the conclusion of a review: the texts of the request, in the order of the review's
-// columns. The service never fills in a missing text.
+// Approval is the result of a review. It contains the texts of the review's request, in the order of the review's columns.
+// If a text is missing in the request, the service does not fill it in.
 type Approval []ApprovalText
 
 // ApprovalText is one field of an Approval.
 type ApprovalText struct{ Name, Text string }
 
-// Concluded tells whether there was a review.
+// Concluded tells whether the review took place.
 func (a Approval) Concluded() bool { return len(a) > 0 }
 
 // Texts calls fn with each text.
@@ -31,7 +31,7 @@ func (a Approval) Texts(fn func(name, text string)) {
 	}
 }
 
-// approvalOf returns the approval in the body of a review. The row is a row of the table.
+// approvalOf returns the approval that the body of a review contains. row is the body, with the table's columns.
 func approvalOf(table *schema.Table, row schema.Row) (a Approval) {
 	for _, c := range table.Columns {
 		if text, ok := c.Stored(row).(string); ok {
@@ -65,7 +65,7 @@ func share(a money.Amount, percent int64) money.Amount { return portion(a, perce
 
 func times(a money.Amount, n int64) money.Amount { return must(a.Mul(amountOf(n))) }
 
-// amountOf converts a number that is not negative to an amount.
+// amountOf converts a non-negative number to an amount.
 func amountOf(n int64) money.Amount { return money.FromUint64(uint64(n)) }
 
 // daysPerMonth is the length of a contract month in days.

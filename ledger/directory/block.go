@@ -11,7 +11,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// BlockKind is what a blocklist entry blocks, such as a card or a country. The zero value is invalid.
+// BlockKind is the kind of value that a blocklist entry blocks, such as a card or a country. The zero value is invalid.
 type BlockKind string
 
 // The kinds of blocklist entries, in the order in which a payer is checked against them.
@@ -29,8 +29,8 @@ var BlockKinds = [...]BlockKind{BlockBIN, BlockCard, BlockEmail, BlockPhone, Blo
 
 // Bounds of a blocklist.
 const (
-	MaxBlocks   = 1_000_000 // active entries of one organization
-	MaxPrefixes = 1_000     // address ranges among these entries; bounded, because each payment is compared with all of them
+	MaxBlocks   = 1_000_000 // largest number of active entries of one organization
+	MaxPrefixes = 1_000     // largest number of address ranges among them, because each payment is compared with all ranges
 
 	MinBIN, MaxBIN     = 6, 8  // length of a BIN in digits
 	MinPhone, MaxPhone = 5, 15 // length of a telephone number in digits; E.164 allows at most 15
@@ -49,20 +49,20 @@ func (k BlockKind) Valid() bool {
 	return false
 }
 
-// Block is an entry of an organization's blocklist. A value has only one entry, which is switched
-// off when the value is removed and switched on when the value is listed again.
+// Block is an entry of an organization's blocklist. Each value has only one entry. Removing the value switches the entry
+// off, and listing the value again switches it on.
 type Block struct {
-	ID      ledger.ID // computed by BlockID from organization, kind and value
+	ID      ledger.ID // computed by BlockID from the organization, the kind and the value
 	Org     ledger.ID
 	Kind    BlockKind
-	Value   string // the normalised value; for a card the keyed fingerprint
+	Value   string // the normalised value; for a card its keyed fingerprint
 	Masked  string // first six and last four digits of a card; empty for other kinds
 	Active  bool   // the value is blocked
 	Created ledger.Micros
-	Updated ledger.Micros // when the last event was booked: the listing or the removal
+	Updated ledger.Micros // when the value was last listed or removed
 }
 
-// Shown returns the value as clients may see it.
+// Shown returns the value in the form that clients may see.
 func (b *Block) Shown() string {
 	if b.Kind == BlockCard {
 		return b.Masked
@@ -70,8 +70,8 @@ func (b *Block) Shown() string {
 	return b.Value
 }
 
-// Prefix returns the address range of an entry of kind ip. A single address is returned as a prefix of full
-// length. ok is false for other kinds.
+// Prefix returns the address range of an entry of kind ip. A single address becomes a prefix of full length. For entries of
+// other kinds, ok is false.
 func (b *Block) Prefix() (prefix netip.Prefix, ok bool) {
 	if b.Kind != BlockIP {
 		return prefix, false
@@ -80,8 +80,8 @@ func (b *Block) Prefix() (prefix netip.Prefix, ok bool) {
 	return prefix, err == nil
 }
 
-// Blocks are the columns of blocklist entries. Payers' data are compared with the column "compared". The column "value" is
-// only for display: for a card it has the first six and last four digits.
+// Blocks are the columns of blocklist entries. Data of payers are compared with the column "compared". The column "value"
+// is only for display: for a card it contains the first six and last four digits.
 var Blocks = schema.NewType[Block]("blocklist entry",
 	columns.IDColumn(func(b *Block) *ledger.ID { return &b.ID }),
 	schema.TextField(schema.Word(1, "kind", blockKindNames(), schema.Required, schema.Fixed,
@@ -119,21 +119,23 @@ func blockKindNames() (names []string) {
 // LogValue implements slog.LogValuer.
 func (b *Block) LogValue() slog.Value { return slog.StringValue(b.ID.String()) }
 
-// BlockID returns the id of the record of a normalised value. Equal arguments give the same id. So an organization has only
-// one record of each value, and no unique key in the store is needed for this.
+// BlockID derives the id of a blocklist entry from the entry's normalised value. Equal arguments give the same id, so an
+// organization has only one entry for each value, and the store needs no unique key to ensure this.
 func BlockID(org ledger.ID, kind BlockKind, value string) ledger.ID {
 	return ledger.DerivedID(org, "block|"+string(kind)+"|"+value)
 }
 
-// BlockDraft is a request to put a value on the blocklist. Value is as in the request, except for a card: card numbers never
-// reach this package, so Value is the keyed fingerprint of a valid card number, and Masked has the digits that may be shown.
+// BlockDraft is a request to put a value on the blocklist. Value is the value as written in the request, except for a card.
+// Card numbers never reach this package, so for a card Value is the keyed fingerprint of a valid card number, and Masked
+// contains the digits that may be shown.
 type BlockDraft struct {
 	Kind   BlockKind
 	Value  string
 	Masked string
 }
 
-// NewBlock returns a new entry of the blocklist and the event of its creation. The error is a *ledger.Refusal.
+// NewBlock returns a new blocklist entry and the event of its creation. If the draft is invalid, the error is a
+// *ledger.Refusal.
 func NewBlock(org ledger.ID, draft BlockDraft) (*Block, ledger.Event, error) {
 	const op = "directory.CreateBlock"
 	value, err := draft.normalized(op)
@@ -144,8 +146,8 @@ func NewBlock(org ledger.ID, draft BlockDraft) (*Block, ledger.Event, error) {
 	return b, createdEvent(ledger.Block, b.ID, StateActive), nil
 }
 
-// SetActive returns the entry switched on or off, and the event of this change. If the entry is already on or off as
-// requested, it returns the unchanged entry and an event without a name.
+// SetActive returns a copy of the entry that is switched on or off, and the event of this change. If the entry already has
+// the requested state, it returns the unchanged entry and an event without a name.
 func (b *Block) SetActive(isActive bool) (*Block, ledger.Event) {
 	if b.Active == isActive {
 		return b, ledger.Event{}
@@ -201,7 +203,7 @@ func (draft *BlockDraft) normalized(op string) (string, error) {
 	return "", ledger.RefuseField(op, "kind", "must be bin, card, email, phone, ip or country")
 }
 
-// consistsOf tells whether each character of the text satisfies the predicate.
+// consistsOf tells whether all characters of a text satisfy a condition.
 func consistsOf(s string, satisfies func(rune) bool) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return !satisfies(r) })
 }
@@ -212,5 +214,5 @@ func isDigit(r rune) bool { return r >= '0' && r <= '9' }
 
 func isHex(r rune) bool { return isDigit(r) || r >= 'a' && r <= 'f' }
 
-// isInPhoneNumber tells whether r is one of the characters with which people write telephone numbers.
+// isInPhoneNumber tells whether a character may occur in a telephone number, as people write it.
 func isInPhoneNumber(r rune) bool { return isDigit(r) || strings.ContainsRune("+-.() /", r) }

@@ -10,15 +10,15 @@ import (
 	"mizan/ledger/schema"
 )
 
-// This file has the columns that several record types share. It also has functions that convert between the errors of package
-// schema (Faults, and rules that return a text) and those of package ledger (Refusal).
+// This file contains columns and rules that several record types share. It also converts between two forms of errors: the
+// Faults of package schema, whose rules return texts, and the Refusals of package ledger.
 
 // passwordColumn returns the column with the password of a partner or a user.
 func passwordColumn() *schema.Column {
 	return schema.ForInput(schema.Text(0, "pass", schema.Required, schema.Help("password, which is never shown")))
 }
 
-// noSpaces refuses white space in a login: people type logins, and logins are compared exactly.
+// noSpaces refuses white space in a login, because people type logins and logins are compared exactly.
 func noSpaces(value any) string {
 	if strings.ContainsFunc(value.(string), unicode.IsSpace) {
 		return "must not hold white space"
@@ -26,12 +26,12 @@ func noSpaces(value any) string {
 	return ""
 }
 
-// textRule returns a column's rule that applies a check. The rule returns the detail of the check's refusal.
+// textRule converts a check to a rule for a column. If the check refuses the value, the rule returns the refusal's detail.
 func textRule(check func(op, field, text string) error) func(any) string {
 	return func(value any) string { return problemOf(check("", "", value.(string))) }
 }
 
-// problemOf returns the detail of a check's refusal, or an empty text if the check refused nothing.
+// problemOf returns the detail of a refusal, or an empty text if err is nil or not a refusal.
 func problemOf(err error) string {
 	var refusal *ledger.Refusal
 	if errors.As(err, &refusal) {
@@ -40,8 +40,8 @@ func problemOf(err error) string {
 	return ""
 }
 
-// FaultsAsRefusals converts the faults of a record's fields to refusals, and joins them to one error; nil if there is
-// no fault.
+// FaultsAsRefusals converts the faults of a record's fields to refusals, and joins the refusals to one error. If there is
+// no fault, the error is nil.
 func FaultsAsRefusals(op string, f *schema.Faults) error {
 	errs := make([]error, len(f.List))
 	for i, fault := range f.List {
@@ -57,7 +57,7 @@ func secretRule(value any) string {
 	return problemOf(Join(checkSecret("", field, secret), checkUnmasked("", field, secret)))
 }
 
-// timesProblem returns what is wrong with the instants of a stored record: one is before 1970. The text is empty if none is.
+// timesProblem returns a problem if a stored record contains a time before 1970. Otherwise it returns an empty text.
 func timesProblem(times ...ledger.Micros) string {
 	if slices.Min(times) < 0 {
 		return "has a time before 1970"
@@ -65,8 +65,8 @@ func timesProblem(times ...ledger.Micros) string {
 	return ""
 }
 
-// partnerNumberProblem returns what is wrong with the partner number of a stored record: it is below 1. The text is empty if
-// it is not.
+// partnerNumberProblem returns a problem if the partner number of a stored record is below 1. Otherwise it returns an empty
+// text.
 func partnerNumberProblem(number int64) string {
 	if number < 1 {
 		return "has a partner number below 1"
@@ -74,8 +74,8 @@ func partnerNumberProblem(number int64) string {
 	return ""
 }
 
-// partnerRoleProblem returns what is wrong with a stored user or session: it has PartnerRole without a partner, or a partner
-// without that role. The text is empty if neither is so.
+// partnerRoleProblem returns a problem if a stored user or session has PartnerRole but no partner, or a partner but not
+// that role. Otherwise it returns an empty text.
 func partnerRoleProblem(roles Roles, partner int64) string {
 	if partner < 0 || roles.Has(PartnerRole) != (partner > 0) {
 		return "is of role partner or has a partner, and not both"
@@ -83,7 +83,7 @@ func partnerRoleProblem(roles Roles, partner int64) string {
 	return ""
 }
 
-// Types maps the kinds of the directory's records in the journal to their record types.
+// Types maps each kind of directory record, as the journal names it, to the record type that declares its columns.
 var Types = map[ledger.Kind]schema.AnyType{
 	ledger.Organization: Organizations,
 	ledger.Partner:      Partners,

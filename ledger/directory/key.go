@@ -10,32 +10,33 @@ import (
 	"mizan/ledger/schema"
 )
 
-// APIKey lets requests act as a partner. The key's value is shown once and not stored. Hash is the SHA-256 of that value.
+// APIKey is a key with which requests act as a partner. The key's value is shown once and is not stored. Hash is the
+// SHA-256 of the value.
 type APIKey struct {
 	ID      ledger.ID
 	Org     ledger.ID
 	Partner int64
 	Name    string
-	Prefix  string // the value's first characters, to tell keys apart
+	Prefix  string // the value's first characters, by which people tell keys apart
 	Hash    [32]byte
 	Value   string // set only for the response to the creation, and never stored
 	Created ledger.Micros
 	Expires ledger.Micros // 0: never
 	Revoked ledger.Micros // 0: not revoked
-	Used    ledger.Micros // the last recorded use; 0: none
+	Used    ledger.Micros // time of the last recorded use; 0: none
 
 	FirstSeq uint64 // journal number (Seq) of the event that created the key; actors/directory sets it on reading
 }
 
-// Author returns the key as the author of events.
+// Author returns the author to record in events that the key caused.
 func (k *APIKey) Author() ledger.Author { return ledger.Author{Kind: ledger.ByAPIKey, Seq: k.FirstSeq} }
 
-// Valid tells whether the key is accepted at the instant.
+// Valid tells whether the key is accepted at the instant now.
 func (k *APIKey) Valid(now ledger.Micros) bool {
 	return k.Revoked == 0 && (k.Expires == 0 || now < k.Expires)
 }
 
-// String returns the record's identity. It shows no field, because fields are secret.
+// String returns the record's identity. It shows no other field, because some fields are secret.
 func (k *APIKey) String() string { return "key " + k.ID.String() }
 
 // LogValue implements slog.LogValuer.
@@ -66,7 +67,7 @@ var APIKeys = schema.NewType[APIKey]("key",
 		k.Org, k.ID, k.Created = envelope.Org, envelope.ID, envelope.Created
 	})
 
-// Check checks the fields of a new key. The error names all wrong fields.
+// Check returns an error that names all wrong fields of a new key, or nil if there is none.
 func (k *APIKey) Check(now ledger.Micros) error {
 	faults := new(schema.Faults)
 	APIKeys.Check(nil, k, faults)
@@ -76,7 +77,8 @@ func (k *APIKey) Check(now ledger.Micros) error {
 	return FaultsAsRefusals("directory.CreateAPIKey", faults)
 }
 
-// NewAPIKey returns a new key with the fields of the draft, and the event of its creation. The error names all wrong fields.
+// NewAPIKey returns a new key with the fields of the draft, and the event of its creation. If the draft is invalid, the
+// error names all wrong fields.
 func NewAPIKey(draft APIKey, now ledger.Micros) (*APIKey, ledger.Event, error) {
 	k := &draft
 	if err := k.Check(now); err != nil {
@@ -85,8 +87,8 @@ func NewAPIKey(draft APIKey, now ledger.Micros) (*APIKey, ledger.Event, error) {
 	return k, createdEvent(ledger.APIKey, k.ID, StateActive), nil
 }
 
-// Revoke returns the key as revoked, and the event of this change. If the key is revoked already, it returns the unchanged
-// key and an event without a name.
+// Revoke returns a revoked copy of the key, and the event of this change. If the key is already revoked, it returns the
+// unchanged key and an event without a name.
 func (k *APIKey) Revoke(now ledger.Micros) (*APIKey, ledger.Event) {
 	if k.Revoked != 0 {
 		return k, ledger.Event{}
@@ -96,8 +98,8 @@ func (k *APIKey) Revoke(now ledger.Micros) (*APIKey, ledger.Event) {
 	return &next, movedEvent(ledger.APIKey, k.ID, Revoke, StateActive, StateRevoked)
 }
 
-// RecordUse returns the key with the time of a use, and the event of this change. If a later use is already recorded or the
-// key is revoked, it returns the unchanged key and an event without a name.
+// RecordUse returns a copy of the key in which the time of a use is recorded, and the event of this change. If a later use
+// is already recorded or the key is revoked, it returns the unchanged key and an event without a name.
 func (k *APIKey) RecordUse(usedAt ledger.Micros) (*APIKey, ledger.Event) {
 	if k.Revoked != 0 || usedAt <= k.Used {
 		return k, ledger.Event{}

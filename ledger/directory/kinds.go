@@ -11,25 +11,25 @@ import (
 	"mizan/ledger/schema"
 )
 
-// This file has the kinds of columns that only the directory uses: roles, hashes, and address ranges. A kind
-// (schema.Kind) reads, checks, stores and shows a column's values.
+// This file defines the kinds of columns that only the directory uses: roles, hashes, and address ranges. A kind
+// (schema.Kind) is the code that reads, checks, stores and shows the values of a column.
 
 // rolesColumn returns a column whose values are sets of roles.
 func rolesColumn(key uint8, name string, options ...schema.Option) schema.Cell[Roles] {
 	return schema.NewCell[Roles](key, name, rolesKind{}, options)
 }
 
-// hashColumn returns a column whose values are SHA-256 hashes. No response shows them.
+// hashColumn returns a column whose values are SHA-256 hashes. Responses never show the column.
 func hashColumn(key uint8, name string, options ...schema.Option) schema.Cell[[32]byte] {
 	return schema.NewCell[[32]byte](key, name, hashKind{}, append(options, schema.NotShown))
 }
 
-// hashesColumn returns a column whose values are lists of SHA-256 hashes. No response shows them.
+// hashesColumn returns a column whose values are lists of SHA-256 hashes. Responses never show the column.
 func hashesColumn(key uint8, name string, options ...schema.Option) schema.Cell[[][32]byte] {
 	return schema.NewCell[[][32]byte](key, name, hashesKind{}, append(options, schema.NotShown))
 }
 
-// parseStrings reads a JSON list of strings.
+// parseStrings parses a JSON list of strings.
 func parseStrings(raw []byte) (texts []string, ok bool) {
 	var entries []*string // pointers, to detect null
 	if raw[0] != '[' || json.Unmarshal(raw, &entries) != nil || slices.Contains(entries, nil) || !utf8.Valid(raw) {
@@ -41,7 +41,7 @@ func parseStrings(raw []byte) (texts []string, ok bool) {
 	return texts, true
 }
 
-// appendTexts appends a JSON list of texts.
+// appendTexts appends a list as JSON, with each element as a text.
 func appendTexts[T any](dst []byte, list []T, toText func(T) string) []byte {
 	dst = append(dst, '[')
 	for i := range list {
@@ -66,7 +66,7 @@ func (rolesKind) Parse(_ *schema.Column, raw []byte, _ schema.Reader) (any, stri
 	return rolesOf(names), ""
 }
 
-// Check refuses an unknown role, and a role that is there twice.
+// Check refuses a list that contains an unknown role, or a role twice.
 func (rolesKind) Check(_ *schema.Column, value any) string {
 	roles := value.(Roles)
 	for i, r := range roles {
@@ -141,7 +141,7 @@ func (hashKind) AppendJSON(_ *schema.Column, dst []byte, _ any, _ schema.Style) 
 	return append(dst, "null"...)
 }
 
-// Form implements schema.Kind. No response shows a hash.
+// Form implements schema.Kind. Responses never show a hash.
 func (hashKind) Form(*schema.Column, schema.Use) schema.Form { return schema.Form{Type: "null"} }
 
 // hashesKind is the kind of columns whose values are lists of hashes of type [][32]byte.
@@ -176,7 +176,7 @@ type sourcesKind struct{ schema.Unsettable }
 
 func (sourcesKind) String() string { return "list of addresses and CIDR prefixes" }
 
-// ParseParts implements schema.MultiPart. Each fault names the entry of the list that is wrong.
+// ParseParts implements schema.MultiPart. Each fault names the wrong entry by its index in the list.
 func (sourcesKind) ParseParts(c *schema.Column, raw []byte, f *schema.Faults) any {
 	texts, ok := parseStrings(raw)
 	switch {
@@ -245,10 +245,10 @@ func (sourcesKind) Form(_ *schema.Column, use schema.Use) schema.Form {
 
 var errInvalidSource = errors.New("not an unambiguous address or prefix")
 
-// ParseSource parses a CIDR prefix or an IP address. An address becomes a prefix of full length. It clears the host bits of a
-// prefix and converts IPv4 in IPv6 form to IPv4. It refuses addresses with a zone, because the same zone means different
-// networks on different machines. It also refuses an IPv4-mapped prefix of less than 96 bits, which would contain more than
-// IPv4 addresses.
+// ParseSource parses a CIDR prefix or an IP address. An address becomes a prefix of full length. ParseSource clears the
+// host bits of a prefix, and converts an IPv4 address in IPv6 form to IPv4. It refuses addresses with a zone, because a
+// zone means different networks on different machines. It also refuses an IPv4-mapped prefix of less than 96 bits, because
+// such a prefix contains addresses that are not IPv4.
 func ParseSource(text string) (netip.Prefix, error) {
 	if address, err := netip.ParseAddr(text); err == nil {
 		if address.Zone() != "" {

@@ -18,8 +18,8 @@ type LimitKind string
 // Kinds of limits (specification, "Partner limits").
 const (
 	PerTransaction LimitKind = "per_transaction" // bounds the amount of one transaction
-	DailyVolume    LimitKind = "daily_volume"    // bounds the sum of the amounts of a UTC day
-	MonthlyVolume  LimitKind = "monthly_volume"  // bounds the sum of the amounts of a UTC calendar month
+	DailyVolume    LimitKind = "daily_volume"    // bounds the sum of all amounts of a UTC day
+	MonthlyVolume  LimitKind = "monthly_volume"  // bounds the sum of all amounts of a calendar month (UTC)
 	Velocity       LimitKind = "velocity"        // bounds the number of attempts in a sliding window
 )
 
@@ -29,17 +29,18 @@ type Measure uint8
 // The measures.
 const (
 	OneAmount    Measure = iota + 1 // the amount of one transaction
-	SumOfAmounts                    // the amounts of a calendar period
+	SumOfAmounts                    // the sum of all amounts of a calendar period
 	Attempts                        // the number of attempts in a sliding window
 )
 
-// limitKind defines a kind of limit. All kinds are in limitKinds.
+// limitKind defines a kind of limit. The list limitKinds contains all kinds.
 type limitKind struct {
 	name    LimitKind
 	measure Measure
 
-	// The calendar period of a SumOfAmounts. The field period is the part of a date's layout that identifies the period:
-	// "2006-01-02", "2006-01" or "2006", as in ledger.WindowNumber. The length of the period is months plus days.
+	// The calendar period, if the measure is SumOfAmounts. period is the layout (package time) of the part of a date that
+	// identifies the period: "2006-01-02", "2006-01" or "2006", as in ledger.WindowNumber. The period's length is the sum
+	// of months and days.
 	period       string
 	months, days int
 }
@@ -51,7 +52,7 @@ var limitKinds = []limitKind{
 	{name: Velocity, measure: Attempts},
 }
 
-// definition returns the kind's definition; an empty one for an unknown kind.
+// definition returns the kind's definition. If the kind is unknown, the definition is empty.
 func (k LimitKind) definition() *limitKind {
 	for i := range limitKinds {
 		if limitKinds[i].name == k {
@@ -74,14 +75,14 @@ func LimitKinds() (names []string) {
 // Valid tells whether k is one of the kinds.
 func (k LimitKind) Valid() bool { return k.definition().measure != 0 }
 
-// Measure returns the quantity that limits of the kind compare with their bound; 0 for an unknown kind.
+// Measure returns the quantity that limits of this kind compare with their bound. If the kind is unknown, it returns 0.
 func (k LimitKind) Measure() Measure { return k.definition().measure }
 
-// IsVolume tells whether the limit bounds a sum of amounts.
+// IsVolume tells whether limits of this kind bound a sum of amounts.
 func (k LimitKind) IsVolume() bool { return k.Measure() == SumOfAmounts }
 
-// Period returns the layout (package time) of the names of a volume limit's calendar periods, such as "2006-01" for months;
-// empty for other kinds.
+// Period returns the layout (package time) of the names of calendar periods, such as "2006-01" for months. If the kind does
+// not bound a sum of amounts, the layout is empty.
 func (k LimitKind) Period() string { return k.definition().period }
 
 // PeriodEnd returns the first instant after the calendar period that contains now.
@@ -103,8 +104,8 @@ const (
 	ScopeIP      Scope = "ip"      // the transactions of one payer's IP address
 )
 
-// Limit bounds the amounts or the number of a partner's transactions. Only Active and the bound (MaxAmount or
-// MaxCount) may change. Any other change needs a new limit.
+// Limit bounds the amounts or the number of a partner's transactions. Only Active and the bound (MaxAmount or MaxCount) may
+// change. For any other change, a new limit must be created.
 type Limit struct {
 	ID        ledger.ID
 	Org       ledger.ID
@@ -112,27 +113,27 @@ type Limit struct {
 	Terminal  ledger.ID // zero: all terminals of the partner
 	Kind      LimitKind
 	Type      TerminalType  // PaymentTerminal or PayoutTerminal; empty: both
-	Asset     money.Asset   // for Velocity the currency may be empty: the limit is then on all assets of the environment
-	MaxAmount money.Amount  // only for kinds with an amount: the largest amount, in minor units
-	MaxCount  int64         // only for Velocity: the largest number of attempts
-	Window    time.Duration // only for Velocity: the length of the sliding window, a minute or an hour
+	Asset     money.Asset   // for Velocity the currency may be empty: then the limit applies to all assets of the environment
+	MaxAmount money.Amount  // the largest amount, in minor units; not for Velocity
+	MaxCount  int64         // the largest number of attempts; only for Velocity
+	Window    time.Duration // the length of the sliding window, a minute or an hour; only for Velocity
 	Scope     Scope
 	Active    bool
 	Created   ledger.Micros
 }
 
-// Attempt has the data of a transaction, before it is routed, that limits need.
+// Attempt is what limits need to know about a transaction that is not routed yet.
 type Attempt struct {
 	Type         TerminalType // PaymentTerminal or PayoutTerminal
 	Asset        money.Asset
-	Terminal     ledger.ID // zero: no terminal was found
+	Terminal     ledger.ID // zero if no terminal was found
 	Payer        Payer
-	IsRescreened bool // screened at another terminal before, where velocity limits on all terminals counted it
+	IsRescreened bool // screened at another terminal before, so velocity limits on all terminals have counted it
 }
 
-// AppliesTo tells whether the limit applies to the attempt. subject identifies the payer whose attempts the limit counts. It
-// is empty if the limit has the scope partner. In another scope, the limit does not apply if the payer's card, e-mail or IP
-// address is unknown.
+// AppliesTo tells whether the limit applies to the attempt. If it does, subject identifies the payer whose attempts the
+// limit counts. In the scope partner, subject is empty, because the limit counts all payers together. In any other scope,
+// the limit does not apply if the payer's card, e-mail or IP address is unknown.
 func (l *Limit) AppliesTo(a *Attempt) (subject string, applies bool) {
 	switch {
 	case !l.Active, l.Asset.Env != a.Asset.Env, l.Type != "" && l.Type != a.Type:
@@ -147,9 +148,9 @@ func (l *Limit) AppliesTo(a *Attempt) (subject string, applies bool) {
 	return a.Payer.Subject(l.Scope)
 }
 
-// coversAsset tells whether the limit is on the asset's currency and network. If the asset's scale (number of decimals) is
-// unknown, the amount cannot be compared with a bound, so every limit on the currency applies. Otherwise a request could
-// evade the limits by naming no network, or a network that the currency does not have.
+// coversAsset tells whether the limit applies to the asset's currency and network. If the asset's scale (number of
+// decimals) is unknown, the amount cannot be compared with a bound, so every limit on the currency applies, whatever its
+// network. Otherwise a request could evade the limits by naming no network, or a network that the currency does not have.
 func (l *Limit) coversAsset(a money.Asset) bool {
 	if l.Asset.Currency != a.Currency {
 		return false
@@ -158,17 +159,17 @@ func (l *Limit) coversAsset(a money.Asset) bool {
 	return l.Asset.Network == a.Network || !known
 }
 
-// CounterWindow returns the name of a volume limit's calendar period, as in the keys of its counters.
-// day is the name of a day, from ledger.DayWindow.
+// CounterWindow returns the name of the calendar period that contains a day. Keys of a volume limit's counters contain this
+// name. day is the day's name, as ledger.DayWindow returns it.
 func (l *Limit) CounterWindow(day string) string { return day[:len(l.Kind.Period())] }
 
 // Bounds of limits.
 const (
-	MaxLimits = 100       // active limits of one partner: each creation of a transaction checks all of them
+	MaxLimits = 100       // active limits of one partner; creating a transaction checks all of them
 	MaxCount  = 1_000_000 // largest MaxCount of a velocity limit
 )
 
-// velocityWindows has the windows of velocity limits by name.
+// velocityWindows maps the names of sliding windows to their lengths.
 var velocityWindows = map[string]time.Duration{"minute": time.Minute, "hour": time.Hour}
 
 // Valid tells whether s is one of the scopes.
@@ -223,8 +224,8 @@ var Limits = schema.NewType[Limit]("limit",
 		l.Org, l.ID, l.Created = envelope.Org, envelope.ID, envelope.Created
 	})
 
-// limitProblem returns what is wrong with a stored limit that NewLimit would not have made; empty if nothing is wrong. It
-// does not check the currency, because other currencies may have been accepted when the limit was made.
+// limitProblem returns a problem if NewLimit cannot have made a stored limit. Otherwise it returns an empty text. It does
+// not check whether the currency is accepted now, because other currencies may have been accepted when the limit was made.
 func limitProblem(l *Limit) string {
 	f := new(schema.Faults)
 	crossCheckBound(l, f)
@@ -237,7 +238,7 @@ func limitProblem(l *Limit) string {
 	return partnerNumberProblem(l.Partner)
 }
 
-// requireLimitNetwork refuses a request without a network if the currency is on several networks.
+// requireLimitNetwork refuses a request for a limit that names no network although the currency is on several networks.
 func requireLimitNetwork(input schema.Input, l *Limit, f *schema.Faults) {
 	if l.Asset.Currency == "" {
 		return
@@ -248,8 +249,8 @@ func requireLimitNetwork(input schema.Input, l *Limit, f *schema.Faults) {
 	}
 }
 
-// crossCheckLimit checks that the fields fit the kind of limit. For a new limit, it also checks the asset. If the kind is
-// unknown, it checks only the asset.
+// crossCheckLimit checks that the limit's fields fit its kind, unless the kind is unknown. For a new limit, it also checks
+// the asset.
 func crossCheckLimit(old, l *Limit, f *schema.Faults) {
 	if old == nil && l.Kind.Valid() {
 		crossCheckScope(l, f)
@@ -262,7 +263,8 @@ func crossCheckLimit(old, l *Limit, f *schema.Faults) {
 	}
 }
 
-// crossCheckBound requires the field with the bound of the limit's kind, and refuses the bounds of other kinds.
+// crossCheckBound checks that the fields with the bound of the limit's kind are set, and that the bounds of other kinds are
+// not set.
 func crossCheckBound(l *Limit, f *schema.Faults) {
 	countsAttempts := l.Kind.Measure() == Attempts
 	addIf := func(field string, isWrong bool, problem string) {
@@ -292,9 +294,9 @@ func crossCheckScope(l *Limit, f *schema.Faults) {
 	}
 }
 
-// NewLimit returns a new limit with the fields of the draft, and the event of its creation. terminal is the terminal that the
-// draft names. It is nil if the draft names none, or a terminal that the organization doesn't have. The error names all wrong
-// fields.
+// NewLimit returns a new limit with the fields of the draft, and the event of its creation. terminal is the terminal that
+// the draft names, or nil if the draft names no terminal of the organization. If the draft is invalid, the error names all
+// wrong fields.
 func NewLimit(draft Limit, terminal *Terminal) (*Limit, ledger.Event, error) {
 	l, faults := &draft, new(schema.Faults)
 	l.Asset = columns.ResolveNetwork(l.Asset)
@@ -306,7 +308,8 @@ func NewLimit(draft Limit, terminal *Terminal) (*Limit, ledger.Event, error) {
 	return l, createdEvent(ledger.Limit, l.ID, stateOf(l.Active)), nil
 }
 
-// checkTerminal checks the terminal that the limit names. It does not compare the terminal with fields that have a fault.
+// checkTerminal checks the terminal that the limit names. Fields of the limit that have a fault are not compared with the
+// terminal.
 func (l *Limit) checkTerminal(t *Terminal, f *schema.Faults) {
 	const field = "terminal_id"
 	switch {
@@ -320,8 +323,8 @@ func (l *Limit) checkTerminal(t *Terminal, f *schema.Faults) {
 	}
 }
 
-// Patch returns the limit with a change, and the event of this change. Only MaxAmount, MaxCount and Active can change. The
-// error names all wrong fields.
+// Patch returns a changed copy of the limit, and the event of this change. Only MaxAmount, MaxCount and Active can change.
+// If the change is invalid, the error names all wrong fields.
 func (l *Limit) Patch(change schema.Change[Limit]) (*Limit, ledger.Event, error) {
 	next, faults := *l, new(schema.Faults)
 	change(&next, faults)
@@ -336,16 +339,17 @@ func (l *Limit) Patch(change schema.Change[Limit]) (*Limit, ledger.Event, error)
 	return &next, movedEvent(ledger.Limit, l.ID, action, stateOf(l.Active), stateOf(next.Active)), nil
 }
 
-// Usage is how much of a limit is used in its window, by the partner or, in another scope, by one payer.
+// Usage tells how much of a limit is used in the current window. If the limit's scope is not partner, it is the usage of
+// one payer.
 type Usage struct {
-	Used     money.Amount  // amounts settled in the window, in minor units
-	Reserved money.Amount  // amounts pending or held in the window, in minor units; they count towards the limit too
-	Count    int64         // attempts in the window, for a velocity limit
+	Used     money.Amount  // sum of the amounts settled in the window, in minor units
+	Reserved money.Amount  // sum of the amounts pending or held in the window, in minor units; it counts towards the limit
+	Count    int64         // for a velocity limit: number of attempts in the window
 	Resets   ledger.Micros // when the period ends, or when all counted attempts have left the sliding window
 }
 
-// Remaining returns how much the limit still allows: minor units, or attempts for a velocity limit. It is zero if the use
-// exceeds the limit, for example because the limit was lowered.
+// Remaining returns how much the limit still allows, in minor units or, for a velocity limit, in attempts. If the usage
+// exceeds the limit, for example because the limit was lowered, it returns zero.
 func (u *Usage) Remaining(l *Limit) money.Amount {
 	if l.Kind.Measure() == Attempts {
 		return money.FromUint64(uint64(max(0, l.MaxCount-u.Count)))

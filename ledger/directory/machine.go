@@ -5,7 +5,7 @@ import (
 	"mizan/ledger/fsm"
 )
 
-// State is a record's state in the journal. An organization's states are its OrgStatus.
+// State is a record's state in the journal. For an organization it is the OrgStatus.
 type State string
 
 // States of partners, users, terminals, keys, sessions, limits, blocklist entries, settlements, cached
@@ -22,7 +22,7 @@ const (
 // Action is the name of a record's event in the journal.
 type Action string
 
-// The actions. Create, Settle and Give begin a record.
+// The actions. The first event of a record is Create, Settle or Give.
 const (
 	Create     Action = "create"
 	Update     Action = "update"
@@ -32,13 +32,13 @@ const (
 	Suspend    Action = "suspend"
 	Archive    Action = "archive"
 	Revoke     Action = "revoke"
-	Use        Action = "use"    // a key or session was used; not every use is recorded
-	Rotate     Action = "rotate" // an administration token took the place of others
+	Use        Action = "use"    // a key or session was used; only some uses are recorded
+	Rotate     Action = "rotate" // a new administration token replaced others
 	Settle     Action = "settle"
 	Give       Action = "give"
 )
 
-// Step is a transition in the table of a state machine. It has the new state and the reason that reports show.
+// Step is a transition in the table of a state machine. To is the new state, and Why is the reason, which reports show.
 type Step struct {
 	To  State
 	Why string
@@ -63,7 +63,7 @@ const (
 	orgArchived     = State(Archived)
 )
 
-// Steps that the tables below use by name.
+// Steps that the tables below use.
 var (
 	updateActiveStep = Step{StateActive, "its fields changed"}
 	withdrawStep     = Step{orgProvisioning, "it is being set up again: nobody gets in"}
@@ -111,8 +111,8 @@ var settlementMachine = fsm.MustCompile(
 	[]Action{Settle},
 	table{StateSettled: {Settle: {StateSettled, "the money of another environment"}}})
 
-// lifecycle defines the legal events of one kind of record. It has the action that creates a record, the states in which a
-// record may begin, and the state machine of all later actions. If machine is nil, there are no later actions.
+// lifecycle defines which events a kind of record may have: the action that creates a record, the states in which a new
+// record may be, and the state machine of all later actions. If machine is nil, there are no later actions.
 type lifecycle struct {
 	firstAction Action
 	firstStates []State
@@ -135,11 +135,11 @@ var lifecycles = map[ledger.Kind]lifecycle{
 	ledger.Settlement:   {Settle, []State{StateSettled}, settlementMachine},
 	ledger.AdminReply:   {Give, []State{StateGiven}, nil},
 	ledger.Reply:        {Give, []State{StateGiven}, nil},
-	ledger.Rate:         {firstAction: Create}, // a rate's states are its values; legalRate checks them
+	ledger.Rate:         {firstAction: Create}, // the state of a rate is its value, which legalRate checks
 }
 
-// EventNames returns the names of the events that records of a kind have in the journal; nil for a kind that other packages
-// declare.
+// EventNames returns the names of the events that records of a kind may have in the journal. If another package declares
+// the kind, it returns nil.
 func EventNames(kind ledger.Kind) []Action {
 	l, known := lifecycles[kind]
 	if !known {
@@ -155,8 +155,8 @@ func EventNames(kind ledger.Kind) []Action {
 	return names
 }
 
-// States returns the states that records of a kind have in the journal. Rates have none here, because their states are their
-// values.
+// States returns the states that records of a kind may have in the journal. For rates it returns none, because the state of
+// a rate is its value.
 func States(kind ledger.Kind) []State {
 	if l := lifecycles[kind]; l.machine != nil {
 		return l.machine.States()
@@ -164,8 +164,8 @@ func States(kind ledger.Kind) []State {
 	return lifecycles[kind].firstStates
 }
 
-// Legal tells whether the named event may change the state of a record of the kind from one state to another. from is empty
-// for the record's first event. The checker calls Legal for each event of a journal.
+// Legal tells whether the named event may change a record of this kind from one state to another. For the record's first
+// event, from is empty. The checker calls Legal for each event of a journal.
 func Legal(kind ledger.Kind, event, from, to string) bool {
 	l, known := lifecycles[kind]
 	if !known {
@@ -197,8 +197,8 @@ func statusAction(from, to OrgStatus) Action {
 	return map[OrgStatus]Action{Provisioning: Withdraw, Active: Activate, Maintenance: Suspend, Archived: Archive}[to]
 }
 
-// switchAction returns the action for a change of a record that can be switched on and off. wasActive and isActive are the
-// record's field Active before and after the change.
+// switchAction returns the action that changes a record which can be switched on and off. wasActive and isActive are the
+// values of the record's field Active before and after the change.
 func switchAction(wasActive, isActive bool) Action {
 	switch {
 	case wasActive == isActive:
@@ -221,8 +221,8 @@ func CreatedEvent(kind ledger.Kind, id ledger.ID, isActive bool) ledger.Event {
 	return createdEvent(kind, id, stateOf(isActive))
 }
 
-// SwitchEvent returns the event of a change of a record that can be switched on and off. wasActive and isActive are the
-// record's field Active before and after the change.
+// SwitchEvent returns the event of a change to a record that can be switched on and off. wasActive and isActive are the
+// values of the record's field Active before and after the change.
 func SwitchEvent(kind ledger.Kind, id ledger.ID, wasActive, isActive bool) ledger.Event {
 	return movedEvent(kind, id, switchAction(wasActive, isActive), stateOf(wasActive), stateOf(isActive))
 }

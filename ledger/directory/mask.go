@@ -10,25 +10,28 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Mask is shown in place of each secret among a terminal's parameters. If a request sends Mask back, the stored secret stays.
+// Mask is the text that responses show in place of each secret of a terminal. If a request sends Mask back, the stored
+// secret stays.
 const Mask = schema.Mask
 
 var quotedMask = json.RawMessage(`"` + Mask + `"`)
 
-// Keys of merchant_params whose values sign notifications.
+// Keys of merchant_params whose values are the secrets that sign notifications.
 const (
 	keySecret         = "secret"
 	keySecretPrevious = "secret_previous"
 )
 
-// secretWords are words in the names of secret parameters. A parameter is secret if its name contains one of these words, at
-// any depth and in upper or lower case. The names decide, because the service does not know all parameters of all providers.
+// secretWords are words that mark a secret: a parameter whose name contains one of them, in upper or lower case, is secret.
+// The same applies to the members of nested objects. Only the names decide, because the service does not know all
+// parameters of all providers.
 var secretWords = [...]string{"secret", "token", "password", "key"}
 
-// keyPublishable names a parameter that payers' browsers may see.
+// keyPublishable is the name of a parameter that payers' browsers may see, although the name contains "key".
 const keyPublishable = "publishable_key"
 
-// IsSecretParam tells whether a terminal's parameter with this name is secret. Mask is then shown instead of its value.
+// IsSecretParam tells whether a terminal's parameter with this name is secret. Responses show Mask instead of a secret
+// value.
 func IsSecretParam(key string) bool {
 	if key == keyPublishable {
 		return false
@@ -37,8 +40,8 @@ func IsSecretParam(key string) bool {
 	return slices.ContainsFunc(secretWords[:], func(word string) bool { return strings.Contains(key, word) })
 }
 
-// Masked returns an object of a terminal's parameters with Mask in place of each secret. Null
-// and an empty text are not secrets.
+// Masked returns a JSON object of a terminal's parameters with each secret replaced by Mask. Null and an empty text are not
+// replaced.
 func Masked(params []byte) []byte { return maskSecrets(params) }
 
 func maskSecrets(value json.RawMessage) json.RawMessage {
@@ -53,8 +56,8 @@ func maskSecrets(value json.RawMessage) json.RawMessage {
 	})
 }
 
-// restoreMasked returns a request's object with the stored secrets in place of masks. If there is no stored secret, the mask
-// stays in the object, and checkMasks refuses it later.
+// restoreMasked returns the object of a request with each mask replaced by the stored secret. If no secret is stored, the
+// mask stays in the object, and checkMasks refuses it later.
 func restoreMasked(request, stored json.RawMessage) json.RawMessage {
 	var storedValues struct {
 		members  map[string]json.RawMessage
@@ -83,7 +86,7 @@ func isMask(value json.RawMessage) bool {
 	return json.Unmarshal(value, &text) == nil && text == Mask
 }
 
-// checkMasks refuses an object of parameters that has a mask in place of a secret. It does not check the top-level keys in
+// checkMasks refuses an object of parameters in which a mask is left in place of a secret. It skips the top-level keys in
 // checkedElsewhere.
 func checkMasks(op, path string, value json.RawMessage, checkedElsewhere ...string) (refusal error) {
 	rewrite(value, func(name string, i int, value json.RawMessage) json.RawMessage {
@@ -100,9 +103,9 @@ func checkMasks(op, path string, value json.RawMessage, checkedElsewhere ...stri
 	return refusal
 }
 
-// rewrite returns a JSON object or list with replaced values. The order and the names stay the same. replace gets each value
-// with its name (empty in a list) and its index, and returns the new value. If the text is neither an object nor a list, or
-// if no value changes, rewrite returns the text unchanged.
+// rewrite returns a JSON object or list in which replace has replaced the values. The order and the names stay the same.
+// rewrite calls replace with each value, its name (empty in a list) and its index, and replace returns the new value. If
+// the text is neither an object nor a list, or if no value changes, rewrite returns the text unchanged.
 func rewrite(text json.RawMessage, replace func(name string, i int, value json.RawMessage) json.RawMessage) json.RawMessage {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	opening, err := decoder.Token()
@@ -147,8 +150,8 @@ func checkUnmasked(op, field, secret string) error {
 	return check(secret != Mask, op, field, "%s", schema.UnknownSecret)
 }
 
-// refuseEmptyMembers refuses an empty notification address or signing secret in a request. It is probably a
-// mistake, which would cause missing or unsigned notifications.
+// refuseEmptyMembers refuses an empty notification address or signing secret in a request. An empty text is probably a
+// mistake, and would cause missing or unsigned notifications.
 func (t *Terminal) refuseEmptyMembers(op string) error {
 	params, _ := parseMembers(t.MerchantParams)
 	refuseEmpty := func(key, message string) error {

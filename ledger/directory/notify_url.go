@@ -10,19 +10,19 @@ import (
 	"mizan/ledger"
 )
 
-// This file has the rule for the URLs to which merchants' notifications are sent.
+// This file checks the URLs to which notifications to merchants are sent.
 
 const keyNotifyURL = "notify_url"
 
-// Largest lengths of a host name and of its labels (RFC 1035, section 2.3.4).
+// Largest lengths of a host name and of a label, in bytes (RFC 1035, section 2.3.4).
 const (
 	maxHostLength  = 253
 	maxLabelLength = 63
 )
 
-// checkNotifyURL refuses an address to which notifications cannot or must not be sent. If allowsPrivate is false, it also
-// refuses addresses that are not on the internet, such as those of this machine and of its local networks. It does not
-// resolve host names: the code that sends a notification checks the resolved IP address each time.
+// checkNotifyURL refuses a URL to which notifications cannot or must not be sent. If allowsPrivate is false, it also
+// refuses hosts that are not on the internet, such as this machine and its local networks. It does not resolve host names,
+// because the code that sends a notification checks the resolved IP address each time.
 func checkNotifyURL(op, field, address string, allowsPrivate bool) error {
 	if address == "" {
 		return nil
@@ -51,8 +51,8 @@ func checkNotifyURL(op, field, address string, allowsPrivate bool) error {
 	return checkHost(op, field, u, allowsPrivate)
 }
 
-// checkHost checks the host. An IP address must be in plain form, because resolvers interpret
-// 127.1, 0177.0.0.1 and 2130706433 in different ways.
+// checkHost checks the host of a URL. An IP address must be written in the usual form, because resolvers interpret forms
+// such as 127.1, 0177.0.0.1 and 2130706433 in different ways.
 func checkHost(op, field string, u *url.URL, allowsPrivate bool) error {
 	host := u.Hostname()
 	if ip, err := netip.ParseAddr(host); err == nil && ip.Zone() == "" {
@@ -72,8 +72,8 @@ func isLabel(label string) bool {
 	return label != "" && len(label) <= maxLabelLength && consistsOf(label, func(c rune) bool { return isAlphanumeric(c) || c == '-' || c == '_' })
 }
 
-// isNumeric tells whether a label is a number, in decimal or as 0x with hexadecimal digits. The
-// last label of a name is never a number.
+// isNumeric tells whether a label is a number, in decimal or in hexadecimal with the prefix 0x. If the last label of a host
+// is a number, the host is not a name.
 func isNumeric(label string) bool {
 	digits, hexadecimal := strings.CutPrefix(label, "0x")
 	return !strings.ContainsFunc(digits, func(c rune) bool { return (c < '0' || c > '9') && (!hexadecimal || c < 'a' || c > 'f') })
@@ -84,9 +84,9 @@ func isNumeric(label string) bool {
 var (
 	unicast6       = netip.MustParsePrefix("2000::/3")
 	specialPurpose = []netip.Prefix{
-		netip.MustParsePrefix("0.0.0.0/8"),        // this network, and all addresses of this machine
+		netip.MustParsePrefix("0.0.0.0/8"),        // this network (0.0.0.0 also reaches this machine)
 		netip.MustParsePrefix("10.0.0.0/8"),       // private
-		netip.MustParsePrefix("100.64.0.0/10"),    // shared by customers of one provider
+		netip.MustParsePrefix("100.64.0.0/10"),    // shared by the customers of an internet provider
 		netip.MustParsePrefix("127.0.0.0/8"),      // loopback
 		netip.MustParsePrefix("168.63.129.16/32"), // metadata service of a large hosting provider; in no registry
 		netip.MustParsePrefix("169.254.0.0/16"),   // link-local, metadata service of most hosting providers
@@ -111,8 +111,8 @@ var (
 	}
 )
 
-// isOnInternet tells whether an IP address is on the internet. It returns false for an IPv4 address in a form of IPv6
-// (mapped, NAT64), because the plain form of IPv4 can be used instead.
+// isOnInternet tells whether an IP address is on the internet. It returns false for an IPv4 address that is embedded in an
+// IPv6 address (mapped, NAT64), because merchants can use the IPv4 address itself.
 func isOnInternet(ip netip.Addr) bool {
 	if ip.Is6() && !unicast6.Contains(ip) {
 		return false
@@ -120,8 +120,8 @@ func isOnInternet(ip netip.Addr) bool {
 	return !slices.ContainsFunc(specialPurpose, func(p netip.Prefix) bool { return p.Contains(ip) })
 }
 
-// checkNotifyURL checks the notify_url in a request's parameters. It accepts the stored address, whatever rule applied when
-// that address was stored (doc.go, invariant 5).
+// checkNotifyURL checks the notify_url in a request's parameters. It always accepts the URL that is stored already, because
+// an earlier release may have accepted it by another rule (doc.go, invariant 5).
 func (t *Terminal) checkNotifyURL(op, stored string, allowsPrivate bool) error {
 	params, _ := parseMembers(t.MerchantParams)
 	address := textMember(params, keyNotifyURL)

@@ -43,7 +43,7 @@ func (s OrgStatus) Valid() bool {
 	return false
 }
 
-// Modules that can be switched on for an organization.
+// Modules (groups of functions) that can be switched on for an organization.
 const (
 	ParticipatoryFinance = "participatory_finance"
 	IslamicFinance       = "islamic_finance"
@@ -52,7 +52,7 @@ const (
 
 var modules = []string{ParticipatoryFinance, IslamicFinance, DualControl}
 
-// MaxRegions is the largest number of an organization's allowed regions.
+// MaxRegions is the largest number of regions in an organization's list of allowed regions.
 const MaxRegions = 100
 
 // Organization is the unit of isolation: every record belongs to exactly one organization, except the
@@ -70,7 +70,7 @@ type Organization struct {
 // Active tells whether the organization's keys and sessions are accepted.
 func (o *Organization) Active() bool { return o.Status == Active }
 
-// HasModule tells whether the module is on.
+// HasModule tells whether the module is switched on for the organization.
 func (o *Organization) HasModule(module string) bool { return slices.Contains(o.Modules, module) }
 
 // AllowsRegion tells whether the organization may make contracts in the region.
@@ -106,7 +106,7 @@ func modulesRule(value any) string {
 	return ""
 }
 
-// regionsRule refuses a list with a text that does not have the form of a region's code.
+// regionsRule refuses a list that contains anything but two-letter codes in upper case.
 func regionsRule(value any) string {
 	if slices.ContainsFunc(value.([]string), func(region string) bool { return len(region) != 2 || !isUpper(region) }) {
 		return "must hold two-letter region codes in upper case"
@@ -114,8 +114,8 @@ func regionsRule(value any) string {
 	return ""
 }
 
-// NewOrganization returns a new organization with the fields of the draft, and the event of its creation. The error names all
-// wrong fields.
+// NewOrganization returns a new organization with the fields of the draft, and the event of its creation. If the draft is
+// invalid, the error names all wrong fields.
 func NewOrganization(draft Organization) (*Organization, ledger.Event, error) {
 	o := &draft
 	if err := o.check("directory.CreateOrganization", nil, new(schema.Faults)); err != nil {
@@ -124,8 +124,9 @@ func NewOrganization(draft Organization) (*Organization, ledger.Event, error) {
 	return o, createdEvent(ledger.Organization, o.ID, State(o.Status)), nil
 }
 
-// Patch returns the organization with a change, and the event of this change. The error names all wrong fields, or is
-// an IllegalTransition if the organization's status cannot change to the requested one.
+// Patch returns a changed copy of the organization, and the event of this change. If the change is invalid, the error names
+// all wrong fields. If the organization's status cannot change to the requested one, the error has the code
+// IllegalTransition.
 func (o *Organization) Patch(change schema.Change[Organization]) (*Organization, ledger.Event, error) {
 	const op = "directory.PatchOrganization"
 	next, faults := *o, new(schema.Faults)
@@ -143,7 +144,8 @@ func (o *Organization) Patch(change schema.Change[Organization]) (*Organization,
 	return &next, movedEvent(ledger.Organization, o.ID, action, State(o.Status), State(next.Status)), nil
 }
 
-// check sorts the lists of an organization and checks its fields. old is the organization before the change; nil: it is new.
+// check sorts the lists of an organization and checks the fields. old is the organization before the change, or nil if the
+// organization is new.
 func (o *Organization) check(op string, old *Organization, f *schema.Faults) error {
 	o.Modules, o.Regions = sortedUnique(o.Modules), sortedUnique(o.Regions)
 	Organizations.Check(old, o, f)

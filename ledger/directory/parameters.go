@@ -12,16 +12,16 @@ import (
 	"mizan/ledger/schema"
 )
 
-// This file has code that is common to the columns of a terminal's parameters. Parameters are the members of the objects
-// provider_params and merchant_params. Each of the two objects is stored as a whole, so these columns have no stored key
-// (their key is 0).
+// This file contains the kinds of columns that a terminal's parameters use. Parameters are the members of the JSON objects
+// provider_params and merchant_params. Each of these two objects is stored as a whole, so the columns of parameters need no
+// key for the stored form (their key is 0).
 
-// parameterOptions returns the options of a parameter's column.
+// parameterOptions returns the given options and those that the columns of all parameters have.
 func parameterOptions(help string, options ...schema.Option) []schema.Option {
 	return append([]schema.Option{schema.Transient, schema.Settable, schema.Help(help)}, options...)
 }
 
-// parseMembers returns the members of an object of parameters; ok is false if the text is no object.
+// parseMembers returns the members of a JSON object of parameters. If the text is not an object, ok is false.
 func parseMembers(text []byte) (m schema.Input, ok bool) {
 	if text = trimJSON(text); text == nil {
 		return nil, true
@@ -29,7 +29,8 @@ func parseMembers(text []byte) (m schema.Input, ok bool) {
 	return m, json.Unmarshal(text, &m) == nil
 }
 
-// textMember returns a member's text; empty if there is no such member, or if it is not a text.
+// textMember returns the text of a member. If there is no such member, or if the member is not a text, it returns an empty
+// text.
 func textMember(m schema.Input, name string) (text string) {
 	if json.Unmarshal(m[name], &text) != nil {
 		return ""
@@ -37,8 +38,8 @@ func textMember(m schema.Input, name string) (text string) {
 	return text
 }
 
-// readParameters reads an object of parameters by its columns. Faults name a field with its object, as in
-// "provider_params.fee_bps".
+// readParameters reads an object of parameters into the fields that the columns declare. In faults, the name of a field
+// begins with the name of the object, as in "provider_params.fee_bps".
 func readParameters[P any](columns *schema.Type[P], name string, text []byte, f *schema.Faults) *P {
 	m, ok := parseMembers(text)
 	if !ok {
@@ -47,7 +48,8 @@ func readParameters[P any](columns *schema.Type[P], name string, text []byte, f 
 	return columns.ReadMembers(m, name+".", f).(*P)
 }
 
-// amountParameter returns a column whose values are amounts. The Go field is nil if the parameters have no amount.
+// amountParameter returns a column whose values are amounts. If the parameters contain no such amount, the Go field stays
+// nil.
 func amountParameter[P any](name, help string, fieldOf func(*P) **money.Amount) *schema.Column {
 	return schema.Bound(schema.Amount(0, name, parameterOptions(help, schema.OrZero)...),
 		func(p *P) (a money.Amount) {
@@ -59,19 +61,19 @@ func amountParameter[P any](name, help string, fieldOf func(*P) **money.Amount) 
 		func(p *P, a money.Amount) { *fieldOf(p) = &a })
 }
 
-// listParameter returns a column whose values are lists of T. In JSON their entries are texts.
+// listParameter returns a column whose values are lists of T. In JSON the list's entries are texts.
 func listParameter[P, T any](name, help string, kind *listKind[T], fieldOf func(*P) *[]T) *schema.Column {
 	return schema.Field(schema.NewCell[[]T](0, name, kind, parameterOptions(help)), fieldOf)
 }
 
-// listKind is the kind of columns whose values are of type []T. In JSON they are lists of at most MaxListed texts.
+// listKind is the kind of columns whose values are of type []T. In JSON such a value is a list of at most MaxListed texts.
 type listKind[T any] struct {
 	schema.Kind
 	parse          func(text string) (T, bool)
-	refusal        string        // message for an entry that parse does not accept
+	refusal        string        // the error message for an entry that parse does not accept
 	acceptsNumbers bool          // an entry may also be an integer
-	dedupe         func([]T) []T // removes repeated entries; nil if they stay
-	words          []string      // the allowed entries; nil if any text may be allowed
+	dedupe         func([]T) []T // removes repeated entries; nil if repeated entries may stay
+	words          []string      // the allowed entries, for the API's description; nil if they are not a fixed list
 }
 
 var (
@@ -106,7 +108,7 @@ func (k *listKind[T]) Parse(_ *schema.Column, raw []byte, _ schema.Reader) (any,
 	return values, ""
 }
 
-// textOf returns a list's entry as a text; ok is false if the entry has another type or is too long.
+// textOf returns an entry of a list as a text. If the entry has another type or is too long, ok is false.
 func (k *listKind[T]) textOf(entry json.RawMessage) (text string, ok bool) {
 	if entry = bytes.TrimSpace(entry); k.acceptsNumbers {
 		if _, err := strconv.ParseInt(string(entry), 10, 64); err == nil {
@@ -127,8 +129,8 @@ func parseMethod(method string) (string, bool) {
 	return method, method != "" && !strings.ContainsFunc(method, func(c rune) bool { return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_' })
 }
 
-// parseChat accepts any text that is not empty, because it also reads stored chats. Terminal.checkChats checks the chats of a
-// request.
+// parseChat accepts any non-empty text as a chat id, because it also reads stored chat ids. Terminal.checkChats checks the
+// chat ids of a request.
 func parseChat(id string) (string, bool) { return id, id != "" }
 
 func parseEmail(address string) (string, bool) {
@@ -145,7 +147,7 @@ func (k *listKind[T]) Form(*schema.Column, schema.Use) schema.Form {
 }
 
 // basisPointsKind is the kind of columns whose values are of type money.BasisPoints, up to money.MaxBasisPoints. In JSON
-// they are strings.
+// such a value is a string.
 type basisPointsKind struct{ schema.Kind }
 
 // String implements schema.Kind.
@@ -188,7 +190,7 @@ type statusSelection struct {
 	includesAll bool
 }
 
-// statusesKind is the kind of a selection of statuses: a list, or "all". actors/directory checks that
+// statusesKind is the kind of a column that selects statuses, by a list or by the text "all". actors/directory checks that
 // the listed statuses exist, because this package does not know the statuses of transactions.
 type statusesKind struct{ schema.Kind }
 

@@ -26,22 +26,22 @@ const (
 type Partner struct {
 	ID        ledger.ID
 	Org       ledger.ID
-	Number    int64 // the partner's id in the API; the numbers of all organizations' partners are one sequence
+	Number    int64 // the partner's id in the API, from one sequence for the partners of all organizations
 	Name      string
 	Login     string
-	PassHash  string // PHC string (hash, salt and parameters); empty: the partner can't log in
+	PassHash  string // PHC string (hash, salt and parameters); if empty, the partner can't log in
 	Email     string
-	Lang      string // language of status descriptions; empty: English
-	NotifyURL string // used for terminals that have no notify_url of their own
-	Secret    string // key with which notifications to NotifyURL are signed
+	Lang      string // language of the status descriptions in responses; empty: English
+	NotifyURL string // for notifications of terminals that have no notify_url of their own
+	Secret    string // signs the notifications to NotifyURL
 	Active    bool
 	Sources   []netip.Prefix // addresses from which requests may come; empty: any
 	Overdraft []Overdraft
-	Branding  Branding // look of payers' pages; zero: the service's own
+	Branding  Branding // look of the pages that payers see; zero: the service's default
 	Created   ledger.Micros
 	FirstSeq  uint64 // journal number (Seq) of the event that created the partner; actors/directory sets it on reading
 
-	// Epoch increases with each change of the password. Sessions with an earlier epoch are not valid any more.
+	// Epoch increases when the password changes. Sessions that began in an earlier epoch are no longer valid.
 	Epoch uint32
 }
 
@@ -79,9 +79,9 @@ var Partners = schema.NewType[Partner]("partner",
 		p.Org, p.ID, p.Created = envelope.Org, envelope.ID, envelope.Created
 	})
 
-// Branding is the look of payers' pages for a merchant.
+// Branding says how the pages that payers see present the merchant.
 type Branding struct {
-	DisplayName  string // shown in place of the partner's name; empty: the partner's name is shown
+	DisplayName  string // shown as the merchant's name; empty: the partner's name is shown
 	Logo         string // address of an uploaded image; empty: none
 	Color        string // "#rrggbb", of the buttons; empty: the pages' own color
 	SupportEmail string
@@ -127,7 +127,7 @@ var overdrafts = columns.WithAsset(schema.NewType[Overdraft]("overdraft",
 		schema.Help("minor units")), func(o *Overdraft) *money.Amount { return &o.Amount }),
 ), func(o *Overdraft) *money.Asset { return &o.Asset })
 
-// OverdraftOf returns the partner's overdraft in the asset; zero if none is set.
+// OverdraftOf returns the partner's overdraft in the asset, or zero if none is set.
 func (p *Partner) OverdraftOf(asset money.Asset) money.Amount {
 	for i := range p.Overdraft {
 		if p.Overdraft[i].Asset == asset {
@@ -151,7 +151,7 @@ func (p *Partner) Admits(address netip.Addr) bool {
 	return false
 }
 
-// String returns the record's identity. It shows no field, because fields are secret.
+// String returns the record's identity. It shows no other field, because some fields are secret.
 func (p *Partner) String() string { return "partner " + strconv.FormatInt(p.Number, 10) }
 
 // LogValue implements slog.LogValuer.
@@ -169,9 +169,10 @@ func CheckPassword(pass []byte) error {
 	return nil
 }
 
-// NewPartner returns a new partner with the fields of the draft, and the event of its creation. PassHash is the hash of a
-// password that CheckPassword accepted. Whether the login is free is decided later, by the claim (a unique key) on the login.
-// allowsPrivateURL tells whether NotifyURL may name an address that is not on the internet. The error names all wrong fields.
+// NewPartner returns a new partner with the fields of the draft, and the event of its creation. PassHash must be the hash
+// of a password that CheckPassword accepted. NewPartner does not check whether the login is free: the claim (a unique key)
+// on the login ensures that when the partner is stored. allowsPrivateURL tells whether NotifyURL may name a host that is
+// not on the internet. If the draft is invalid, the error names all wrong fields.
 func NewPartner(draft Partner, allowsPrivateURL bool) (*Partner, ledger.Event, error) {
 	p := &draft
 	if err := p.check("directory.CreatePartner", nil, allowsPrivateURL, new(schema.Faults)); err != nil {
@@ -180,8 +181,9 @@ func NewPartner(draft Partner, allowsPrivateURL bool) (*Partner, ledger.Event, e
 	return p, createdEvent(ledger.Partner, p.ID, stateOf(p.Active)), nil
 }
 
-// Patch returns the partner with a change, and the event of this change. Number and login never change. allowsPrivateURL
-// tells whether a new NotifyURL may name an address that is not on the internet. The error names all wrong fields.
+// Patch returns a changed copy of the partner, and the event of this change. Number and login never change.
+// allowsPrivateURL tells whether a new NotifyURL may name a host that is not on the internet. If the change is invalid, the
+// error names all wrong fields.
 func (p *Partner) Patch(change schema.Change[Partner], allowsPrivateURL bool) (*Partner, ledger.Event, error) {
 	next, faults := *p, new(schema.Faults)
 	change(&next, faults)
@@ -197,7 +199,8 @@ func (p *Partner) Patch(change schema.Change[Partner], allowsPrivateURL bool) (*
 	return &next, movedEvent(ledger.Partner, p.ID, switchAction(p.Active, next.Active), stateOf(p.Active), stateOf(next.Active)), nil
 }
 
-// check completes and checks a partner's fields. old is the partner before the change; nil: it is new.
+// check completes the networks of the overdrafts, and checks all fields of a partner. old is the partner before the change,
+// or nil if the partner is new.
 func (p *Partner) check(op string, old *Partner, allowsPrivateURL bool, f *schema.Faults) error {
 	p.Overdraft = slices.Clone(p.Overdraft)
 	for i := range p.Overdraft {

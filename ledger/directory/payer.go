@@ -7,18 +7,19 @@ import (
 	"strings"
 )
 
-// Payer has what is known of a payer or payee, in normalised form. Empty fields are unknown.
+// Payer contains the known data of a payer or payee, in normalised form. Empty fields are unknown.
 type Payer struct {
-	BIN     []byte     // first eight digits of the card number; not a string, so that the memory can be erased
+	BIN     []byte     // first eight digits of the card number; bytes, so that the memory can be erased
 	Card    string     // keyed fingerprint of the card number
 	Email   string     // lower case
 	Phone   string     // digits only
 	Country string     // ISO 3166-1 alpha-2, upper case
-	IP      netip.Addr // IPv4 is not in IPv6 form; without zone
+	IP      netip.Addr // without a zone; an IPv4 address is not in IPv6 form
 }
 
-// Subject returns which payer a limit with this scope counts; false if the payer's value in the scope is unknown. E-mail and
-// IP address are hashed, because the result is in the keys of counters, which are kept forever.
+// Subject returns a text that identifies the payer for limits with this scope. If the payer's card, e-mail or IP address
+// that the scope needs is unknown, it returns false. The e-mail address and the IP address are hashed, because the result
+// becomes part of the keys of counters, which are kept forever.
 func (p *Payer) Subject(s Scope) (string, bool) {
 	switch s {
 	case ScopePartner:
@@ -39,14 +40,12 @@ func hashText(text string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// The functions below bring payers' data, the blocklist and the limits to one form, so that equal
-// values compare as equal.
+// The functions below normalise the data of payers and the values of the blocklist, so that equal values compare as equal.
 
 // NormalEmail returns an e-mail address in lower case, without white space around it.
 func NormalEmail(text string) string { return strings.ToLower(strings.TrimSpace(text)) }
 
-// NormalPhone returns the digits of a telephone number, without a leading 00 that stands for the
-// plus sign. It drops all other characters.
+// NormalPhone returns only the digits of a telephone number. It also removes a leading 00, which stands for the plus sign.
 func NormalPhone(text string) string {
 	digits := strings.Map(func(r rune) rune {
 		if isDigit(r) {
@@ -60,7 +59,7 @@ func NormalPhone(text string) string {
 // NormalCountry returns a country's code in upper case, without white space around it.
 func NormalCountry(text string) string { return strings.ToUpper(strings.TrimSpace(text)) }
 
-// NormalIP returns an address without its zone, and an IPv4 address in IPv6 form as IPv4.
+// NormalIP returns an IP address without its zone. If it is an IPv4 address in IPv6 form, it is converted to IPv4.
 func NormalIP(address netip.Addr) netip.Addr { return address.Unmap().WithZone("") }
 
 // countryCodes lists the 249 assigned codes (ISO 3166-1 alpha-2).

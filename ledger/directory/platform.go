@@ -8,29 +8,30 @@ import (
 	"mizan/ledger/schema"
 )
 
-// PlatformOrg is the organization id of the platform's own records. It is the zero id, which no
+// PlatformOrg is the organization id under which the platform's own records are stored. It is the zero id, which no
 // organization can have.
 var PlatformOrg = ledger.ID{}
 
-// PlatformID is the id of the one Platform record.
-var PlatformID = ledger.ID{6: 0x80, 8: 0x80, 15: 1} // a UUID of version 8: chosen, not random
+// PlatformID is the id of the only Platform record.
+var PlatformID = ledger.ID{6: 0x80, 8: 0x80, 15: 1} // a UUID of version 8, which is for chosen values
 
-// The largest numbers of administration tokens that are accepted at the same time, and of retired tokens whose hashes are
-// stored. The oldest retired tokens are forgotten, so that the record does not grow without bound.
+// MaxAdminTokens is the largest number of administration tokens that are accepted at the same time. MaxRetiredTokens is the
+// largest number of retired tokens whose hashes are stored: the oldest ones are forgotten, so that the record does not grow
+// without bound.
 const (
 	MaxAdminTokens   = 64
 	MaxRetiredTokens = 1024
 )
 
-// Platform is the record with the state that all organizations share.
+// Platform is the record of the state that all organizations share.
 type Platform struct {
 	NextPartner   int64        // the number of the next partner
 	AdminTokens   [][32]byte   // SHA-256 of the accepted tokens, oldest first
-	RetiredTokens [][32]byte   // hashes of tokens that were accepted once and never will be accepted again, oldest first
-	Sandbox       []SandboxOrg // the organizations that the first start of the sandbox created
+	RetiredTokens [][32]byte   // SHA-256 of tokens that were replaced and must not be accepted again, oldest first
+	Sandbox       []SandboxOrg // the organizations that the sandbox created at its first start
 }
 
-// SandboxOrg names an organization of the sandbox and the number of its partner.
+// SandboxOrg is an organization of the sandbox, with the number of the organization's partner.
 type SandboxOrg struct {
 	Org     ledger.ID
 	Partner int64
@@ -49,22 +50,22 @@ var sandboxOrgs = schema.NewType[SandboxOrg]("demo",
 	schema.Field(schema.DerivedInteger(2, "partner", schema.NotShown, schema.RequiredInStore), func(s *SandboxOrg) *int64 { return &s.Partner }),
 ).Invariant(func(s *SandboxOrg) string { return partnerNumberProblem(s.Partner) })
 
-// NewPlatform returns the platform before its first change.
+// NewPlatform returns the platform's record as it is before the first change.
 func NewPlatform() *Platform { return &Platform{NextPartner: 1} }
 
 // LogValue implements slog.LogValuer.
 func (p *Platform) LogValue() slog.Value { return slog.Int64Value(p.NextPartner) }
 
-// ReservePartnerNumber returns the next partner number, and the platform's record after that.
+// ReservePartnerNumber returns the number for a new partner, and the platform's record after this number is taken.
 func (p *Platform) ReservePartnerNumber() (next *Platform, number int64) {
 	next = p.clone()
 	next.NextPartner++
 	return next, p.NextPartner
 }
 
-// AcceptAdminToken returns the platform's record with one more accepted administration token. If the token is accepted
-// already, the record does not change. The error is a *ledger.Refusal: Conflict if the token is retired or too many tokens
-// are accepted.
+// AcceptAdminToken returns the platform's record with one more accepted administration token. If the token is already
+// accepted, the record does not change. If the token is retired or too many tokens are accepted, the error is a
+// *ledger.Refusal with the code Conflict.
 func (p *Platform) AcceptAdminToken(hash [32]byte) (*Platform, error) {
 	if slices.Contains(p.AdminTokens, hash) {
 		return p, nil
@@ -80,8 +81,8 @@ func (p *Platform) AcceptAdminToken(hash [32]byte) (*Platform, error) {
 	return next, nil
 }
 
-// RotateAdminToken returns the platform's record with one administration token retired and successor accepted in its place.
-// The error is a *ledger.Refusal: Unauthorized if the old token is not accepted.
+// RotateAdminToken returns the platform's record in which one administration token is retired and successor is accepted in
+// its place. If the old token is not accepted, the error is a *ledger.Refusal with the code Unauthorized.
 func (p *Platform) RotateAdminToken(hash, successor [32]byte) (*Platform, error) {
 	index := slices.Index(p.AdminTokens, hash)
 	if index < 0 {
@@ -93,7 +94,8 @@ func (p *Platform) RotateAdminToken(hash, successor [32]byte) (*Platform, error)
 	return next, nil
 }
 
-// RotateAllAdminTokens returns the platform's record with all administration tokens retired. Only successor is accepted then.
+// RotateAllAdminTokens returns the platform's record in which all administration tokens are retired and only successor is
+// accepted.
 func (p *Platform) RotateAllAdminTokens(successor [32]byte) *Platform {
 	next := p.clone()
 	next.AdminTokens = [][32]byte{successor}
@@ -106,7 +108,8 @@ func (p *Platform) retire(hashes ...[32]byte) {
 	p.RetiredTokens = slices.Delete(p.RetiredTokens, 0, max(0, len(p.RetiredTokens)-MaxRetiredTokens))
 }
 
-// ChangeEvent returns the event of a change of the platform's record. isFirst is true if the record did not exist before.
+// ChangeEvent returns the event of a change to the platform's record. isFirst tells whether this is the record's first
+// event.
 func (p *Platform) ChangeEvent(isFirst bool) ledger.Event {
 	if isFirst {
 		return createdEvent(ledger.Platform, PlatformID, StateOpen)
@@ -114,7 +117,7 @@ func (p *Platform) ChangeEvent(isFirst bool) ledger.Event {
 	return movedEvent(ledger.Platform, PlatformID, Update, StateOpen, StateOpen)
 }
 
-// RotationEvent returns the event of a change in which administration tokens are retired.
+// RotationEvent returns the event of a change that retires administration tokens.
 func (p *Platform) RotationEvent() ledger.Event {
 	return movedEvent(ledger.Platform, PlatformID, Rotate, StateOpen, StateOpen)
 }
@@ -127,13 +130,13 @@ func (p *Platform) clone() *Platform {
 	return &next
 }
 
-// CachedReplyID returns the id of the record with a cached reply: the stored response to a request with an
-// idempotency key. key is the key of the request's claim, which consists of the idempotency key and its scope.
+// CachedReplyID returns the id of the record for a cached reply, which is the stored response to a request with an
+// idempotency key. key is the request's claim (a unique key), which consists of the idempotency key and its scope.
 func CachedReplyID(key string) ledger.ID { return ledger.DerivedID(PlatformOrg, "answer|"+key) }
 
-// NewAdminReply returns the event with which the response to a write request of the administration is stored. The record
-// never changes afterwards.
+// NewAdminReply returns the event that stores the response to a write request of the administration. The stored record
+// never changes.
 func NewAdminReply(id ledger.ID) ledger.Event { return createdEvent(ledger.AdminReply, id, StateGiven) }
 
-// NewReply returns the event with which the response to a partner's request is stored. The record never changes afterwards.
+// NewReply returns the event that stores the response to a partner's request. The stored record never changes.
 func NewReply(id ledger.ID) ledger.Event { return createdEvent(ledger.Reply, id, StateGiven) }

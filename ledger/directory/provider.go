@@ -12,29 +12,29 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Simulator is the provider of a sandbox's terminals.
+// Simulator is the name of the simulated provider that a sandbox's terminals use.
 const Simulator = "simulator"
 
-// Provider describes the adapter of a payment provider (actors/provider). It has the adapter's name, and the keys of
+// Provider describes the adapter of a payment provider (actors/provider). It contains the adapter's name, and the keys of
 // provider_params that only this adapter reads.
 type Provider struct {
 	Name string
 
-	// Parameters are the columns of the adapter's own keys; nil: it has none. A terminal's values for these keys are in
-	// Terminal.Parameters. If a column is secret, the terminal's parameters are sealed (encrypted) as a whole.
+	// Parameters are the columns of the adapter's own keys, or nil if the adapter has no such keys. Terminal.Parameters
+	// contains a terminal's values for them. If a column is secret, the terminal's parameters are encrypted as a whole.
 	Parameters schema.AnyType
 
-	// Names of some columns of Parameters. A name is empty if the provider has no such column.
-	AddressColumn       string // base address of the server that is called
-	CredentialColumn    string // secret that is sent to the server; a request that names another server must contain it again
+	// The names of three columns of Parameters. If the provider has no such column, the name is empty.
+	AddressColumn       string // base address of the provider's server
+	CredentialColumn    string // secret that is sent to the server; must be sent again when the server changes
 	SigningSecretColumn string // secret with which the server signs its notifications
 }
 
-// registeredProviders has the providers of this program by their names.
+// registeredProviders maps names to the providers that are registered in this program.
 var registeredProviders = make(map[string]*Provider)
 
-// RegisterProvider registers a provider, so that terminals can use it. Each adapter registers its provider when the program
-// starts. RegisterProvider panics if the declaration contradicts itself or another declaration.
+// RegisterProvider makes a provider available to terminals. It is called for each adapter when the program starts. It
+// panics if the declaration contradicts itself or another declaration.
 func RegisterProvider(p Provider) {
 	assert.That(p.Name != "" && registeredProviders[p.Name] == nil, "directory: provider %q is registered twice", p.Name)
 	for _, c := range p.columns() {
@@ -52,7 +52,7 @@ func Providers() []*Provider {
 	return slices.SortedFunc(maps.Values(registeredProviders), func(a, b *Provider) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// providerNames returns the names of the registered providers as a list in a sentence.
+// providerNames returns the names of the registered providers, joined by commas and "and".
 func providerNames() string {
 	var names []string
 	for _, p := range Providers() {
@@ -61,7 +61,7 @@ func providerNames() string {
 	return schema.JoinWords(names, "and")
 }
 
-// columns returns the columns of the provider's own parameters.
+// columns returns the columns of the parameters that only this provider reads.
 func (p *Provider) columns() []*schema.Column {
 	if p == nil || p.Parameters == nil {
 		return nil
@@ -90,28 +90,28 @@ func (p *Provider) secrets() (names []string) {
 
 // Server is the server that a terminal's provider calls.
 type Server struct {
-	Address       string // as in the request; empty if the provider's terminals have no address
-	SigningSecret string // verifies the server's notifications; empty: no notification is accepted
+	Address       string // as written in the request; empty if the provider has no AddressColumn
+	SigningSecret string // verifies the server's notifications; if empty, no notification is accepted
 }
 
-// Format implements fmt.Formatter. No verb shows the secret.
+// Format implements fmt.Formatter. It never shows the secret, whatever the formatting verb is.
 func (s Server) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte("server")) }
 
 // LogValue implements slog.LogValuer.
 func (s Server) LogValue() slog.Value { return slog.StringValue("server") }
 
-// provider returns the terminal's provider; nil: the terminal has none, or it is not registered.
+// provider returns the terminal's provider, or nil if the terminal has no provider or the provider is not registered.
 func (t *Terminal) provider() *Provider { return registeredProviders[t.Provider] }
 
-// IsRemote tells whether the terminal's parameters contain the address of a server that the terminal's provider calls.
+// IsRemote tells whether the terminal's provider calls a server whose address is one of the terminal's parameters.
 func (t *Terminal) IsRemote() bool {
 	p := t.provider()
 	return p != nil && p.AddressColumn != ""
 }
 
-// readProvider fills Parameters and Server from ProviderParams, and adds the faults that it finds to f. Despite faults it
-// reads as many parameters as possible, because an earlier release may have accepted the stored parameters (doc.go, invariant
-// 5).
+// readProvider fills Parameters and Server from ProviderParams, and adds the faults that it finds to f. If there are
+// faults, it still reads the other parameters, because an earlier release may have accepted the stored parameters (doc.go,
+// invariant 5).
 func (t *Terminal) readProvider(f *schema.Faults) {
 	t.Parameters, t.Server = nil, Server{}
 	p := t.provider()
@@ -129,17 +129,17 @@ func (t *Terminal) readProvider(f *schema.Faults) {
 	}
 }
 
-// checkProvider refuses the terminal's parameters if the columns of its provider refuse them. The error names all wrong
-// fields.
+// checkProvider checks the terminal's parameters by the columns of the terminal's provider. If parameters are wrong, the
+// error names all of them.
 func (t *Terminal) checkProvider(op string) error {
 	faults := new(schema.Faults)
 	t.readProvider(faults)
 	return FaultsAsRefusals(op, faults)
 }
 
-// checkCredential refuses Mask as the credential if the request's address names another server than the stored address.
-// Otherwise a user who may write parameters but not read secrets could have the stored credential sent to a server of the
-// user's choice. Two addresses that differ only in their URL paths name the same server.
+// checkCredential refuses Mask as the credential if the address in the request names another server than the stored
+// address. Otherwise a user who may write parameters but not read secrets could have the stored credential sent to a server
+// of the user's choice. If two addresses differ only in their URL paths, they name the same server.
 func (t *Terminal) checkCredential(op string, request []byte) error {
 	p := t.provider()
 	if p == nil || p.CredentialColumn == "" {
@@ -151,7 +151,8 @@ func (t *Terminal) checkCredential(op string, request []byte) error {
 		"must be sent again, as %s names another server than the stored key is for", p.AddressColumn)
 }
 
-// CheckTLS refuses a server's address without TLS. Only a sandbox may use such an address.
+// CheckTLS refuses a terminal whose server address does not use TLS. It is not called in a sandbox, which may use such
+// addresses.
 func (t *Terminal) CheckTLS(op string) error {
 	if !strings.HasPrefix(t.Server.Address, "http:") {
 		return nil
@@ -159,8 +160,8 @@ func (t *Terminal) CheckTLS(op string) error {
 	return check(false, op, providerParams+"."+t.provider().AddressColumn, "must be an https address")
 }
 
-// originOf returns scheme, host and port of an address (RFC 6454, section 4). The result is empty for a text that is not an
-// address, so it differs from the result for any stored address.
+// originOf returns the scheme, host and port of an address (RFC 6454, section 4). If the text is not an address, the result
+// is empty, so it never equals the result for a stored address.
 func originOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {

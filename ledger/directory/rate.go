@@ -12,26 +12,26 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Rate is the value of one major unit of From in major units of To, in one organization. A pair
-// of currencies is ordered: the opposite direction has its own rate, or none.
+// Rate is the rate at which an organization converts From to To: the value of one major unit of From, in major units of To.
+// The opposite direction has a rate of its own, or none.
 //
-// A rate's state in the journal is its value, so the events keep every past value and its time;
-// the record has only the current one.
+// In the journal, the state of a rate is its value, so the events show every past value and its time. The record contains
+// only the current value.
 type Rate struct {
-	ID      ledger.ID // computed by RateID from organization and pair
+	ID      ledger.ID // computed by RateID from the organization and the two currencies
 	Org     ledger.ID
 	From    money.Currency
 	To      money.Currency
 	Value   money.Rate
 	Created ledger.Micros
-	Updated ledger.Micros // when the last event was booked; like Created, not in the stored form
+	Updated ledger.Micros // when the last event was booked; kept beside the stored form, like Created
 }
 
 // LogValue implements slog.LogValuer.
 func (r *Rate) LogValue() slog.Value { return slog.StringValue(r.ID.String()) }
 
-// RateID returns the id of the record of a pair of currencies. Equal arguments give the same id. So an organization has only
-// one record of each pair, and no unique key in the store is needed for this.
+// RateID derives the id of a rate from its pair of currencies. Equal arguments give the same id, so an organization has
+// only one rate for each pair, and the store needs no unique key to ensure this.
 func RateID(org ledger.ID, from, to money.Currency) ledger.ID {
 	return ledger.DerivedID(org, "rate|"+string(from)+"|"+string(to))
 }
@@ -72,7 +72,8 @@ func crossCheckRate(_, r *Rate, f *schema.Faults) {
 	}
 }
 
-// NewRate returns the first rate of a pair, and the event of its creation. The error names all wrong fields.
+// NewRate returns the first rate for a pair of currencies, and the event of its creation. If the draft is invalid, the
+// error names all wrong fields.
 func NewRate(org ledger.ID, draft Rate) (*Rate, ledger.Event, error) {
 	r := &draft
 	r.ID, r.Org = RateID(org, r.From, r.To), org
@@ -82,8 +83,8 @@ func NewRate(org ledger.ID, draft Rate) (*Rate, ledger.Event, error) {
 	return r, createdEvent(ledger.Rate, r.ID, r.state()), nil
 }
 
-// Revalue returns the rate with a new value, and the event of this change. If the value is the current one, it returns the
-// unchanged rate and an event without a name. The error names all wrong fields.
+// Revalue returns a copy of the rate with a new value, and the event of this change. If the value is the same as before, it
+// returns the unchanged rate and an event without a name. If the value is invalid, the error names all wrong fields.
 func (r *Rate) Revalue(value money.Rate) (*Rate, ledger.Event, error) {
 	next := *r
 	next.Value = value
@@ -104,8 +105,8 @@ func (r *Rate) check() error {
 
 func (r *Rate) state() State { return State(r.Value.String()) }
 
-// legalRate does for rates what Legal does for other records. A rate's states are its values, which are too many for a table.
-// A rate may begin with any value and change to any other.
+// legalRate is the part of Legal for rates. The state of a rate is its value, and there are too many values for a table. A
+// rate may begin with any value and change to any other value.
 func legalRate(event, from, to string) bool {
 	switch Action(event) {
 	case Create:
@@ -116,7 +117,7 @@ func legalRate(event, from, to string) bool {
 	return false
 }
 
-// isRate tells whether the text is a rate's value in its stored form.
+// isRate tells whether a text is the stored form of a rate's value.
 func isRate(text string) bool {
 	value, err := money.ParseRate(text)
 	return err == nil && value.String() == text

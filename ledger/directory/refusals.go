@@ -8,8 +8,8 @@ import (
 	"mizan/ledger"
 )
 
-// Refusals is an error with one refusal for each wrong field of a request. There are at least two. errors.As with a
-// *ledger.Refusal finds the first of them.
+// Refusals is an error that contains one refusal for each wrong field of a request. It contains at least two refusals.
+// errors.As with a *ledger.Refusal as the target finds the first one.
 type Refusals []*ledger.Refusal
 
 // Error implements error.
@@ -24,9 +24,9 @@ func (r Refusals) Unwrap() []error {
 	return errs
 }
 
-// Join makes one error of the results of several checks. It is nil if no check refused, the refusal itself if there is only
-// one, and else Refusals in the order of the checks. Join keeps only the first refusal of each field. If an error is not
-// about a field, Join returns only that error.
+// Join combines the results of several checks into one error. It returns nil if there is no refusal, and the refusal itself
+// if there is only one. Otherwise it returns Refusals, in the order of the checks. Join keeps only the first refusal of
+// each field. If an error is not about a field, Join returns only that error.
 func Join(errs ...error) error {
 	var all Refusals
 	for _, err := range errs {
@@ -57,12 +57,12 @@ func Join(errs ...error) error {
 	return unique
 }
 
-// hasField tells whether there is already a refusal of the field.
+// hasField tells whether the list already contains a refusal of the field.
 func (r Refusals) hasField(field string) bool {
 	return slices.ContainsFunc(r, func(refusal *ledger.Refusal) bool { return refusal.Field == field })
 }
 
-// check returns a refusal of the field if isValid is false.
+// check returns nil if isValid is true, and otherwise a refusal of the field.
 func check(isValid bool, op, field, format string, args ...any) error {
 	if isValid {
 		return nil

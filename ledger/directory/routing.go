@@ -8,15 +8,15 @@ import (
 	"mizan/ledger/money"
 )
 
-// Serves tells whether the terminal accepts a transaction with this type, asset, method (a money_storage type) and amount. An
-// empty method means that the method is not known yet; it excludes no terminal. An empty network excludes only terminals that
-// accept none of the currency's networks.
+// Serves tells whether the terminal accepts a transaction with this type, asset, method (a money_storage type) and amount.
+// If the method is empty, it is not known yet, so Serves does not check it. If the network is empty, the terminal must
+// accept at least one of the currency's networks.
 func (t *Terminal) Serves(terminalType TerminalType, asset money.Asset, method string, amount money.Amount) bool {
 	return t.UnsuitableReason(terminalType, asset, method, amount) == ""
 }
 
-// UnsuitableReason returns why the terminal does not accept a transaction with these properties, as a text for operators;
-// empty if the terminal accepts it.
+// UnsuitableReason returns why the terminal does not accept a transaction with these properties, as a text for operators.
+// If the terminal accepts the transaction, the text is empty.
 func (t *Terminal) UnsuitableReason(terminalType TerminalType, asset money.Asset, method string, amount money.Amount) string {
 	s := &t.Settings
 	switch {
@@ -40,8 +40,9 @@ func (t *Terminal) UnsuitableReason(terminalType TerminalType, asset money.Asset
 	return ""
 }
 
-// acceptsNetwork tells whether the terminal accepts the asset's network. An empty network may still become any network of the
-// currency. If the currency has no networks, as a national currency, it is accepted whatever networks the terminal lists.
+// acceptsNetwork tells whether the terminal accepts the asset's network. If the network is empty, it may still become any
+// network of the currency, so the terminal needs to accept only one of them. If the currency has no networks, such as a
+// national currency, the terminal's list of networks does not matter.
 func (s *Settings) acceptsNetwork(asset money.Asset) bool {
 	if asset.Network != "" {
 		return slices.Contains(s.Networks, asset.Network)
@@ -55,9 +56,9 @@ func (s *Settings) acceptsNetwork(asset money.Asset) bool {
 	})
 }
 
-// Resolve returns the asset with a network. An asset without one gets a network if the currency has only one, or if the
-// terminal accepts only one of the currency's networks (specification, "Currencies and network": "resolved from the
-// credentials or terminal").
+// Resolve completes an asset that has no network: it sets the network if the currency has only one, or if the terminal
+// accepts only one of the currency's networks (specification, "Currencies and network": "resolved from the credentials or
+// terminal").
 func (t *Terminal) Resolve(asset money.Asset) money.Asset {
 	asset.Network = money.ResolveNetwork(asset.Currency, asset.Network)
 	if _, known := asset.Scale(); known || asset.Network != "" {
@@ -77,9 +78,9 @@ func (t *Terminal) Resolve(asset money.Asset) money.Asset {
 	return found
 }
 
-// SettlementAsset returns the asset in which the terminal settles a transaction in the source asset. The bool tells whether
-// the amount must be converted, because the currencies differ. If the amount need not be converted, the result is source.
-// Otherwise the result has the environment of source and, as checkSettlement requires, a known scale (number of decimals).
+// SettlementAsset returns the asset in which the terminal settles a transaction that is made in the source asset. If the
+// currencies differ, the amount must be converted, and the bool is true. Then the returned asset has the environment of
+// source and a known scale (number of decimals), which checkSettlement ensures. Otherwise the returned asset is source.
 func (t *Terminal) SettlementAsset(source money.Asset) (money.Asset, bool) {
 	s := &t.Settings
 	if s.SettlementCurrency == "" || s.SettlementCurrency == source.Currency {
@@ -89,8 +90,8 @@ func (t *Terminal) SettlementAsset(source money.Asset) (money.Asset, bool) {
 	return money.Asset{Currency: s.SettlementCurrency, Network: network, Env: source.Env}, true
 }
 
-// Candidates returns the terminals that accept the transaction, in the order in which they are tried. A lower priority comes
-// first; terminals of equal priority are ordered by id.
+// Candidates returns the terminals that accept the transaction, in the order in which they are tried. Terminals with a
+// lower Priority come first, and terminals of equal priority are ordered by id.
 func Candidates(terminals []*Terminal, terminalType TerminalType, asset money.Asset, method string, amount money.Amount) []*Terminal {
 	var candidates []*Terminal
 	for _, t := range terminals {

@@ -11,37 +11,38 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Lifetimes of a session that began with a login.
+// How long a session that began with a login is valid.
 const (
 	SessionLife    = 12 * time.Hour
 	MaxSessionIdle = 30 * time.Minute // longest time between two uses
 )
 
-// Session lets requests act in roles inside one organization. Hash is the SHA-256 of its token.
+// Session lets requests act in the session's roles inside one organization. Hash is the SHA-256 of the session's token.
 type Session struct {
 	ID      ledger.ID
 	Org     ledger.ID
 	Hash    [32]byte
 	Roles   Roles
-	User    ledger.ID // the user who logged in; zero: a partner logged in, or the session is the sandbox's
-	Partner int64     // the partner that PartnerRole acts as; else 0
-	Epoch   uint32    // epoch of the user or partner at the login; a new password or role increases it; 0: no login
+	User    ledger.ID // the user who logged in; zero for a partner's login and for the sandbox's session
+	Partner int64     // the partner for which a session with PartnerRole acts; otherwise 0
+	Epoch   uint32    // epoch of the user or partner at the login (doc.go, invariant 10); 0: no login
 	Created ledger.Micros
 	Expires ledger.Micros // 0: never
 	MaxIdle time.Duration // the longest time between two uses; 0: unlimited
 	Revoked ledger.Micros // 0: not revoked
 	Used    ledger.Micros // the last recorded use; the login counts as a use
-	Source  string        // the address from which the login came; empty: not known
-	Console bool          // began at the console; the console accepts only such sessions, and the API only others
+	Source  string        // the IP address from which the login came; empty: not known
+	Console bool          // the login was at the console; such sessions are valid only there, and others only in the API
 
-	// Login attempts with a wrong password between the last successful login and the login of this session, as far as they
-	// are known.
+	// Login attempts with a wrong password that came after the previous successful login and before this session's login,
+	// as far as they are known.
 	Failures   uint32        // number of these attempts
-	FailedAt   ledger.Micros // instant of the last of them; 0: none
-	FailedFrom string        // IP address from which the last of them came
+	FailedAt   ledger.Micros // time of the last of these attempts; 0: none
+	FailedFrom string        // IP address from which the last of these attempts came
 
-	// AuthorSeq is the journal number (Seq) of the event that created the user or the partner who logged in. For a session
-	// without a login, it is that of the session's own first event. It is not stored: actors/directory sets it on reading.
+	// AuthorSeq is the journal number (Seq) of the event that created the user or the partner who logged in. If nobody
+	// logged in, it is the number of the session's own first event. AuthorSeq is not stored; actors/directory sets it when
+	// it reads the session.
 	AuthorSeq uint64
 }
 
@@ -74,76 +75,77 @@ var Sessions = schema.NewType[Session]("session",
 		s.Org, s.ID, s.Created = envelope.Org, envelope.ID, envelope.Created
 	})
 
-// Author returns the person who has the session as the author of events.
+// Author returns the author to record in events that requests with this session cause.
 func (s *Session) Author() ledger.Author {
 	return ledger.Author{Kind: ledger.BySession, Seq: s.AuthorSeq}
 }
 
-// Valid tells whether the record allows the session at the instant. The latest uses may not be recorded yet, and the record
-// does not have the state of the session's owner. The caller checks them with IdleTooLong and AllowsSession.
+// Valid tells whether the session is neither revoked nor expired at the instant now. The caller must also call IdleTooLong,
+// because the latest uses may not be recorded yet, and AllowsSession, because the record does not contain the state of the
+// session's owner.
 func (s *Session) Valid(now ledger.Micros) bool {
 	return s.Revoked == 0 && (s.Expires == 0 || now < s.Expires)
 }
 
-// IdleTooLong tells whether at least MaxIdle has passed since the session's last use. lastUse is the last use that the caller
-// knows. The recorded use counts if it is later.
+// IdleTooLong tells whether at least MaxIdle has passed since the session's last use. The last use is lastUse, which the
+// caller knows, or the recorded use, whichever is later.
 func (s *Session) IdleTooLong(lastUse, now ledger.Micros) bool {
 	return s.MaxIdle > 0 && now-max(lastUse, s.Used) >= ledger.Micros(s.MaxIdle.Microseconds())
 }
 
-// String returns the record's identity. It shows no field, because fields are secret.
+// String returns the record's identity. It shows no other field, because some fields are secret.
 func (s *Session) String() string { return "session " + s.ID.String() }
 
 // LogValue implements slog.LogValuer.
 func (s *Session) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
-// NewSession returns a new session without owner and expiry, for the sandbox, and the event of its creation.
+// NewSession returns a new session for the sandbox, which has no owner and never expires, and the event of its creation.
 func NewSession(id, org ledger.ID, hash [32]byte, roles ...Role) (*Session, ledger.Event) {
 	s := &Session{ID: id, Org: org, Hash: hash, Roles: roles}
 	return s, createdEvent(ledger.Session, id, StateActive)
 }
 
-// BeginSession returns a new session of the user, and the event of its creation. The session takes its ID, its Hash and the
-// fields about the login from the draft.
+// BeginSession returns a new session of the user, and the event of its creation. The draft contains the session's ID, its
+// Hash, and the fields about the login.
 func (u *User) BeginSession(draft Session, now ledger.Micros) (*Session, ledger.Event) {
 	s := &draft
 	s.Org, s.Roles, s.User, s.Partner, s.Epoch = u.Org, u.Roles, u.ID, u.Partner, u.Epoch
 	return s.begin(now)
 }
 
-// BeginSession returns a new session in which the partner acts as itself, and the event of its creation. The session takes
-// its ID, its Hash and the fields about the login from the draft.
+// BeginSession returns a new session of the partner, with the role PartnerRole, and the event of its creation. The draft
+// contains the session's ID, its Hash, and the fields about the login.
 func (p *Partner) BeginSession(draft Session, now ledger.Micros) (*Session, ledger.Event) {
 	s := &draft
 	s.Org, s.Roles, s.Partner, s.Epoch = p.Org, Roles{PartnerRole}, p.Number, p.epoch()
 	return s.begin(now)
 }
 
-// epoch returns the partner's epoch in the form in which sessions store it. It is above zero even if the password was never
-// changed, because sessions without a login have the epoch zero.
+// epoch returns the number that sessions store as the partner's epoch. It is above zero even if the password was never
+// changed, because epoch zero means a session without a login.
 func (p *Partner) epoch() uint32 { return p.Epoch + 1 }
 
-// AllowsSession tells whether the session belongs to the user's current epoch and the user is active.
+// AllowsSession tells whether the user is active and the session began in the user's current epoch.
 func (u *User) AllowsSession(s *Session) bool {
 	return u.Active && u.ID == s.User && u.Epoch == s.Epoch
 }
 
-// AllowsSession tells whether the session belongs to the partner's current epoch, that is, its current
-// password. The caller checks whether the partner is active.
+// AllowsSession tells whether the session began in the partner's current epoch, that is, with the current password. The
+// caller checks whether the partner is active.
 func (p *Partner) AllowsSession(s *Session) bool {
 	return s.User == (ledger.ID{}) && p.Number == s.Partner && p.epoch() == s.Epoch
 }
 
-// begin sets the lifetimes of a new session with a login at the instant now. It returns the session and the event of its
-// creation.
+// begin sets the expiry and the longest idle time of a session that begins with a login now. It returns the session and the
+// event of the session's creation.
 func (s *Session) begin(now ledger.Micros) (*Session, ledger.Event) {
 	s.Used, s.MaxIdle = now, MaxSessionIdle
 	s.Expires = now + ledger.Micros(SessionLife.Microseconds())
 	return s, createdEvent(ledger.Session, s.ID, StateActive)
 }
 
-// Revoke returns the session as revoked, and the event of this change. If the session is revoked already, it returns the
-// unchanged session and an event without a name.
+// Revoke returns a revoked copy of the session, and the event of this change. If the session is already revoked, it returns
+// the unchanged session and an event without a name.
 func (s *Session) Revoke(now ledger.Micros) (*Session, ledger.Event) {
 	if s.Revoked != 0 {
 		return s, ledger.Event{}
@@ -153,8 +155,8 @@ func (s *Session) Revoke(now ledger.Micros) (*Session, ledger.Event) {
 	return &next, movedEvent(ledger.Session, s.ID, Revoke, StateActive, StateRevoked)
 }
 
-// RecordUse returns the session with the time of a use, and the event of this change. If a later use is already recorded or
-// the session is revoked, it returns the unchanged session and an event without a name.
+// RecordUse returns a copy of the session in which the time of a use is recorded, and the event of this change. If a later
+// use is already recorded or the session is revoked, it returns the unchanged session and an event without a name.
 func (s *Session) RecordUse(usedAt ledger.Micros) (*Session, ledger.Event) {
 	if s.Revoked != 0 || usedAt <= s.Used {
 		return s, ledger.Event{}

@@ -10,7 +10,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// The names of a terminal's two objects of parameters.
+// The names of the two JSON objects that contain a terminal's parameters.
 const (
 	providerParams = "provider_params"
 	merchantParams = "merchant_params"
@@ -19,24 +19,24 @@ const (
 // Bounds of a terminal's settings.
 const (
 	MaxPriority    = 1_000_000
-	MaxListed      = 100 // entries of a list, such as currencies, methods or chats
+	MaxListed      = 100 // largest number of entries of a list, such as currencies, methods or chats
 	MaxHoldTTL     = 366 * 24 * time.Hour
-	MaxDescription = 2000 // characters; a transaction's description has the same bound
+	MaxDescription = 2000 // in characters, like the bound on a transaction's description
 
-	// DefaultHoldTTL is the time after which a hold expires if the terminal sets none: 7 days.
+	// DefaultHoldTTL is the time after which a hold expires, unless the terminal sets another time. It is 7 days.
 	DefaultHoldTTL = 604800 * time.Second
 
-	// MaxHostedAttempts is the largest number of attempts that a terminal may give the payer of a hosted payment.
-	// DefaultHostedAttempts is the number if the terminal sets none.
+	// MaxHostedAttempts is the largest number of attempts that a terminal may give the payer of a hosted payment. If the
+	// terminal sets no number, it is DefaultHostedAttempts.
 	MaxHostedAttempts     = 10
 	DefaultHostedAttempts = 3
 )
 
-// Settings holds the keys of a terminal's provider_params that have the same meaning for all providers. Other keys belong to
-// one provider.
+// Settings contains those parameters of a terminal's provider_params that have the same meaning for all providers. Other
+// parameters belong to one provider.
 type Settings struct {
 	Priority   int  // terminals with a lower priority are tried first
-	TwoPhase   bool // a charge first holds the money, until it is captured or cancelled
+	TwoPhase   bool // a charge first only holds the money; a capture takes it and a cancellation releases it
 	HoldTTL    time.Duration
 	Currencies []money.Currency // empty: all
 	Networks   []money.Network  // empty: all
@@ -47,12 +47,12 @@ type Settings struct {
 
 	FeeBps        money.BasisPoints
 	FeeFixed      money.Amount
-	FeeOnTop      bool // the payer pays the fee; else it is deducted from the merchant's part
+	FeeOnTop      bool // the payer pays the fee; if false, the fee is deducted from the merchant's part
 	FeeRefundable bool
 
-	SettlementCurrency money.Currency // currency in which the terminal settles; empty: the transaction's own
-	SettlementNetwork  money.Network  // network of SettlementCurrency; empty: the currency has only one
-	Description        string         // replaces the description that the payer sees; empty: the payer sees the transaction's own description
+	SettlementCurrency money.Currency // currency in which the terminal settles; empty: the currency of the transaction
+	SettlementNetwork  money.Network  // network of SettlementCurrency; may be empty if the currency has only one
+	Description        string         // shown to the payer instead of the transaction's description, unless empty
 }
 
 // SettingsColumns are the columns of Settings.
@@ -100,8 +100,9 @@ const (
 	feeOnTop    = "on_top"
 )
 
-// ParseSettings reads provider_params. The JSON object must have been checked for syntax before. Empty input and null give
-// the defaults. The error names all wrong fields, in the form "provider_params.fee_bps".
+// ParseSettings reads provider_params. The caller has already checked the syntax of the JSON object. If it is empty or
+// null, the result is the default settings. If parameters are wrong, the error names all of them, such as
+// "provider_params.fee_bps".
 func ParseSettings(object []byte) (Settings, error) {
 	faults := new(schema.Faults)
 	s := readParameters(SettingsColumns, providerParams, object, faults)
@@ -115,7 +116,8 @@ func ParseSettings(object []byte) (Settings, error) {
 }
 
 // UnknownParams returns the sorted keys of the terminal's provider_params that neither this service nor the provider's
-// adapter reads. Such keys may be typing errors. They are stored anyway, because they may also be keys of the provider.
+// adapter reads. Such keys may be typing errors, but they are stored, because they may also be keys that only the provider
+// knows.
 func (t *Terminal) UnknownParams() []string {
 	params, _ := parseMembers(t.ProviderParams)
 	for _, c := range slices.Concat(SettingsColumns.Columns, t.provider().columns()) {
@@ -124,19 +126,19 @@ func (t *Terminal) UnknownParams() []string {
 	return slices.Sorted(maps.Keys(params))
 }
 
-// Notification holds the keys of a terminal's merchant_params.
+// Notification contains the parameters of a terminal's merchant_params.
 type Notification struct {
 	NotifyURL      string        // empty: no notifications
 	Secret         string        // empty: notifications are not signed
-	SecretPrevious string        // previous secret, for a second signature while the secret is replaced
+	SecretPrevious string        // previous secret; makes a second signature until it is removed
 	Telegram       []string      // Telegram chats, each once: a number, or a name that begins with '@'
 	Emails         []string      // e-mail addresses, each once
-	LargeAmount    *money.Amount // operators are alerted to transactions of at least this amount; nil: to none
+	LargeAmount    *money.Amount // operators get an alert for a transaction of at least this amount; nil: no such alerts
 
-	Statuses    []string // statuses of which the merchant is notified; nil: the service's default
+	Statuses    []string // statuses of which the merchant is notified; nil: the service's default statuses
 	AllStatuses bool     // the merchant is notified of all statuses
 
-	HostedAttempts int // number of attempts that the payer of a hosted payment has
+	HostedAttempts int // number of attempts that the payer has in a hosted payment
 }
 
 // NotificationColumns are the columns of Notification.
@@ -161,8 +163,8 @@ var NotificationColumns = schema.NewType[Notification]("notification settings of
 		func(n *Notification) *int { return &n.HostedAttempts }),
 )
 
-// ParseNotification reads merchant_params. The error names all wrong fields. A secret that could not be decrypted has
-// been replaced by Mask. Such a secret is read as absent, because Mask is public and must not sign anything.
+// ParseNotification reads merchant_params. If parameters are wrong, the error names all of them. A secret that could not be
+// decrypted has been replaced by Mask. Such a secret counts as absent, because Mask is public and must not sign anything.
 func ParseNotification(object []byte) (Notification, error) {
 	faults := new(schema.Faults)
 	n := readParameters(NotificationColumns, merchantParams, object, faults)
@@ -173,10 +175,10 @@ func ParseNotification(object []byte) (Notification, error) {
 	return *n, nil
 }
 
-// checkSettings refuses settings that are well-formed but could never serve a transaction. It checks only settings from
-// requests; stored settings are parsed without this check (doc.go, invariant 5).
+// checkSettings refuses settings that are well-formed but with which the terminal could never serve a transaction. It is
+// called only for settings from requests. Stored settings are parsed without this check (doc.go, invariant 5).
 func (t *Terminal) checkSettings(op string) error {
-	s := readParameters(SettingsColumns, providerParams, t.ProviderParams, new(schema.Faults)) // not t.Settings, because these are empty if one of them is malformed
+	s := readParameters(SettingsColumns, providerParams, t.ProviderParams, new(schema.Faults)) // t.Settings is empty if any setting is malformed
 	return Join(
 		check(!slices.ContainsFunc(s.Networks, isUnknownNetwork), op, providerParams+".networks", "names a network that no currency is on"),
 		check(s.MaxAmount == nil || !s.MaxAmount.IsZero(), op, providerParams+".max_amount", "must be greater than zero"),
@@ -184,8 +186,8 @@ func (t *Terminal) checkSettings(op string) error {
 	)
 }
 
-// checkSettlement refuses settlement settings that don't name exactly one asset, because without the asset's
-// scale no amount could be converted to the asset.
+// checkSettlement refuses settlement settings that do not name exactly one asset. Without the asset's scale (number of
+// decimals), no amount could be converted to the asset.
 func (t *Terminal) checkSettlement(op string) error {
 	const field = providerParams + ".settlement_network"
 	asset := money.Asset{Currency: t.Settings.SettlementCurrency, Network: t.Settings.SettlementNetwork, Env: t.Env}
@@ -206,7 +208,7 @@ func (t *Terminal) checkSettlement(op string) error {
 	return ledger.RefuseField(op, field, "is required: %s is on several networks", asset.Currency)
 }
 
-// isUnknownNetwork tells whether no asset that transactions can name is on the network.
+// isUnknownNetwork tells whether no accepted asset is on the network.
 func isUnknownNetwork(n money.Network) bool {
 	return !slices.ContainsFunc(money.AcceptedAssets(money.Prod), func(a money.Asset) bool { return a.Network == n })
 }

@@ -13,30 +13,31 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Settlement is a payment outside of any transaction, between the institution's bank account and a partner's bank or the
-// provider of a terminal.
+// Settlement is a payment between the institution's bank account and a partner's bank, or between that account and the
+// provider of a terminal. A settlement does not belong to a transaction.
 type Settlement struct {
 	ID        ledger.ID
 	Org       ledger.ID
-	Partner   int64     // the partner of the settlement, or the partner that owns Terminal
-	Terminal  ledger.ID // the terminal whose provider settled; zero: the settlement is with the partner's bank
-	Reference string    // the bank's or provider's reference; unique per partner or per terminal
-	Outgoing  bool      // the money goes to the partner's bank; else it comes from that bank or from the provider
+	Partner   int64     // the partner that is paid or pays, or that owns Terminal
+	Terminal  ledger.ID // the terminal whose provider paid; zero for a settlement with the partner's bank
+	Reference string    // the reference that the bank or provider gave; unique per partner or per terminal
+	Outgoing  bool      // the money goes to the partner's bank; if false, it comes from there or from the provider
 	Lines     []SettlementLine
-	Fee       money.Amount // the part of the amount that the provider kept; the settlement then has only one line
+	Fee       money.Amount // the part of the amount that the provider kept; if not zero, there is only one line
 	Created   ledger.Micros
-	Seq       uint64 // journal number of the first event; like Created, not in the stored form
+	Seq       uint64 // journal number of the first event; kept beside the stored form, like Created
 }
 
-// SettlementLine is the amount of a settlement in one asset. In a settlement with a provider, it is the amount before the
-// provider's fee.
+// SettlementLine is the amount of a settlement in one asset. In a settlement with a provider, the provider's fee is not
+// deducted from the amount.
 type SettlementLine struct {
 	Asset  money.Asset
 	Amount money.Amount
 }
 
-// Settlements are the columns of settlements. A settlement with a partner's bank has a direction and an amount. A
-// settlement with a provider has gross, fee and net. The opening balance of the sandbox has a line for each asset.
+// Settlements are the columns of settlements. For a settlement with a partner's bank, responses show a direction and an
+// amount. For a settlement with a provider, responses show gross, fee and net. The opening balance of the sandbox is a
+// settlement with one line for each asset.
 var Settlements = schema.NewType[Settlement]("settlement",
 	columns.IDColumn(func(s *Settlement) *ledger.ID { return &s.ID }),
 	columns.PartnerColumn(1, func(s *Settlement) *int64 { return &s.Partner }, schema.Required, schema.Fixed),
@@ -82,13 +83,14 @@ var settlementLines = schema.NewType[SettlementLine]("line",
 	columns.AssetEnvColumn(4, func(l *SettlementLine) *money.Asset { return &l.Asset }),
 )
 
-// settlementAmount returns a column with an amount that only some settlements have.
+// settlementAmount returns a column with an amount. Only settlements for which the function amount returns true show the
+// column.
 func settlementAmount(name, help string, amount func(*Settlement) (money.Amount, bool)) *schema.Column {
 	return schema.Shown(schema.Amount(0, name, schema.Sparse, schema.ReadOnlyFixed, schema.Help(help)), amount)
 }
 
-// settlementText returns a column with one part (such as the currency) of a settlement's asset. A settlement in several
-// assets does not show the column.
+// settlementText returns a column with one part of a settlement's asset, such as the currency. Settlements in several
+// assets do not show the column.
 func settlementText(name, help string, partOf func(money.Asset) string) *schema.Column {
 	return schema.Shown(schema.Text(0, name, schema.Sparse, schema.ReadOnlyFixed, schema.Help(help)),
 		func(s *Settlement) (string, bool) { return partOf(s.Lines[0].Asset), len(s.Lines) == 1 })
@@ -110,16 +112,15 @@ func (s *Settlement) direction() string {
 func (s *Settlement) firstAmount() money.Amount { return s.Lines[0].Amount }
 
 func (s *Settlement) net() money.Amount {
-	net, _ := s.firstAmount().Sub(s.Fee) // a fee is never above gross
+	net, _ := s.firstAmount().Sub(s.Fee) // the fee is never above the gross amount
 	return net
 }
 
 // LogValue implements slog.LogValuer.
 func (s *Settlement) LogValue() slog.Value { return slog.StringValue(s.ID.String()) }
 
-// SettlementLists declares the lists of settlements. Each partner has its own copy of each list in
-// each environment, and a settlement is in at most one list. A settlement that moved
-// several assets, such as the sandbox's opening balance, is in no list.
+// SettlementLists declares the lists of settlements. Each list exists once for each partner and environment. A settlement
+// is in at most one list. A settlement in several assets, such as the sandbox's opening balance, is in none.
 var SettlementLists = ledger.NewPartnerLists(ledger.Settlement, func(s *Settlement) (partner int64, env money.Env) { return s.Partner, s.Lines[0].Asset.Env })
 
 // The lists of settlements.
@@ -128,17 +129,17 @@ var (
 	SettlementsWithProvider = SettlementLists.Declare(2, func(s *Settlement) bool { return len(s.Lines) == 1 && s.WithProvider() })
 )
 
-// WithProvider tells whether the settlement is with a provider rather than a partner's bank.
+// WithProvider tells whether the settlement is with a provider. Otherwise it is with a partner's bank.
 func (s *Settlement) WithProvider() bool { return s.Terminal != ledger.ID{} }
 
-// Same tells whether the other settlement moved the same money with the same reference. If so, it comes from a repeated
+// Same tells whether the other settlement moved the same money with the same reference. If so, a client has repeated a
 // request.
 func (s *Settlement) Same(other *Settlement) bool {
 	return s.Org == other.Org && s.Partner == other.Partner && s.Terminal == other.Terminal && s.Reference == other.Reference &&
 		s.Outgoing == other.Outgoing && s.Fee == other.Fee && slices.Equal(s.Lines, other.Lines)
 }
 
-// Key returns the key of the settlement's claim. The claim makes sure that a reference is used only once.
+// Key returns the key of the settlement's claim. The claim ensures that a reference is used only once.
 func (s *Settlement) Key() string {
 	if s.WithProvider() {
 		return "terminal/" + s.Terminal.String() + "/" + s.Reference
@@ -146,7 +147,7 @@ func (s *Settlement) Key() string {
 	return SettlementKey(s.Partner, s.Reference)
 }
 
-// SettlementKey returns the key of the claim on the reference of a settlement with the partner's bank.
+// SettlementKey returns the key of the claim for a reference of the partner's bank.
 func SettlementKey(partner int64, reference string) string {
 	return "partner/" + strconv.FormatInt(partner, 10) + "/" + reference
 }
@@ -155,16 +156,17 @@ func SettlementKey(partner int64, reference string) string {
 type SettlementDraft struct {
 	Currency money.Currency
 
-	// Network is nil if the request has none. A currency on several networks requires one. An empty network is for money
-	// whose network was never known.
+	// Network is the network in the request, or nil if the request names none. It is required if the currency is on several
+	// networks. An empty network means that the network of the money was never known.
 	Network *money.Network
 
 	Env       money.Env
-	Amount    money.Amount // in minor units; in a settlement with a provider, the amount before the fee
+	Amount    money.Amount // in minor units; in a settlement with a provider, the fee is not deducted
 	Reference string       // 1 to MaxText characters
 }
 
-// check checks the draft and returns its asset. amountField is the name of the request's field with the amount.
+// check checks the draft and returns the draft's asset. amountField is the name of the field in the request that contains
+// the amount.
 func (draft *SettlementDraft) check(op, amountField string) (money.Asset, error) {
 	asset, err := draft.asset(op)
 	return asset, Join(
@@ -175,8 +177,9 @@ func (draft *SettlementDraft) check(op, amountField string) (money.Asset, error)
 	)
 }
 
-// asset returns the asset of the amount. A currency that has a scale without a network, such as a national currency, gets no
-// network. Other currencies get the network of the request, or their only network.
+// asset returns the asset of the draft's amount. If the currency has no networks, such as a national currency, the asset
+// has none. Otherwise the asset has the network of the request. If the request names none, the asset has the currency's
+// only network.
 func (draft *SettlementDraft) asset(op string) (money.Asset, error) {
 	asset := money.Asset{Currency: draft.Currency, Env: draft.Env}
 	_, accepted := money.AcceptedCurrency(string(draft.Currency))
@@ -208,10 +211,9 @@ func (draft *SettlementDraft) asset(op string) (money.Asset, error) {
 	return asset, nil
 }
 
-// NewSettlement returns a new outgoing or incoming payment between the institution's bank account and the partner's bank, and
-// the event that books it. Incoming money first pays the partner's debt. When the event is booked, the settlement's Claim
-// makes sure that the reference is free, and its Funds make sure that enough money is available. The error names all wrong
-// fields.
+// NewSettlement returns a new settlement with the partner's bank, outgoing or incoming, and the event that books it.
+// Incoming money first pays the partner's debt. When the event is booked, Claim ensures that the reference is free, and
+// Funds ensures that an outgoing payment is covered. If the draft is invalid, the error names all wrong fields.
 func NewSettlement(id ledger.ID, owner *Partner, outgoing bool, draft SettlementDraft) (*Settlement, ledger.Event, error) {
 	asset, err := draft.check("directory.SettlePartner", "amount")
 	if err != nil {
@@ -232,10 +234,10 @@ func NewSettlement(id ledger.ID, owner *Partner, outgoing bool, draft Settlement
 	return s, s.bookingEvent(bank, available), nil
 }
 
-// NewProviderSettlement returns a new payment from the provider of a terminal, and the event that books it. The draft's
-// amount is the part of the provider's debt that is settled; the provider keeps the fee from it. When the event is booked,
-// the settlement's Claim makes sure that the reference is free. The error names all wrong fields, or is a Conflict for
-// a terminal of type merchant.
+// NewProviderSettlement returns a new settlement with the provider of a terminal, and the event that books it. The draft's
+// amount is the part of the provider's debt that is settled: the provider keeps the fee and pays the rest. When the event
+// is booked, Claim ensures that the reference is free. If the draft is invalid, the error names all wrong fields. If the
+// terminal is of type merchant, the error has the code Conflict.
 func NewProviderSettlement(id ledger.ID, terminal *Terminal, fee money.Amount, draft SettlementDraft) (*Settlement, ledger.Event, error) {
 	const op = "directory.SettleProvider"
 	asset, err := draft.check(op, "gross")
@@ -262,7 +264,7 @@ func NewProviderSettlement(id ledger.ID, terminal *Terminal, fee money.Amount, d
 	), nil
 }
 
-// bookingEvent returns the event that books the postings. It omits postings of zero.
+// bookingEvent returns the event that books the postings. It omits postings whose amount is zero.
 func (s *Settlement) bookingEvent(postings ...ledger.Posting) ledger.Event {
 	event := createdEvent(ledger.Settlement, s.ID, StateSettled)
 	isZero := func(p ledger.Posting) bool { return p.Amount.IsZero() }
@@ -286,7 +288,7 @@ func (s *Settlement) Funds(owner *Partner) (guards []ledger.FundsGuard) {
 	return guards
 }
 
-// Counters returns guards that keep the totals of the settlement's assets in range.
+// Counters returns guards that refuse the settlement if a total of one of its assets would go out of range.
 func (s *Settlement) Counters() (guards []ledger.CounterGuard) {
 	for _, line := range s.Lines {
 		guards = append(guards, ledger.Headroom(s.Org, line.Asset, line.Amount))
@@ -294,21 +296,20 @@ func (s *Settlement) Counters() (guards []ledger.CounterGuard) {
 	return guards
 }
 
-// Claim returns the settlement's claim (a unique key) on its reference, so that no other settlement can have the same
-// reference.
+// Claim returns the claim (a unique key) that prevents another settlement with the same reference.
 func (s *Settlement) Claim() ledger.Claim {
 	return ledger.Claim{Org: s.Org, Kind: ledger.ClaimSettlement, Key: s.Key(), Owner: s.ID[:]}
 }
 
-// OpeningReference is the reference of the opening balances of the sandbox's partners.
+// OpeningReference is the reference of the settlements that give the sandbox's partners an opening balance.
 const OpeningReference = "sandbox-opening-balance"
 
-// openingMajorUnits is the opening balance in each asset, in major units.
+// openingMajorUnits is the opening balance in every asset, in major units.
 var openingMajorUnits = money.FromUint64(1_000_000)
 
-// NewOpening returns the settlement that gives a sandbox partner 1,000,000 major units of each asset, and the events that
-// book it. These are the assets that a transaction can name and that have a scale. Each environment has its own event,
-// because no entry may mix environments.
+// NewOpening returns the settlement that gives a sandbox partner 1,000,000 major units of every accepted asset that has a
+// scale (number of decimals). It also returns the events that book the settlement: one for each environment, because an
+// entry must not mix environments.
 func NewOpening(id ledger.ID, owner *Partner) (*Settlement, []ledger.Event, error) {
 	s := &Settlement{ID: id, Org: owner.Org, Partner: owner.Number, Reference: OpeningReference}
 	var events []ledger.Event

@@ -13,7 +13,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// TerminalType is the kind of transactions that a terminal serves. The zero value is invalid.
+// TerminalType tells which kind of transactions a terminal serves. The zero value is invalid.
 type TerminalType string
 
 // The types of terminals.
@@ -28,14 +28,15 @@ func (t TerminalType) Valid() bool {
 	return t == PaymentTerminal || t == PayoutTerminal || t == MerchantTerminal
 }
 
-// Largest size and number of terminals.
+// Bounds of terminals.
 const (
-	MaxParams    = 16 << 10 // bytes of provider_params and of merchant_params
-	MaxTerminals = 1000     // terminals of one partner: routing checks each of them
+	MaxParams    = 16 << 10 // largest size in bytes of provider_params, and of merchant_params
+	MaxTerminals = 1000     // largest number of terminals of one partner, because routing checks them all
 )
 
-// Terminal is a partner's configured connection to one provider, in one environment. Settings, Parameters, Server and
-// Notification are parsed from the two objects of parameters; the objects are stored as in the requests.
+// Terminal is a partner's configured connection to one provider, in one environment. The objects ProviderParams and
+// MerchantParams are stored as the requests contain them. Settings, Parameters, Server and Notification are parsed from the
+// two objects.
 type Terminal struct {
 	ID              ledger.ID
 	Org             ledger.ID
@@ -50,19 +51,19 @@ type Terminal struct {
 	MerchantAdapter string
 	Settings        Settings
 	Notification    Notification
-	Parameters      any // what the provider's adapter reads from ProviderParams: a pointer to its own struct; nil: none
+	Parameters      any // parameters that only the provider's adapter reads, as a pointer to a struct of the adapter; nil: none
 	Server          Server
 	Created         ledger.Micros
 }
 
-// String returns the record's identity. It shows no field, because fields are secret.
+// String returns the record's identity. It shows no other field, because some fields are secret.
 func (t *Terminal) String() string { return "terminal " + t.ID.String() }
 
 // LogValue implements slog.LogValuer.
 func (t *Terminal) LogValue() slog.Value { return slog.StringValue(t.String()) }
 
-// Terminals are the columns of terminals (specification, "Terminal administration"). Parameters with secrets are stored
-// twice: once with masks in place of the secrets, for readers without keys, and once sealed (encrypted) as a whole.
+// Terminals are the columns of terminals (specification, "Terminal administration"). An object of parameters that contains
+// secrets is stored twice: with masks in place of the secrets, for readers without keys, and encrypted as a whole.
 var Terminals = schema.NewType[Terminal]("terminal",
 	columns.IDColumn(func(t *Terminal) *ledger.ID { return &t.ID }),
 	schema.Field(schema.Text(1, "name", schema.Required, schema.OneLine,
@@ -90,14 +91,14 @@ var Terminals = schema.NewType[Terminal]("terminal",
 		t.Org, t.ID, t.Created = envelope.Org, envelope.ID, envelope.Created
 	})
 
-// Names of the hidden columns with sealed (encrypted) parameters.
+// Names of the hidden columns that contain encrypted parameters.
 const (
 	SealedProviderParams = "sealed_" + providerParams
 	SealedMerchantParams = "sealed_" + merchantParams
 )
 
-// sealedParameters returns a hidden column with an encrypted object of parameters. The column is empty if the object contains
-// no secret and the provider has no secret parameters.
+// sealedParameters returns a hidden column that contains an object of parameters in encrypted form. If the object contains
+// no secret and the provider has no secret parameters, the column is empty.
 func sealedParameters(key uint8, name string, fieldOf func(*Terminal) *[]byte) *schema.Column {
 	return schema.Bound(schema.Object(key, name, schema.NotShown, schema.StoredEncrypted),
 		func(t *Terminal) []byte {
@@ -109,7 +110,7 @@ func sealedParameters(key uint8, name string, fieldOf func(*Terminal) *[]byte) *
 		func(t *Terminal, params []byte) { *fieldOf(t) = params })
 }
 
-// crossCheckTerminal refuses a new terminal whose provider does not exist.
+// crossCheckTerminal refuses a new terminal whose provider is not registered.
 func crossCheckTerminal(old, t *Terminal, f *schema.Faults) {
 	isKnown := t.provider() != nil || t.Type == MerchantTerminal && t.Provider == ""
 	if old == nil && !isKnown && !f.Has("provider") {
@@ -118,7 +119,8 @@ func crossCheckTerminal(old, t *Terminal, f *schema.Faults) {
 }
 
 // NewTerminal returns a new terminal with the fields of the draft, and the event of its creation. allowsPrivateURL tells
-// whether notify_url may name an address that is not on the internet. The error names all wrong fields.
+// whether notify_url may name a host that is not on the internet. If the draft is invalid, the error names all wrong
+// fields.
 func NewTerminal(draft Terminal, allowsPrivateURL bool) (*Terminal, ledger.Event, error) {
 	t, noParameters := &draft, new(Terminal)
 	if err := t.check("directory.CreateTerminal", nil, noParameters, allowsPrivateURL, new(schema.Faults)); err != nil {
@@ -127,10 +129,10 @@ func NewTerminal(draft Terminal, allowsPrivateURL bool) (*Terminal, ledger.Event
 	return t, createdEvent(ledger.Terminal, t.ID, stateOf(t.Active)), nil
 }
 
-// Patch returns the terminal with a change, and the event of this change. An object of parameters is replaced as a whole,
-// except that the stored secret stays where the new object has Mask. Partner, provider, type and environment never change,
-// because pending charges refer to them. allowsPrivateURL tells whether a new notify_url may name an address that is not on
-// the internet. The error names all wrong fields.
+// Patch returns a changed copy of the terminal, and the event of this change. A new object of parameters replaces the old
+// one as a whole, except that the stored secret stays where the new object contains Mask. Partner, provider, type and
+// environment never change, because pending charges depend on them. allowsPrivateURL tells whether a new notify_url may
+// name a host that is not on the internet. If the change is invalid, the error names all wrong fields.
 func (t *Terminal) Patch(change schema.Change[Terminal], allowsPrivateURL bool) (*Terminal, ledger.Event, error) {
 	next, faults := *t, new(schema.Faults)
 	change(&next, faults)
@@ -144,9 +146,9 @@ func (t *Terminal) Patch(change schema.Change[Terminal], allowsPrivateURL bool) 
 	return &next, movedEvent(ledger.Terminal, t.ID, action, stateOf(t.Active), stateOf(next.Active)), nil
 }
 
-// check checks a terminal's fields and restores masked secrets. old is the terminal before the change, nil for a new one.
-// stored has the stored parameters. Parameters from a request are checked more strictly than stored ones (doc.go, invariant
-// 5).
+// check restores masked secrets and checks a terminal's fields. old is the terminal before the change, or nil if the
+// terminal is new. stored is a terminal with the stored parameters. Parameters from a request are checked more strictly
+// than stored ones (doc.go, invariant 5).
 func (t *Terminal) check(op string, old, stored *Terminal, allowsPrivateURL bool, f *schema.Faults) error {
 	setsProvider := old == nil || isSet(t.ProviderParams, old.ProviderParams)
 	setsMerchant := old == nil || isSet(t.MerchantParams, old.MerchantParams)
@@ -165,8 +167,8 @@ func (t *Terminal) check(op string, old, stored *Terminal, allowsPrivateURL bool
 }
 
 // isSet tells whether a request has set an object of parameters. It compares the addresses of the two slices, not their
-// contents, so a request's object that equals the stored one counts as set. The reason is that the object may contain the
-// mask of a secret that could not be decrypted, and such a mask must be refused.
+// contents, so a request's object that equals the stored one counts as set. That matters because the object may contain the
+// mask of a secret that could not be decrypted. Such a mask must be refused.
 func isSet(request, stored []byte) bool {
 	return len(request) != len(stored) || len(request) > 0 && &request[0] != &stored[0]
 }
@@ -187,7 +189,8 @@ func (t *Terminal) parseParams(op string, checksProvider, checksMerchant bool) e
 	return err
 }
 
-// Reparse fills Settings, Parameters, Server and Notification from the stored objects. The error names all wrong fields.
+// Reparse fills Settings, Parameters, Server and Notification from the stored objects. If Settings or Notification cannot
+// be parsed, the error names all their wrong fields. Faults in the adapter's own parameters are ignored.
 func (t *Terminal) Reparse() error {
 	var settingsErr, notificationErr error
 	t.Settings, settingsErr = ParseSettings(t.ProviderParams)
@@ -196,13 +199,14 @@ func (t *Terminal) Reparse() error {
 	return Join(settingsErr, notificationErr)
 }
 
-// parametersColumn returns a column with an object of parameters, which is stored and shown with masks in place of secrets.
+// parametersColumn returns a column that contains an object of parameters. The column stores and shows masks in place of
+// the secrets.
 func parametersColumn(key uint8, name, help string) schema.Cell[[]byte] {
 	return schema.NewCell[[]byte](key, name, parametersKind{schema.KindObject}, []schema.Option{schema.Settable, schema.NotNull, schema.Help(help)})
 }
 
-// parametersKind is the kind of the columns with a terminal's parameters. A value is a []byte with a JSON object as in the
-// request.
+// parametersKind is the kind of the columns that contain a terminal's parameters. Such a value is a []byte with the JSON
+// object as written in the request.
 type parametersKind struct{ schema.Kind }
 
 // Empty implements schema.Kind.
@@ -211,7 +215,7 @@ func (parametersKind) Empty(value any) bool { return len(value.([]byte)) == 0 }
 // Shape implements schema.Shaped.
 func (parametersKind) Shape() schema.Shape { return schema.Document }
 
-// Parse implements schema.Kind. The length is checked by Check.
+// Parse implements schema.Kind. It does not check the length, because Check does.
 func (parametersKind) Parse(_ *schema.Column, raw []byte, _ schema.Reader) (any, string) {
 	if raw[0] != '{' {
 		return nil, "must be an object"
@@ -242,8 +246,8 @@ func (k parametersKind) AppendJSON(c *schema.Column, dst []byte, value any, styl
 	return k.Kind.AppendJSON(c, dst, []byte(Masked(value.([]byte))), style)
 }
 
-// Form implements schema.Kind. Besides the members listed here, the object may have the parameters of the terminal's
-// provider, which differ between providers, and unknown keys.
+// Form implements schema.Kind. The form lists the members that all terminals have in common. The object may also contain
+// parameters of the terminal's provider, which differ between providers, and unknown keys.
 func (parametersKind) Form(c *schema.Column, _ schema.Use) schema.Form {
 	members := NotificationColumns.Requested()
 	if c.Name == providerParams {
@@ -252,8 +256,8 @@ func (parametersKind) Form(c *schema.Column, _ schema.Use) schema.Form {
 	return schema.Form{Type: "object", Members: members, Open: true}
 }
 
-// normalParameters returns an object of parameters in the form in which it is stored. An empty object becomes nil, as if the
-// request had none.
+// normalParameters returns an object of parameters in the form in which the record contains it. An empty object becomes
+// nil, as if the request contained none.
 func normalParameters(text []byte) []byte {
 	if text = trimJSON(text); string(text) == "{}" {
 		return nil
@@ -261,7 +265,7 @@ func normalParameters(text []byte) []byte {
 	return text
 }
 
-// trimJSON returns JSON without white space around it; nil for null.
+// trimJSON removes the white space around a JSON text. It returns nil for an empty text and for null.
 func trimJSON(text []byte) []byte {
 	text = bytes.TrimSpace(text)
 	if len(text) == 0 || string(text) == "null" {

@@ -15,12 +15,12 @@ import (
 // Largest lengths of texts.
 const (
 	MaxText   = 255  // characters
-	MaxEmail  = 254  // bytes: RFC 5321 4.5.3.1.3, without the angle brackets
+	MaxEmail  = 254  // bytes (RFC 5321, section 4.5.3.1.3, without the angle brackets)
 	MaxURL    = 2048 // bytes
 	MaxSecret = 512  // bytes
 )
 
-// sortedUnique returns a sorted copy without repetitions, nil when empty.
+// sortedUnique returns a sorted copy of the list without repetitions. For an empty list it returns nil.
 func sortedUnique(list []string) []string {
 	if len(list) == 0 {
 		return nil
@@ -52,7 +52,7 @@ func checkEmail(op, field, address string) error {
 	return nil
 }
 
-// IsEmail tells whether a text is an e-mail address (RFC 5322, addr-spec) without a name, comments and quotes.
+// IsEmail tells whether a text is a plain e-mail address (RFC 5322, addr-spec): without a name, comments or quotes.
 func IsEmail(text string) bool {
 	parsed, err := mail.ParseAddress(text)
 	return err == nil && parsed.Address == text && len(text) <= MaxEmail
@@ -84,8 +84,8 @@ func isAlphanumeric(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || isDigit(r)
 }
 
-// languages lists the languages in which the service has texts for people. If a catalogue has no text in a language,
-// the English text is used.
+// languages lists the languages in which the service shows texts to people. If a catalogue of texts lacks a text in a
+// language, the English text is shown.
 var languages = []string{"en", "ru", "uk", "ar", "fa", "ur", "tr", "az", "kk", "uz", "id", "ms", "bn", "de", "fr", "es"}
 
 // LanguageRule is the error message for a language that IsLanguage does not accept.

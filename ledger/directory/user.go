@@ -11,7 +11,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// User is a person who logs in to an organization. A partner also has a login, but is not a User.
+// User is a person who logs in to an organization. A partner can also log in, but is not a User.
 type User struct {
 	ID       ledger.ID
 	Org      ledger.ID
@@ -20,17 +20,17 @@ type User struct {
 	Email    string
 	Name     string
 	Roles    Roles
-	Partner  int64 // number of the partner that a user with PartnerRole acts as; else 0
+	Partner  int64 // number of the partner for which a user with PartnerRole acts; otherwise 0
 	Active   bool
 	Created  ledger.Micros
 	FirstSeq uint64 // journal number (Seq) of the event that created the user; actors/directory sets it on reading
-	Lang     string // language of the console; empty: that of the browser
+	Lang     string // language in which the console is shown; empty: the browser's language
 
-	// Epoch is increased to end all of the user's sessions, because a session is valid only in the epoch in which it began.
+	// Epoch increases when all of the user's sessions must end: a session is valid only in the epoch in which it began.
 	Epoch uint32
 }
 
-// ConsoleLanguages are the languages that the console has.
+// ConsoleLanguages are the languages in which the console can be shown.
 var ConsoleLanguages = []string{"en", "ru", "ar"}
 
 // String returns only the ID, because other fields are secret.
@@ -78,9 +78,10 @@ func crossCheckUser(_, u *User, f *schema.Faults) {
 	}
 }
 
-// NewUser returns a new user with the fields of the draft, and the event of its creation. PassHash is the hash of a password
-// that CheckPassword accepted. Whether the login is free is decided later, by the claim (a unique key) on the login. The
-// caller checks that the partner exists. The error names all wrong fields.
+// NewUser returns a new user with the fields of the draft, and the event of the creation. PassHash must be the hash of a
+// password that CheckPassword accepted. The caller checks that the partner exists. NewUser does not check whether the login
+// is free: the claim (a unique key) on the login ensures that when the user is stored. If the draft is invalid, the error
+// names all wrong fields.
 func NewUser(draft User) (*User, ledger.Event, error) {
 	u, faults := &draft, new(schema.Faults)
 	u.Epoch, u.Roles = 1, u.Roles.sorted()
@@ -91,9 +92,9 @@ func NewUser(draft User) (*User, ledger.Event, error) {
 	return u, createdEvent(ledger.User, u.ID, stateOf(u.Active)), nil
 }
 
-// Patch returns the user with a change, and the event of this change. A user who loses PartnerRole loses the partner too. The
-// user's sessions end when the password, the roles or the partner change, or the user is switched off. The error names all
-// wrong fields.
+// Patch returns a changed copy of the user, and the event of this change. If a user loses PartnerRole, Patch also clears
+// the partner. If the password, the roles or the partner change, or if the user is switched off, all of the user's sessions
+// end. If the change is invalid, the error names all wrong fields.
 func (u *User) Patch(change schema.Change[User]) (*User, ledger.Event, error) {
 	next, faults := *u, new(schema.Faults)
 	change(&next, faults)
@@ -120,8 +121,8 @@ type Role string
 const (
 	Admin       Role = "admin"
 	Client      Role = "client"
-	Auditor     Role = "auditor" // reads the ledger, writes nothing
-	PartnerRole Role = "partner" // reads the data of one partner, which is User.Partner
+	Auditor     Role = "auditor" // may read the ledger but write nothing
+	PartnerRole Role = "partner" // may read the data of one partner, which User.Partner names
 )
 
 // AllRoles lists the roles.
@@ -139,7 +140,7 @@ func (r Role) Valid() bool {
 // Roles is a set of roles, ordered by name and without repetitions.
 type Roles []Role
 
-// Valid tells whether s is not empty, has only valid roles, is ordered by name and has no repetitions.
+// Valid tells whether s contains at least one role and only valid roles, ordered by name and without repetitions.
 func (s Roles) Valid() bool {
 	for i, r := range s {
 		if !r.Valid() || i > 0 && s[i-1] >= r {
@@ -168,7 +169,7 @@ func (s Roles) Strings() []string {
 	return names
 }
 
-// sorted returns the set ordered by name. It keeps repetitions, so that Valid can refuse them later.
+// sorted returns a copy of the roles, ordered by name. It keeps repetitions, so that Valid can refuse them later.
 func (s Roles) sorted() Roles {
 	s = slices.Clone(s)
 	slices.Sort(s)

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// checker collects the mistakes in a table. It visits states and events in the order of the lists given to Compile, so that
-// the same table always gives the same error.
+// checker collects the mistakes in the table of a machine. It visits states and events in the order of the lists that
+// Compile was given, so the same table always gives the same error.
 type checker[S comparable, E comparable, P Transition[S]] struct {
 	states   []S
 	events   []E
@@ -17,7 +17,7 @@ type checker[S comparable, E comparable, P Transition[S]] struct {
 	mistakes []error
 }
 
-// check returns all mistakes of a machine as one error; nil if there are none.
+// check returns all mistakes of a machine as one error, or nil if there are none.
 func check[S comparable, E comparable, P Transition[S]](initial S, states []S, events []E, table Table[S, E, P]) error {
 	c := &checker[S, E, P]{states: states, events: events, table: table}
 	checkNames(c, "state", states)
@@ -36,7 +36,8 @@ func (c *checker[S, E, P]) addMistake(format string, args ...any) {
 	c.mistakes = append(c.mistakes, fmt.Errorf("fsm: "+format, args...))
 }
 
-// checkNames checks that each item of a list has a unique name of one printable line.
+// checkNames checks that each item of a list has a name, that the name is one printable line, and that no other item has
+// the same name.
 func checkNames[S, E comparable, P Transition[S], N comparable](c *checker[S, E, P], kind string, list []N) {
 	seen := make(map[string]bool, len(list))
 	for i, item := range list {
@@ -123,8 +124,8 @@ func (c *checker[S, E, P]) checkReachable(initial S) {
 	}
 }
 
-// unknownNames returns the names of the map's keys that are not in the list. The names are
-// sorted, because a map has no order.
+// unknownNames returns the names of those keys of the map that are not in the list. The names are sorted, because a map has
+// no order.
 func unknownNames[K comparable, V any](m map[K]V, list []K) []string {
 	var found []string
 	for key := range m {
@@ -136,12 +137,12 @@ func unknownNames[K comparable, V any](m map[K]V, list []K) []string {
 	return found
 }
 
-// isOneLine tells whether the text is one line that is not blank, so that it fits into a report.
+// isOneLine tells whether the text is not blank and fits into one line of a report.
 func isOneLine(text string) bool {
 	return strings.TrimSpace(text) != "" && !strings.ContainsAny(text, "\n\r\t")
 }
 
-// nameOf returns the printed name of a state or an event. ok is false if its type has none.
+// nameOf returns the name of a state or an event, as it is printed. If values of its type have no name, ok is false.
 func nameOf(v any) (name string, ok bool) {
 	if s, ok := v.(fmt.Stringer); ok {
 		return s.String(), true
@@ -152,8 +153,8 @@ func nameOf(v any) (name string, ok bool) {
 	return "", false
 }
 
-// nameForMessage returns the name of a state or an event for a message. A name that is not one printable line is quoted. A
-// value without a name is written in Go syntax.
+// nameForMessage returns the name of a state or an event as messages show it. If the name is not one printable line, it is
+// quoted. A value without a name is written in Go syntax.
 func nameForMessage(v any) string {
 	name, ok := nameOf(v)
 	if !ok {

@@ -13,13 +13,12 @@ type Transition[S comparable] interface {
 	Reason() string // why the step exists, in one line
 }
 
-// Row holds the steps out of one state.
+// Row contains the steps of one state, by the event that causes each step.
 type Row[E comparable, P any] map[E]P
 
-// Table is the source form of a machine: state → event → step. States (S) and events (E) are
-// strings or fmt.Stringers. The type of a step (P) should be a struct, not a pointer to one, with
-// methods on value receivers. Then a table can be written without the type's name:
-// {Settle: {To: Charged, Why: "provider confirmed"}}.
+// Table is the form in which callers write a machine: state → event → step. States (S) and events (E) are strings or
+// fmt.Stringers. The type of a step (P) should be a struct with methods on value receivers, not a pointer to a struct. Then
+// a table can be written without the type's name: {Settle: {To: Charged, Why: "provider confirmed"}}.
 type Table[S comparable, E comparable, P Transition[S]] map[S]Row[E, P]
 
 // Machine is a checked table. Build it with Compile.
@@ -28,7 +27,7 @@ type Machine[S comparable, E comparable, P Transition[S]] struct {
 	states  []S
 	events  []E
 	steps   map[stateEvent[S, E]]P
-	isFinal map[S]bool // has an entry for each state
+	isFinal map[S]bool // contains all states
 }
 
 type stateEvent[S comparable, E comparable] struct {
@@ -36,8 +35,8 @@ type stateEvent[S comparable, E comparable] struct {
 	event E
 }
 
-// Compile checks the table against the lists of its states and events. The error names every
-// mistake, one per line.
+// Compile builds a machine from a table, which it checks against the lists of states and events. If there are mistakes, the
+// error names all of them, one per line.
 func Compile[S comparable, E comparable, P Transition[S]](initial S, states []S, events []E, table Table[S, E, P]) (*Machine[S, E, P], error) {
 	if err := check(initial, states, events, table); err != nil {
 		return nil, err
@@ -58,8 +57,8 @@ func Compile[S comparable, E comparable, P Transition[S]](initial S, states []S,
 	return m, nil
 }
 
-// MustCompile is Compile for package variables. The first state is the initial one. MustCompile panics if the
-// table has a mistake.
+// MustCompile is like Compile, but for package variables: it panics if the table contains a mistake. The first state in the
+// list is the initial state.
 func MustCompile[S comparable, E comparable, P Transition[S]](states []S, events []E, table Table[S, E, P]) *Machine[S, E, P] {
 	assert.That(len(states) > 0, "fsm: no states")
 	m, err := Compile(states[0], states, events, table)
@@ -67,15 +66,15 @@ func MustCompile[S comparable, E comparable, P Transition[S]](states []S, events
 	return m
 }
 
-// Next returns the step for an event in a state. ok is false if the machine refuses the event,
-// and for an unknown state or event.
+// Next returns the step for an event in a state. If the machine refuses the event in this state, or if the state or the
+// event is unknown, ok is false.
 func (m *Machine[S, E, P]) Next(state S, event E) (step P, ok bool) {
 	step, ok = m.steps[stateEvent[S, E]{state, event}]
 	return step, ok
 }
 
-// Final tells whether no step leads out of the state. A status that the specification calls final may still have steps, such
-// as the return of settled money. An unknown state is not final.
+// Final tells whether the machine refuses all events in the state. A status that the specification calls final may still
+// accept events, such as the return of settled money; then Final returns false. An unknown state is not final.
 func (m *Machine[S, E, P]) Final(state S) bool { return m.isFinal[state] }
 
 // Has tells whether the machine has the state. Callers use it to check a stored state after reading it.
@@ -87,8 +86,8 @@ func (m *Machine[S, E, P]) Has(state S) bool {
 // Initial returns the initial state.
 func (m *Machine[S, E, P]) Initial() S { return m.initial }
 
-// States returns all states, in the order in which Compile got them.
+// States returns all states, in the order of the list that Compile was given.
 func (m *Machine[S, E, P]) States() []S { return slices.Clone(m.states) }
 
-// Events returns all events, in the order in which Compile got them.
+// Events returns all events, in the order of the list that Compile was given.
 func (m *Machine[S, E, P]) Events() []E { return slices.Clone(m.events) }

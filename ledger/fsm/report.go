@@ -6,12 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// reportWidth is the width at which a report's lists of refused events wrap.
+// reportWidth is the largest width, in characters, of the lines that list refused events in a report.
 const reportWidth = 100
 
-// Report returns the machine as a text for people: the steps out of each state with their
-// reasons, then the events that each state refuses. The order is that of the lists of states and
-// events, so the same machine always gives the same text.
+// Report describes the machine for people: first the steps of each state with their reasons, then the events that each
+// state refuses. States and events come in the order of the lists that Compile was given, so the same machine always gives
+// the same text.
 func (m *Machine[S, E, P]) Report() string {
 	var out strings.Builder
 	refused := len(m.states)*len(m.events) - len(m.steps)
@@ -39,7 +39,7 @@ func (m *Machine[S, E, P]) reportSteps(out *strings.Builder) {
 		for _, event := range m.events {
 			if step, ok := m.Next(state, event); ok {
 				line(name, nameForMessage(event), nameForMessage(step.Target()), step.Reason())
-				name = "" // the name of the state is only in its first line
+				name = "" // only the first line of a state shows the state's name
 			}
 		}
 	}
@@ -63,8 +63,8 @@ func (m *Machine[S, E, P]) reportRefused(out *strings.Builder) {
 	}
 }
 
-// refusedLines returns the list of a state's refused events as lines. A line is longer than width only if it has a single
-// name that is too long.
+// refusedLines returns the names of a state's refused events, wrapped into lines. A line exceeds the width only if it
+// contains a single name that is too long.
 func refusedLines(refusedEvents []string, eventCount, width int) []string {
 	switch len(refusedEvents) {
 	case 0:
@@ -85,7 +85,7 @@ func refusedLines(refusedEvents []string, eventCount, width int) []string {
 	return lines
 }
 
-// columnWidth returns the width of a column of names with its heading, in characters.
+// columnWidth returns the width, in characters, of a column that contains a heading and names.
 func columnWidth[N comparable](heading string, list []N) int {
 	width := len(heading)
 	for _, item := range list {

@@ -7,16 +7,16 @@ import (
 	"mizan/ledger/schema"
 )
 
-// ContractView has the data that responses show of a contract, and that the contract's record does not have.
+// ContractView contains data of a contract that responses show although the contract's record does not contain it.
 type ContractView struct {
 	Org              ledger.ID
-	Started, Updated ledger.Micros // times of creation and last change, which the store keeps beside the record
-	Number           uint64        // the contract's place in the sequence of contract numbers
-	InList           bool          // true if the response is a list of contracts, not a single one
+	Started, Updated ledger.Micros // times of the creation and of the last change, which the store keeps beside the record
+	Number           uint64        // sequence number of the contract, from which its contract number is made
+	InList           bool          // the response is a list of contracts, not a single contract
 }
 
-// AppendContract appends a contract's fields in the style of its reading (secular or religious). The Place of a column tells
-// whether lists show the column. Products with ShortLists show fewer fields in lists.
+// AppendContract appends a contract's fields in the style of the contract's reading (secular or religious). The Place of a
+// column says whether lists show the column. If the product has ShortLists, lists show fewer columns.
 func AppendContract(out *schema.Encoder, r *contract.Record, view *ContractView) {
 	out.ID("id", r.ID)
 	if r.Reading.NamesProduct {
@@ -41,8 +41,9 @@ func AppendContract(out *schema.Encoder, r *contract.Record, view *ContractView)
 	out.Instant("updated_at", view.Updated)
 }
 
-// appendMetadata writes the object metadata. It has the members that the client sent, and the columns that the specification
-// puts into that object. If a column and a sent member have the same name, only the column is written.
+// appendMetadata writes the object metadata. It contains the members that the client sent, and the columns that the
+// specification puts into this object. If a member that the client sent has the name of such a column, only the column is
+// written.
 func appendMetadata(out *schema.Encoder, r *contract.Record) {
 	columnNames := make(map[string]bool)
 	for _, c := range r.Product.Columns.Columns {

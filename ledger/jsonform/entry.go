@@ -6,8 +6,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Balances has data about the postings of an entry, one element for each posting. After has the posted balance of the
-// posting's account after the entry. Shown tells whether the client may see the posting.
+// Balances contains data about the postings of an entry. Both lists have one element for each posting. After is the posted
+// balance of the posting's account after the entry. Shown tells whether the client may see the posting.
 type Balances struct {
 	After []money.Signed
 	Shown []bool
@@ -24,7 +24,7 @@ func AppendEntry(out *schema.Encoder, event *ledger.Event, balances *Balances) {
 	appendSharedFields(out, event.Entry, balances)
 }
 
-// appendSharedFields writes the fields of an entry that AppendEntry and AppendEvent have in common.
+// appendSharedFields writes those fields of an entry that both AppendEntry and AppendEvent write.
 func appendSharedFields(out *schema.Encoder, entry *ledger.Entry, balances *Balances) {
 	out.Word("effective_date", entry.Effective.String())
 	if entry.Reverses == 0 {
@@ -52,11 +52,11 @@ func appendSharedFields(out *schema.Encoder, entry *ledger.Entry, balances *Bala
 	out.Close(']')
 }
 
-// Author is the author of an event as responses show it.
+// Author is the author of an event, as responses show the author.
 type Author struct {
 	Kind ledger.AuthorKind
-	ID   string // id of the key, user or partner; empty: there is none, or the client may not see it
-	Name string // name or login at the time of the response; empty: there is none, or the client may not see it
+	ID   string // id of the key, user or partner; empty if there is none or the client may not see it
+	Name string // name or login at the time of the response; empty if there is none or the client may not see it
 }
 
 func (a *Author) append(out *schema.Encoder) {
@@ -71,7 +71,7 @@ func (a *Author) append(out *schema.Encoder) {
 	out.Close('}')
 }
 
-// AppendEvent appends the fields of one event, with its entry inside if it has one.
+// AppendEvent appends the fields of one event. If the event has an entry, the field entry contains it.
 func AppendEvent(out *schema.Encoder, event *ledger.Event, author *Author, balances *Balances) {
 	out.Integer("seq", int64(event.Seq))
 	author.append(out)

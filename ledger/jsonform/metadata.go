@@ -5,16 +5,16 @@ import (
 	"mizan/ledger/schema"
 )
 
-// MetaLang is the key of merchant_meta whose value the service sets (specification, "Rules on fields",
-// 5). For a partner without a language the value is defaultLang.
+// MetaLang is the key in merchant_meta for the language. The service sets its value (specification, "Rules on fields", 5).
+// If the partner has no language, the value is defaultLang.
 const (
 	MetaLang    = "lang"
 	defaultLang = "en"
 )
 
-// AppendMerchantMeta appends merchant_meta: the members that the client sent, then the members from the rail (the provider)
-// whose keys the client did not send. fromCaller and fromRail are JSON objects, or nil. The service itself sets the member
-// MetaLang if the partner has a language, or if the client sent that key.
+// AppendMerchantMeta appends merchant_meta: first the members that the client sent, then those members from the provider
+// whose keys the client did not send. fromCaller is the client's JSON object and fromRail is the provider's; each may be
+// nil. If the partner has a language or the client sent the key MetaLang, the service sets that member itself.
 func AppendMerchantMeta(dst, fromCaller, fromRail []byte, lang string) []byte {
 	setsLang := lang != "" || len(fromCaller) > 0 && jsonwalk.Has(fromCaller, MetaLang)
 	if !setsLang && fromRail == nil {

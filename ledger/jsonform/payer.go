@@ -5,11 +5,11 @@ import (
 	"mizan/ledger/schema"
 )
 
-// authVersion is the version of auth_params.
+// authVersion is the value of the member version in auth_params.
 const authVersion = "1.0"
 
-// appendPageURL writes the address of the payer's page under a name. It writes null if the page is not open, or if url is
-// empty because the client must not get the address.
+// appendPageURL writes a field with the address of the payer's page. It writes null if the page is not open, or if url is
+// empty because the client must not see the address.
 func appendPageURL(out *schema.Encoder, name, url string, isOpen bool) {
 	if isOpen {
 		out.TextOrNull(name, url)
@@ -18,8 +18,8 @@ func appendPageURL(out *schema.Encoder, name, url string, isOpen bool) {
 	}
 }
 
-// appendAuth writes auth_params, the payer's next action (specification, "Payer actions"). It writes null until the provider
-// has published the action.
+// appendAuth writes auth_params, the payer's next action (specification, "Payer actions"). Until the provider has published
+// the action, it writes null.
 func appendAuth(out *schema.Encoder, action *payment.Action) {
 	const name = "auth_params"
 	if action == nil || action.Type == "" {
@@ -39,7 +39,8 @@ func appendAuth(out *schema.Encoder, action *payment.Action) {
 	out.Close('}')
 }
 
-// appendMaterial writes additional_params_for_auth: the material that the payer must sign or complete, and the deadline.
+// appendMaterial writes additional_params_for_auth. The object contains the material that the payer must sign or complete,
+// and the deadline.
 func appendMaterial(out *schema.Encoder, action *payment.Action) {
 	const deadline = "expires_at"
 	out.OpenField(payment.MaterialField, '{')
@@ -52,8 +53,8 @@ func appendMaterial(out *schema.Encoder, action *payment.Action) {
 	out.Close('}')
 }
 
-// appendPayerChoices writes the address of the payer's page, the institutions to choose from and the deadline, while the
-// payer has something to do.
+// appendPayerChoices writes fields only while the payer has something to do: the address of the payer's page, the
+// institutions from which the payer can choose, and the deadline.
 func appendPayerChoices(out *schema.Encoder, view *TransactionView) {
 	action := view.Action
 	if action == nil && !view.WaitsForPayer {

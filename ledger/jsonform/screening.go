@@ -29,7 +29,7 @@ func AppendScreening(out *schema.Encoder, screening *contract.Screening, withInp
 	}
 }
 
-// appendScreeningInput writes the input of a screening under the names of its query parameters.
+// appendScreeningInput writes the input of a screening. The field names are those of the request's query parameters.
 func appendScreeningInput(out *schema.Encoder, input *contract.ScreeningInput) {
 	for _, field := range []struct{ name, value string }{
 		{"subject", input.Subject}, {"region", input.Region}, {"asset_type", input.AssetType}, {"activity", input.Activity},

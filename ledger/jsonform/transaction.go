@@ -6,17 +6,17 @@ import (
 	"mizan/ledger/schema"
 )
 
-// TransactionView has the data that responses show of a transaction, and that the transaction's record does not have.
+// TransactionView holds the data that a response shows in addition to the transaction's record.
 type TransactionView struct {
 	Started       ledger.Micros   // time of creation, which the store keeps beside the record
 	Lang          string          // language of the partner's texts; empty if the partner has none
 	Action        *payment.Action // the payer's next action; nil if there is none, or its deadline has passed
-	WaitsForPayer bool            // the transaction waits for its payer on the hosted page
+	WaitsForPayer bool            // whether the hosted page still waits for the payer
 	PageURL       string          // address of the payer's page; empty if the client must not get it
 }
 
-// AppendTransaction appends a transaction as in the specification's table "Transaction". Further fields follow if they have a
-// value.
+// AppendTransaction appends a transaction with all fields of the specification's table "Transaction". Optional fields
+// without a value are omitted.
 func AppendTransaction(dst []byte, r *payment.Record, view *TransactionView) []byte {
 	out := schema.Encoder{Buf: dst}
 	out.Open('{')
@@ -45,8 +45,8 @@ func AppendTransaction(dst []byte, r *payment.Record, view *TransactionView) []b
 	return out.Buf
 }
 
-// AppendHosted appends a transaction in the short form of nine fields. This is the response to a create request if the payer
-// pays on the hosted page (specification, "create", rule 8).
+// AppendHosted appends the short form of a transaction, which has nine fields. It is the response to a create request if
+// the payer pays on the hosted page (specification, "create", rule 8).
 func AppendHosted(dst []byte, r *payment.Record, view *TransactionView) []byte {
 	out := schema.Encoder{Buf: dst}
 	out.Open('{')
@@ -63,7 +63,8 @@ func AppendHosted(dst []byte, r *payment.Record, view *TransactionView) []byte {
 	return out.Buf
 }
 
-// appendTxID writes the client's identifier as in the request: null if it was absent, empty if it was empty.
+// appendTxID writes the identifier that the client sent in the create request: null if the client sent none, "" if the
+// client sent an empty one.
 func appendTxID(out *schema.Encoder, r *payment.Record) {
 	if r.TxID != "" || r.EmptyTxID {
 		out.Text("txid", r.TxID)
@@ -99,8 +100,8 @@ func appendMoney(out *schema.Encoder, r *payment.Record) {
 	out.Scale("scale_dest", dest)
 }
 
-// appendDescription writes the description. It is null until a terminal is chosen, and if there is no text (specification,
-// "Transaction", rule 1). If the terminal has a text, it is written instead of the client's.
+// appendDescription writes the description. If the terminal has a description, it replaces the client's. The field is
+// null if there is no description, and also before a terminal is chosen (specification, "Transaction", rule 1).
 func appendDescription(out *schema.Encoder, r *payment.Record) {
 	switch {
 	case r.Terminal == ledger.ID{} || (!r.Described && r.TerminalText == ""):
@@ -122,8 +123,8 @@ func appendMethodAndCustomer(out *schema.Encoder, r *payment.Record) {
 	}
 }
 
-// appendMethod writes the type of money_storage and, for a card, the digits that may be stored unencrypted. For the renewal
-// of a subscription, these are the type and the digits of the stored card.
+// appendMethod writes the type of the payment method (money_storage) and, for a card, the digits that may be stored
+// unencrypted. A subscription's renewal shows the stored card in the same way.
 func appendMethod(out *schema.Encoder, r *payment.Record) {
 	const name = "payment_method"
 	if r.Method == "" {
@@ -140,7 +141,7 @@ func appendMethod(out *schema.Encoder, r *payment.Record) {
 	out.Close('}')
 }
 
-// appendOptionalFields writes the fields at the end, which only some transactions have.
+// appendOptionalFields writes the last fields of a transaction. Each of them is written only if it has a value.
 func appendOptionalFields(out *schema.Encoder, r *payment.Record, lang string) {
 	if r.RRN != "" {
 		out.Text("rrn", r.RRN)
@@ -192,8 +193,7 @@ func appendCode(out *schema.Encoder, f payment.Failure) {
 	out.Buf = AppendErrorCode(out.Buf, f)
 }
 
-// AppendErrorCode appends a failure's error_code: null for success, and for a code that is not
-// published.
+// AppendErrorCode appends a failure's error_code: null if nothing failed or if clients must not see the code.
 func AppendErrorCode(dst []byte, f payment.Failure) []byte {
 	if !f.Code.Published() {
 		return append(dst, "null"...)

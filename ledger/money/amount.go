@@ -8,8 +8,8 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// Amount is a number of minor units, 0 to 2^256 − 1. The zero value is 0. Amounts can be compared with ==. The asset (kind of
-// money) is stored beside the amount, never inside.
+// Amount is a number of minor units, 0 to 2^256 − 1. The zero value is 0. Amounts can be compared with ==. An Amount does
+// not contain its asset (the kind of money); the asset is stored next to it.
 type Amount struct{ limbs uint256.Int } // four uint64, the least significant first
 
 // Max is the largest Amount, 2^256 − 1.
@@ -32,8 +32,7 @@ func FromUint64(u uint64) Amount { return Amount{uint256.Int{u}} }
 // Uint64 returns the amount as a uint64, if it fits.
 func (a Amount) Uint64() (uint64, bool) { return a.limbs[0], a.fitsUint64() }
 
-// fitsUint64 tells whether the amount is below 2^64. The most frequent operations have a fast path
-// for such amounts.
+// fitsUint64 tells whether the amount is below 2^64. For such amounts the most frequent operations have a fast path.
 func (a *Amount) fitsUint64() bool { return a.limbs[1]|a.limbs[2]|a.limbs[3] == 0 }
 
 // IsZero tells whether the amount is 0.
@@ -94,10 +93,10 @@ func (a Amount) DivFloor(b Amount) (Amount, error) {
 	return quotient, nil
 }
 
-// MulDivFloor returns floor(a × num ÷ den). The product has 512 bits, so the error is ErrOverflow
-// only if the result itself is out of range; it is ErrDivision if den is zero.
+// MulDivFloor returns floor(a × num ÷ den). The product has 512 bits, so only a result that is out of range causes
+// ErrOverflow. If den is zero, the error is ErrDivision.
 func (a Amount) MulDivFloor(num, den Amount) (Amount, error) {
-	if den.IsZero() { // uint256 would return 0 and report no overflow
+	if den.IsZero() { // for a zero divisor, uint256 returns 0 and no error
 		return Amount{}, ErrDivision
 	}
 	if a.fitsUint64() && num.fitsUint64() && den.fitsUint64() {

@@ -24,11 +24,11 @@ const (
 	Test
 )
 
-// MaxName is the largest length of a currency's or network's name, in bytes. A name of this length still
-// fits into the binary form and into a key.
+// MaxName is the largest length of a currency's or network's name, in bytes. The stored form and the keys of the store
+// have room for names of this length.
 const MaxName = 32
 
-// ErrAsset is the error for bytes that are not an asset's binary form.
+// ErrAsset is returned for bytes that AppendBinary can't have written.
 var ErrAsset = errors.New("money: malformed asset")
 
 // ParseEnv parses "prod" or "test".
@@ -56,8 +56,8 @@ func (e Env) String() string {
 // Valid tells whether e is one of the two environments.
 func (e Env) Valid() bool { return e == Prod || e == Test }
 
-// MarshalJSON writes "prod" or "test". The zero value is an error, so that a forgotten
-// environment never reaches a response.
+// MarshalJSON writes "prod" or "test". For the zero value it returns an error, so that a response never contains an
+// environment that somebody forgot to set.
 func (e Env) MarshalJSON() ([]byte, error) {
 	if !e.Valid() {
 		return nil, fmt.Errorf("money: environment %d", uint8(e))
@@ -79,8 +79,8 @@ func (e *Env) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// ParseNetwork parses a network's name: 1 to MaxName lower-case letters, digits, '-' and '_'.
-// Scale tells whether a currency exists on the network.
+// ParseNetwork parses a network's name: 1 to MaxName lower-case letters, digits, '-' and '_'. It does not check whether
+// such a network exists; Asset.Scale does.
 func ParseNetwork(s string) (Network, bool) {
 	if s == "" || len(s) > MaxName {
 		return "", false
@@ -94,7 +94,8 @@ func ParseNetwork(s string) (Network, bool) {
 	return Network(strings.Clone(s)), true
 }
 
-// Asset is a kind of money, in which amounts are counted. It is comparable and serves as a map key.
+// Asset identifies a kind of money: a currency, its network and its environment. It is comparable, so it can be a map
+// key.
 type Asset struct {
 	Currency Currency
 	Network  Network
@@ -112,7 +113,7 @@ func (a Asset) String() string {
 	return string(a.AppendString(buffer[:0]))
 }
 
-// AppendString appends the text that String returns to dst.
+// AppendString appends to dst the same text that String returns.
 func (a Asset) AppendString(dst []byte) []byte {
 	currency := string(a.Currency)
 	if strings.ContainsAny(currency, "/%") {
@@ -123,9 +124,9 @@ func (a Asset) AppendString(dst []byte) []byte {
 	return append(dst, a.Network...)
 }
 
-// AppendBinary appends the asset's stored form: a byte with the env, then currency and network,
-// each as a length byte and its bytes. It panics if the env or the currency is missing or a name is longer than
-// MaxName, because that is a bug of the caller.
+// AppendBinary appends the asset's stored form: one byte for the environment, then the currency and the network, each
+// preceded by its length in one byte. It panics if the environment or the currency is missing, or if a name is longer
+// than MaxName, because then the caller has a bug.
 func (a Asset) AppendBinary(dst []byte) []byte {
 	assert.That(a.Env.Valid(), "money: asset without an environment")
 	assert.That(a.Currency != "", "money: asset without a currency")
@@ -136,8 +137,8 @@ func (a Asset) AppendBinary(dst []byte) []byte {
 	return append(dst, a.Network...)
 }
 
-// ReadAsset parses the form of AppendBinary and returns the bytes after it. The asset keeps no
-// reference to src. The error is ErrAsset.
+// ReadAsset parses an asset that AppendBinary has written, and returns the rest of src. The asset does not alias src. The
+// error is ErrAsset.
 func ReadAsset(src []byte) (Asset, []byte, error) {
 	if len(src) == 0 || !Env(src[0]).Valid() {
 		return Asset{}, nil, ErrAsset
@@ -153,7 +154,7 @@ func ReadAsset(src []byte) (Asset, []byte, error) {
 	return Asset{Currency: internCurrency(currency), Network: internNetwork(network), Env: Env(src[0])}, tail, nil
 }
 
-// readName parses a length byte and that many bytes, and returns the bytes after them as tail.
+// readName parses a name that is preceded by its length in one byte. tail is the rest of src.
 func readName(src []byte) (name, tail []byte, ok bool) {
 	if len(src) == 0 {
 		return nil, nil, false

@@ -8,8 +8,8 @@ import (
 // maxBytes is the length of the largest amount in bytes.
 const maxBytes = 32
 
-// AppendBinary appends the stored form: a byte with the length, 0 to 32, and that many
-// big-endian bytes without a leading zero. Zero is the single byte 0.
+// AppendBinary appends the stored form: the length in one byte, 0 to 32, and then the number in big-endian order without
+// leading zero bytes. An amount of 0 is stored as the single byte 0.
 func (a Amount) AppendBinary(dst []byte) []byte {
 	if a.fitsUint64() {
 		var buf [8]byte
@@ -24,8 +24,9 @@ func (a Amount) AppendBinary(dst []byte) []byte {
 	return append(dst, bytes32[maxBytes-n:]...)
 }
 
-// ReadAmount parses the form of AppendBinary and returns the bytes after it. The error is ErrEncoding for a length above 32
-// and for missing bytes. A leading zero byte is also an error, because an amount has only one form.
+// ReadAmount parses an amount that AppendBinary has written, and returns the rest of src. The error is ErrEncoding if the
+// length is above 32 or if bytes are missing. It is also ErrEncoding if the number has a leading zero byte, because each
+// amount has only one stored form.
 func ReadAmount(src []byte) (Amount, []byte, error) {
 	if len(src) == 0 {
 		return Amount{}, nil, ErrEncoding
@@ -47,14 +48,13 @@ func ReadAmount(src []byte) (Amount, []byte, error) {
 	return a, tail, nil
 }
 
-// MarshalBinary implements encoding.BinaryMarshaler with AppendBinary's form. It has a value
-// receiver, so that msgpack can encode a struct passed by value.
+// MarshalBinary implements encoding.BinaryMarshaler. It returns the bytes that AppendBinary appends. The receiver is a
+// value, so that msgpack can also encode a struct that is passed by value.
 func (a Amount) MarshalBinary() ([]byte, error) {
 	return a.AppendBinary(make([]byte, 0, 1+maxBytes)), nil
 }
 
-// UnmarshalBinary implements encoding.BinaryUnmarshaler. Bytes after the amount
-// are an error, ErrEncoding.
+// UnmarshalBinary implements encoding.BinaryUnmarshaler. If bytes follow the amount, it returns ErrEncoding.
 func (a *Amount) UnmarshalBinary(b []byte) error {
 	parsed, tail, err := ReadAmount(b)
 	if err != nil {

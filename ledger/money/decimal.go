@@ -9,7 +9,7 @@ import (
 	"mizan/internal/assert"
 )
 
-// MaxDigits is the number of digits of 2^256 − 1. A parser refuses longer input without reading it.
+// MaxDigits is the number of digits of 2^256 − 1. A parser refuses longer input without looking at the digits.
 const MaxDigits = 78
 
 // chunkDigits is the largest number of digits that always fit into a uint64.
@@ -19,10 +19,10 @@ const chunkDigits = 19
 // apply, the first of ErrTooLong, ErrSyntax and ErrOverflow is returned.
 func Parse(s string) (Amount, error) { return parse(s) }
 
-// ParseBytes parses bytes as Parse parses a string. It neither keeps nor copies them.
+// ParseBytes is Parse for a byte slice. It neither keeps nor copies b.
 func ParseBytes(b []byte) (Amount, error) { return parse(b) }
 
-// MustParse is Parse for constants in the program. It panics if the text is invalid.
+// MustParse parses a constant of the program. It panics if the text is invalid.
 func MustParse(s string) Amount {
 	a, err := Parse(s)
 	assert.NoError(err)
@@ -46,9 +46,9 @@ func parse[T string | []byte](s T) (Amount, error) {
 	return parseLong(s)
 }
 
-// parseLong parses the digits in chunks, the most significant first. A number of MaxDigits − 1 nines is below 2^256,
-// so only the addition of the last chunk can overflow. By then all characters have been checked, so an invalid
-// character gives ErrSyntax, however large the number is.
+// parseLong parses the digits in chunks, the most significant first. A number of MaxDigits − 1 nines is below 2^256, so
+// only the addition of the last chunk can overflow. All characters have been checked by then. So text with an invalid
+// character is always ErrSyntax and never ErrOverflow.
 func parseLong[T string | []byte](s T) (Amount, error) {
 	var a Amount
 	for len(s) > 0 {
@@ -78,7 +78,7 @@ func parseChunk[T string | []byte](s T) (uint64, bool) {
 	return u, true
 }
 
-// shift sets a to a × 10^chunkDigits + u. The result is false if this does not fit into an Amount.
+// shift sets a to a × 10^chunkDigits + u. It returns false if the sum does not fit into an Amount.
 func (a *Amount) shift(u uint64) bool {
 	const base = 10_000_000_000_000_000_000
 	carry := u
@@ -116,7 +116,7 @@ func (a Amount) AppendDecimal(dst []byte) []byte {
 			remainder[0] /= 10
 		}
 	}
-	// What remains is not zero: a value of at least 2^64, divided by 10^19, is at least 1.
+	// a is not zero here: the loop divides by 10^19 only values of at least 2^64, so each quotient is at least 1.
 	dst = strconv.AppendUint(dst, a.limbs[0], 10)
 	return append(dst, digits[start:]...)
 }
@@ -127,7 +127,7 @@ func (a Amount) AppendText(dst []byte) ([]byte, error) { return a.AppendDecimal(
 // MarshalText implements encoding.TextMarshaler with the canonical digits.
 func (a Amount) MarshalText() ([]byte, error) { return a.AppendDecimal(nil), nil }
 
-// UnmarshalText implements encoding.TextUnmarshaler. It accepts what ParseBytes accepts.
+// UnmarshalText implements encoding.TextUnmarshaler. It accepts the same text as ParseBytes.
 func (a *Amount) UnmarshalText(b []byte) error {
 	parsed, err := ParseBytes(b)
 	if err != nil {
@@ -137,8 +137,7 @@ func (a *Amount) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// MarshalJSON writes a JSON string of digits (specification "Money rules" 1:
-// never a bare number).
+// MarshalJSON writes a JSON string of digits and never a bare JSON number (specification "Money rules" 1).
 func (a Amount) MarshalJSON() ([]byte, error) {
 	out := make([]byte, 0, 2+MaxDigits)
 	out = append(out, '"')
@@ -146,8 +145,7 @@ func (a Amount) MarshalJSON() ([]byte, error) {
 	return append(out, '"'), nil
 }
 
-// UnmarshalJSON reads a JSON string of canonical digits. Numbers, null and
-// escaped digits are ErrSyntax.
+// UnmarshalJSON reads a JSON string of canonical digits. For a JSON number, null or escaped digits it returns ErrSyntax.
 func (a *Amount) UnmarshalJSON(b []byte) error {
 	text, ok := unquote(b)
 	if !ok {

@@ -7,15 +7,13 @@
 //     amounts, can be negative.
 //  2. Only MulDivFloor, DivFloor, Portion and Convert round, and they round down. Products have 512 bits, so nothing
 //     is lost before the division.
-//  3. Every amount has one text (digits without sign, space or leading zero) and one
-//     binary form (length and minimal big-endian bytes). Other spellings are refused,
-//     so equal amounts have equal bytes in keys and hashes.
-//  4. The scale comes from the triple (currency, network, env) through one table, never
-//     from the currency alone. An unknown triple has no scale.
-//  5. Values below 2^64 are read, written and added without allocating. Nearly all values are in
-//     this range.
-//  6. The work to parse a number is bounded, because a number of more than MaxDigits digits is refused before its
-//     digits are examined.
+//  3. Every amount has exactly one text form (digits without sign, space or leading zero) and one binary form (length and
+//     minimal big-endian bytes). Every other form is refused, so equal amounts have equal bytes in keys and hashes.
+//  4. One table gives the scale for each triple (currency, network, env). The currency alone does not determine the
+//     scale. A triple that is not in the table has no scale.
+//  5. Values below 2^64, that is, nearly all values, are read, written and added without allocating.
+//  6. The time to parse a number is bounded: if it has more than MaxDigits digits, it is refused before its digits are
+//     examined.
 //
 // Callers: ledger and all packages above it.
 //

@@ -49,25 +49,26 @@ func (b *BasisPoints) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Portion returns floor(a × bps ÷ 10000). Above 10000 basis points the error can be ErrOverflow.
+// Portion returns floor(a × bps ÷ 10000). Only if bps is above 10000 can the result be out of range; then the error is
+// ErrOverflow.
 func (a Amount) Portion(bps BasisPoints) (Amount, error) {
 	return a.MulDivFloor(FromUint64(uint64(bps)), FromUint64(wholeBasisPoints))
 }
 
-// MaxRateDigits is the largest number of digits in a rate's text. It is chosen so that Convert can multiply a rate's digits
-// by the largest power of ten that it needs, and the product stays below 2^256.
+// MaxRateDigits is the largest number of digits in a rate's text. Convert multiplies the digits of a rate by a power of
+// ten. With this bound, the product always stays below 2^256.
 const MaxRateDigits = 38
 
-// Rate is a positive decimal number: the value of one major unit of a currency in major units of
-// another. Equal rates are equal by ==. The zero value means "no rate" and converts nothing.
+// Rate is a positive decimal number: the value of one major unit of a currency in major units of another. Rates can be
+// compared with ==. The zero value means "no rate" and converts nothing.
 type Rate struct {
 	coefficient Amount // the rate is coefficient ÷ 10^places
 	places      int8   // number of decimals; the last decimal is never 0
 }
 
-// ParseRate parses a number above zero of at most MaxRateDigits digits, with at most one point between digits
-// ("92.5"), and without sign, exponent or needless leading zero. It removes trailing zeros of the decimals.
-// Errors: ErrTooLong, ErrSyntax.
+// ParseRate parses a number such as "92.5". The number must be above zero and have at most MaxRateDigits digits, without
+// sign, exponent or unnecessary leading zeros. A decimal point must be between digits. Trailing zeros after the point are
+// dropped. Errors: ErrTooLong, ErrSyntax.
 func ParseRate(s string) (Rate, error) {
 	if len(s) > MaxRateDigits+1 {
 		return Rate{}, ErrTooLong
@@ -80,7 +81,7 @@ func ParseRate(s string) (Rate, error) {
 		return Rate{}, ErrSyntax
 	}
 	trimmed := strings.TrimRight(decimals, "0")
-	// TrimLeft makes an empty string of a rate of zero, and Parse refuses the empty string.
+	// If the rate is zero, TrimLeft leaves an empty string, and Parse refuses that.
 	coefficient, err := Parse(strings.TrimLeft(integer+trimmed, "0"))
 	if err != nil {
 		return Rate{}, ErrSyntax
@@ -108,7 +109,7 @@ func (r Rate) String() string {
 	return digits[:len(digits)-places] + "." + digits[len(digits)-places:]
 }
 
-// MarshalJSON writes a JSON string. The zero rate is an error: its field must be omitted (tag
+// MarshalJSON writes a JSON string. For the zero rate it returns an error: a field without a rate must be omitted (tag
 // omitzero).
 func (r Rate) MarshalJSON() ([]byte, error) {
 	if r.IsZero() {
@@ -131,12 +132,11 @@ func (r *Rate) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// MarshalBinary implements encoding.BinaryMarshaler with the rate's text; the zero rate has no
-// bytes.
+// MarshalBinary implements encoding.BinaryMarshaler. It returns the bytes of r.String(), which is empty for the zero
+// rate.
 func (r Rate) MarshalBinary() ([]byte, error) { return append([]byte{}, r.String()...), nil }
 
-// UnmarshalBinary implements encoding.BinaryUnmarshaler. It accepts only the form of
-// MarshalBinary.
+// UnmarshalBinary implements encoding.BinaryUnmarshaler. It accepts only bytes that MarshalBinary can return.
 func (r *Rate) UnmarshalBinary(b []byte) error {
 	if len(b) == 0 {
 		*r = Rate{}
@@ -166,10 +166,9 @@ func computePowersOf10() (table [MaxDigits]Amount) {
 	return table
 }
 
-// Convert returns floor(a × rate × 10^(toScale − fromScale)) minor units of the other asset. The
-// floor is the only rounding. Errors: ErrOverflow if the result is out of range, ErrNoRate
-// if r is the zero Rate. The scales come from Asset.Scale; Convert panics on a scale outside 0 to MaxScale,
-// because that is a bug of the caller.
+// Convert returns floor(a × rate × 10^(toScale − fromScale)) minor units of the other asset. It rounds only once. The
+// error is ErrOverflow if the result is out of range, and ErrNoRate if r is the zero Rate. The caller gets the scales
+// from Asset.Scale. If a scale is not between 0 and MaxScale, Convert panics, because then the caller has a bug.
 func (a Amount) Convert(r Rate, fromScale, toScale int) (Amount, error) {
 	assert.That(0 <= fromScale && fromScale <= MaxScale, "money: scale to convert from out of range")
 	assert.That(0 <= toScale && toScale <= MaxScale, "money: scale to convert to out of range")
@@ -178,7 +177,7 @@ func (a Amount) Convert(r Rate, fromScale, toScale int) (Amount, error) {
 	}
 	exponent := toScale - fromScale - int(r.places)
 	if exponent < 0 {
-		// -exponent is at most MaxScale + MaxRateDigits = 74, so the table has the power.
+		// -exponent is at most MaxScale + MaxRateDigits = 74, so it is an index of powersOf10.
 		return a.MulDivFloor(r.coefficient, powersOf10[-exponent])
 	}
 	// The factor is below 10^MaxRateDigits × 10^MaxScale = 10^74, so the product fits.

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// scaleRow is the number of decimals of an asset. A row with Env zero applies to both
-// environments; a row with an Env overrides it in that environment.
+// scaleRow sets the number of decimals of an asset. A row without an environment applies to both environments. A row with
+// an environment overrides that row for its environment.
 type scaleRow struct {
 	currency Currency
 	network  Network
@@ -14,8 +14,8 @@ type scaleRow struct {
 	digits   int
 }
 
-// scaleTable is the only source of numbers of decimals, which depend on currency, network and env, not on the
-// currency alone (specification "Money rules" 2). Fiat currencies have ISO 4217 minor units.
+// scaleTable is the only source for the number of decimals of an asset. The number depends on currency, network and
+// environment, not on the currency alone (specification "Money rules" 2). For fiat currencies it comes from ISO 4217.
 var scaleTable = []scaleRow{
 	// Transaction currencies, in the specification's order.
 	{"RUB", "", 0, 2},
@@ -67,7 +67,7 @@ var transactionCurrencies = []Currency{
 	"RUBT", "USDT", "USDC", "EURT", "ETH", "TRX", "TON", "ZOLT",
 }
 
-// Indexes of the tables above.
+// Maps for look-ups in the two tables above.
 var (
 	scales         = indexScales(scaleTable)
 	onlyNetworks   = indexOnlyNetworks(scaleTable)
@@ -76,7 +76,7 @@ var (
 	acceptedByCode = indexAccepted(transactionCurrencies)
 )
 
-// MaxScale is larger than any scale of the table. Convert accepts no larger scale.
+// MaxScale is the largest scale that Convert accepts. Every scale in scaleTable is smaller.
 const MaxScale = 36
 
 // Scale returns the asset's number of decimals. ok is false if the asset is not in the table, for example because its network
@@ -115,8 +115,8 @@ func UnsupportedCurrencyMessage(code []byte) string {
 // AcceptedCurrencies returns the transaction currencies in the specification's order.
 func AcceptedCurrencies() []Currency { return slices.Clone(transactionCurrencies) }
 
-// AcceptedAssets returns all assets of an environment that a transaction can name and that have a scale, in the order of the
-// table. For an invalid environment it returns none.
+// AcceptedAssets returns all assets of an environment that a transaction can name and that have a scale, in the order of
+// the table. It returns none if the environment is invalid.
 func AcceptedAssets(env Env) []Asset {
 	if !env.Valid() {
 		return nil
@@ -133,8 +133,8 @@ func AcceptedAssets(env Env) []Asset {
 	return assets
 }
 
-// ResolveNetwork returns n if it is not empty, else the currency's only network (ethereum for ETH, tron
-// for TRX, ton for TON). The result is empty for a currency that has none or several.
+// ResolveNetwork returns n if it is not empty, and otherwise the currency's only network (ethereum for ETH, tron for TRX,
+// ton for TON). If the currency has no network or more than one, the result is empty.
 func ResolveNetwork(c Currency, n Network) Network {
 	if n == "" {
 		return onlyNetworks[c]

@@ -1,8 +1,8 @@
 package money
 
-// Signed is a difference of two amounts. It is negative, for example, for a balance that is not on the account's
-// normal side, and for a merchant's share if the fee is above the amount. This package never sets
-// Negative on 0, and its methods treat a negative 0 as plain 0.
+// Signed is a difference of two amounts. For example, an account's balance that is not on its normal side is negative,
+// and so is a merchant's share if the fee is above the amount. This package never sets Negative on 0, and its methods
+// treat a negative 0 as plain 0.
 type Signed struct {
 	Negative bool
 	Abs      Amount
@@ -113,8 +113,8 @@ func (s *Signed) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// AppendBinary appends the stored form: a byte, 1 if negative and else 0, and the stored form of the
-// magnitude as an Amount.
+// AppendBinary appends the stored form: one byte for the sign, which is 1 if s is negative and 0 otherwise, followed by
+// the stored form of the magnitude (an Amount).
 func (s Signed) AppendBinary(dst []byte) []byte {
 	sign := byte(0)
 	if s.isNegative() {
@@ -123,8 +123,8 @@ func (s Signed) AppendBinary(dst []byte) []byte {
 	return s.Abs.AppendBinary(append(dst, sign))
 }
 
-// ReadSigned parses the form of AppendBinary and returns the bytes after it. Any other form,
-// including a form of "-0", is ErrEncoding.
+// ReadSigned parses a value that AppendBinary has written, and returns the rest of src. For all other bytes, including an
+// encoded "-0", the error is ErrEncoding.
 func ReadSigned(src []byte) (Signed, []byte, error) {
 	if len(src) == 0 || src[0] > 1 {
 		return Signed{}, nil, ErrEncoding
@@ -140,13 +140,12 @@ func ReadSigned(src []byte) (Signed, []byte, error) {
 	return Signed{Negative: negative, Abs: abs}, tail, nil
 }
 
-// MarshalBinary implements encoding.BinaryMarshaler with AppendBinary's form.
+// MarshalBinary implements encoding.BinaryMarshaler. It returns the bytes that AppendBinary appends.
 func (s Signed) MarshalBinary() ([]byte, error) {
 	return s.AppendBinary(make([]byte, 0, 2+maxBytes)), nil
 }
 
-// UnmarshalBinary implements encoding.BinaryUnmarshaler. Bytes after the value
-// are an error, ErrEncoding.
+// UnmarshalBinary implements encoding.BinaryUnmarshaler. If bytes follow the value, it returns ErrEncoding.
 func (s *Signed) UnmarshalBinary(b []byte) error {
 	parsed, tail, err := ReadSigned(b)
 	if err != nil {

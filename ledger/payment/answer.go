@@ -9,20 +9,21 @@ import (
 // Answer is a provider's answer to a submission or an inquiry.
 type Answer struct {
 	Verdict       Verdict
-	Failure       Failure       // for VerdictRefused, VerdictFailed and VerdictNotSent: the reason of the rail
-	RRN           string        // retrieval reference number; empty: none
-	NextInquiryIn time.Duration // delay before the next inquiry; 0: DecisionContext.InquiryTimeout, doubled after each inquiry
-	Status        Status        // an intermediate state of the rail; empty: none
-	Meta          []byte        // JSON object of the rail's own keys; nil: the stored keys stay
-	Action        *Action       // for VerdictAction: the payer's next action; nil: the stored action stays
-	Token         []byte        // for VerdictCharged: the provider's token for the charged card, encrypted; nil: none
-	KeepCard      bool          // for VerdictAction: the encrypted card stays stored for a later step
-	Inquired      bool          // the answer to an inquiry, not to a submission
-	Reissued      bool          // the answer to AskReissue; Action is the previous action, published again
+	Failure       Failure       // for VerdictRefused, VerdictFailed and VerdictNotSent: the reason that the rail gave
+	RRN           string        // retrieval reference number; empty if none
+	NextInquiryIn time.Duration // delay before the next inquiry; if 0, InquiryTimeout, doubled after each inquiry
+	Status        Status        // an intermediate state of the rail; empty if none
+	Meta          []byte        // JSON object with the rail's own keys; if nil, the stored object stays
+	Action        *Action       // for VerdictAction: the payer's next action; if nil, the stored action stays
+	Token         []byte        // for VerdictCharged: the provider's token for the charged card, encrypted; nil if none
+	KeepCard      bool          // for VerdictAction: whether the encrypted card must stay stored for a later step
+	Inquired      bool          // whether the answer is to an inquiry, not to a submission
+	Reissued      bool          // whether the answer is to AskReissue; if so, Action is the previous action, published again
 }
 
-// DecideAnswer returns the decision on a provider's answer about the charge. ok is false if the answer changes nothing. It is
-// also false while another operation on the charge is under way, because then only the answer about that operation decides.
+// DecideAnswer returns the decision on a provider's answer about the charge. ok is false if the answer changes nothing.
+// While an operation on the charge, such as a void, is under way, ok is false too, because then only the answer about the
+// operation counts.
 func (c DecisionContext) DecideAnswer(r *Record, a Answer) (d Decision, ok bool) {
 	if r.Op != nil && r.Op.Kind != OpComplete {
 		return Decision{}, false
@@ -40,7 +41,7 @@ func (c DecisionContext) DecideAnswer(r *Record, a Answer) (d Decision, ok bool)
 		d.Record.RailMeta = a.Meta
 	}
 	if a.Verdict == VerdictNotSent && (r.Status != Authorizing || r.NotFoundAnswers > 0) {
-		a.Verdict = VerdictUnknown // the rail has the charge already, so only an inquiry was not sent
+		a.Verdict = VerdictUnknown // the charge was sent earlier, so it is an inquiry that could not be sent
 	}
 	switch a.Verdict {
 	case VerdictCharged:
@@ -56,7 +57,7 @@ func (c DecisionContext) DecideAnswer(r *Record, a Answer) (d Decision, ok bool)
 		return d, c.onNotFound(&d)
 	case VerdictAction:
 		if r.Op != nil && r.Op.Choice != "" && a.Inquired {
-			return d, c.onReady(&d) // the payer's choice never arrived at the provider
+			return d, c.onReady(&d) // the provider still asks for an action, so it never received the payer's choice
 		}
 		return d, c.onAction(&d, a)
 	case VerdictReady:
@@ -67,14 +68,14 @@ func (c DecisionContext) DecideAnswer(r *Record, a Answer) (d Decision, ok bool)
 	return d, true
 }
 
-// IsNoNews tells whether an answer changes nothing: the rail still has the charge, or did not answer.
+// IsNoNews tells whether an answer changes nothing, because the rail is still processing the charge or did not answer.
 func (r *Record) IsNoNews(a Answer) bool {
 	return r.Status.AtProvider() && r.Op == nil && (a.Verdict == VerdictPending || a.Verdict == VerdictUnknown) &&
 		(a.Status == "" || a.Status == r.Status)
 }
 
-// moveToCharging moves a charge that was being submitted, or waited for its payer, to status charging. It leaves any
-// other status as it is.
+// moveToCharging sets the status to charging if the charge was being submitted or was waiting for its payer. Any other
+// status stays.
 func (d *Decision) moveToCharging() {
 	switch d.Record.Status {
 	case Authorizing:
@@ -95,8 +96,8 @@ func (c DecisionContext) settle(d *Decision, a Answer) {
 	entry := d.Record.settlementEntry()
 	d.Counters = c.counterSlice(d.Counters)
 	if r := d.Record; r.Status.Held() {
-		// The provider has captured the hold, although the answer to the commit was lost or there was no commit. The captured
-		// amount is that of the last commit; if there was none, it is the whole amount.
+		// The provider has captured the hold, although the answer to the commit was lost or there was no commit. The
+		// captured amount is the amount of the last commit or, without a commit, the whole amount.
 		r.Captured = r.Amount
 		if !r.LastCommit.IsZero() {
 			heldPostings, original := r.holdEntry().Postings, *r
@@ -111,7 +112,7 @@ func (c DecisionContext) settle(d *Decision, a Answer) {
 	d.end(Failure{})
 }
 
-// onHeld records that the money is held. The result is false if the record does not change.
+// onHeld records that the money is held. It returns false if the record does not change.
 func (c DecisionContext) onHeld(d *Decision, a Answer) bool {
 	r := d.Record
 	if r.Status.Held() {
@@ -158,9 +159,9 @@ func (c DecisionContext) onFailed(d *Decision, a Answer) {
 	d.giveUp(c, a.Failure.orCode(ProcessingError))
 }
 
-// onNotFound decides on the answer "unknown reference". After the first such answer, the provider is asked about the charge
-// once more, one provider time-out later. A second such answer in a row means that the call never arrived, and the charge
-// fails. If the provider has ever confirmed the charge, the charge does not fail.
+// onNotFound decides on the answer "unknown reference". After the first such answer, the provider is asked once more, one
+// provider time-out later. If it gives the same answer again, the call never arrived: a renewal is submitted again, and
+// any other charge fails. A charge that the provider has confirmed before never fails in this way.
 func (c DecisionContext) onNotFound(d *Decision) bool {
 	r := d.Record
 	if r.ConfirmedByProvider && (r.Op == nil || r.Op.Answered) {
@@ -186,7 +187,7 @@ func (c DecisionContext) onNotFound(d *Decision) bool {
 	return true
 }
 
-// onAction publishes the payer's action. The result is false if the record does not change.
+// onAction publishes the payer's action. It returns false if the record does not change.
 func (c DecisionContext) onAction(d *Decision, a Answer) bool {
 	r := d.Record
 	r.NotFoundAnswers, r.ConfirmedByProvider = 0, true
@@ -199,17 +200,17 @@ func (c DecisionContext) onAction(d *Decision, a Answer) bool {
 		d.move(Process, nil)
 	}
 	if waiting && a.Reissued {
-		d.move(Reissue, nil) // an event of which the merchant is not notified
+		d.move(Reissue, nil) // the merchant is not notified of this event
 	} else {
 		d.move(Act, nil)
 	}
-	var action Action // empty if the answer with the action was lost
+	var action Action // stays empty if the answer with the action was lost
 	deadline := c.fromNow(c.ActionTTL)
 	if r.Action != nil {
 		action = *r.Action
 	}
 	if r.Action != nil && (a.Action == nil || waiting) {
-		deadline = r.Action.Until // the deadline is new only if the payer has completed the previous action
+		deadline = r.Action.Until // the payer gets more time only after completing the previous action
 	}
 	if a.Action != nil {
 		action = *a.Action
@@ -221,8 +222,8 @@ func (c DecisionContext) onAction(d *Decision, a Answer) bool {
 	return true
 }
 
-// onNoNews decides on an answer that reports nothing new. If the due instant has passed, it sets the next one. Otherwise
-// it changes nothing and returns false.
+// onNoNews decides on an answer that reports nothing new. If the record is due, it sets the next due instant and returns
+// true. Otherwise it changes nothing and returns false.
 func (c DecisionContext) onNoNews(d *Decision, a Answer) bool {
 	if c.Due > ledger.MicrosOf(c.Now) {
 		return false
@@ -232,17 +233,17 @@ func (c DecisionContext) onNoNews(d *Decision, a Answer) bool {
 	return true
 }
 
-// onReady decides on VerdictReady. It continues a charge whose payer has acted.
+// onReady decides on VerdictReady, which says that the payer has acted and that the provider can continue the charge.
 func (c DecisionContext) onReady(d *Decision) bool {
 	r := d.Record
 	r.ConfirmedByProvider = true
 	if r.Op == nil && r.Status == Authorizing {
-		d.moveToCharging() // in status charging, Complete can begin the operation
+		d.moveToCharging() // Complete can begin its operation only in a status such as charging
 		d.Due = c.nextInquiry(&r.Inquiries, Answer{})
 		return true
 	}
 	if r.Op == nil {
-		return c.onNoNews(d, Answer{}) // Complete begins the operation and gives it its id
+		return c.onNoNews(d, Answer{}) // the caller continues the charge with Complete
 	}
 	r.NotFoundAnswers = 0
 	d.move(Await, nil)
@@ -251,7 +252,8 @@ func (c DecisionContext) onReady(d *Decision) bool {
 	return true
 }
 
-// onPending decides on VerdictPending (the rail has the charge) and on VerdictUnknown (the rail has not answered).
+// onPending decides on VerdictPending (the rail is processing the charge) and on VerdictUnknown (the rail has not
+// answered).
 func (c DecisionContext) onPending(d *Decision, a Answer) bool {
 	r := d.Record
 	if a.Verdict == VerdictPending { // VerdictUnknown does not confirm that the charge arrived
@@ -281,9 +283,9 @@ func (c DecisionContext) onPending(d *Decision, a Answer) bool {
 	return true
 }
 
-// OnDue decides what to do with a record at its due instant. early is true if that instant has not come yet, as after a
-// restart. If decided is true, the result is the decision d; else it is the question ask for the provider. request is the id
-// for an operation that the decision may begin.
+// OnDue decides what to do with a record at its due instant. It is also called before that instant, for example after a
+// restart; then early is true. If decided is true, d is the decision. Otherwise the caller has to send the question ask
+// to the provider. request is the id of the operation that the decision may begin.
 func (c DecisionContext) OnDue(r *Record, early bool, request ledger.ID) (ask Ask, d Decision, decided bool) {
 	now := ledger.MicrosOf(c.Now)
 	switch {

@@ -6,23 +6,24 @@ import (
 	"mizan/ledger"
 )
 
-// This file decides on the attempts of a hosted payment. If a provider definitely refuses the card, the transaction returns
-// to status created, and the payer may try again while attempts and time are left. Each attempt has its own charge, with its
-// own reference at the provider.
+// This file decides on the attempts of a hosted payment. If a provider definitely refuses the card, the transaction
+// returns to status created, and the payer may try again while attempts and time are left. Each attempt is a charge of
+// its own, which the provider knows by its own reference.
 
-// EndedAttempt is a refused attempt of a hosted payment after which the payer was allowed to try again.
+// EndedAttempt is an attempt of a hosted payment that was refused, and after which the payer was allowed to try again.
 type EndedAttempt struct {
 	Reference   ledger.ID   // the id by which the providers know the attempt's charge
 	Credentials Credentials // the credentials that the payer had entered
-	Terminals   []Attempt   // terminals that were passed over or refused, in order; the last one ended the attempt
-	RailMeta    []byte      // JSON object of the last rail's own keys, at most maxEndedMeta bytes; nil: none
+	Terminals   []Attempt   // terminals that were skipped or that refused, in order; the last refusal ended the attempt
+	RailMeta    []byte      // JSON object with the last rail's own keys, at most maxEndedMeta bytes; nil if none
 }
 
 // maxEndedMeta is the largest size of an ended attempt's RailMeta. Longer metadata is not stored, and the rail then has to
 // find the charge by its reference.
 const maxEndedMeta = 1 << 10
 
-// Last returns the terminal that ended the attempt, with the reason. It is zero if Terminals is empty, which does not happen.
+// Last returns the terminal whose refusal ended the attempt, with the reason. If Terminals is empty, which does not
+// happen, the result is zero.
 func (e *EndedAttempt) Last() (last Attempt) {
 	if n := len(e.Terminals); n > 0 {
 		last = e.Terminals[n-1]
@@ -30,8 +31,8 @@ func (e *EndedAttempt) Last() (last Attempt) {
 	return last
 }
 
-// ChargeReference returns the id by which the provider knows the charge of the present attempt. For the first attempt it is
-// the transaction's id. Each later attempt has an id of its own. The result has no meaning while the record has no terminal.
+// ChargeReference returns the id by which the provider knows the charge of the present attempt. For the first attempt
+// this is the transaction's id; each later attempt has a new id. Before a terminal is chosen, the result is meaningless.
 func (r *Record) ChargeReference() ledger.ID {
 	if r.Reference == (ledger.ID{}) {
 		return r.ID
@@ -42,15 +43,15 @@ func (r *Record) ChargeReference() ledger.ID {
 // RefusedCharge is a charge that a terminal has refused, after which the payment continued with another terminal or with
 // another attempt of the payer.
 type RefusedCharge struct {
-	Attempt               // the terminal that refused, and why
+	Attempt               // the terminal that refused, and its reason
 	Reference   ledger.ID // the id by which the terminal's provider knows the charge
 	Credentials Credentials
 	RailMeta    []byte // the rail's own keys; nil for terminals before the last one of an attempt
 }
 
-// FindRefused returns the charge with this reference that the terminal has refused. The charge belongs to an ended attempt,
-// or to the present attempt if the payment was rerouted to another terminal. The result is nil if there is no such charge,
-// and for a payout.
+// FindRefused returns the charge that the terminal has refused and that the provider knows by the reference. The charge
+// belongs to an ended attempt, or to the present attempt if the payment was rerouted to another terminal. The result is
+// nil if no such charge exists or if the transaction is a payout.
 func (r *Record) FindRefused(terminal, reference ledger.ID) *RefusedCharge {
 	if r.Type != Payment {
 		return nil
@@ -80,8 +81,7 @@ func (r *Record) FindRefused(terminal, reference ledger.ID) *RefusedCharge {
 	return refused
 }
 
-// findRefused returns the refused charge at the terminal, which must be among the tried ones; nil if no charge was sent to
-// it.
+// findRefused searches tried for the charge that was sent to the terminal. It returns nil if there is none.
 func findRefused(tried []Attempt, terminal ledger.ID) *RefusedCharge {
 	for i := range tried {
 		if a := &tried[i]; a.Terminal == terminal && a.WasRouted() {
@@ -95,8 +95,9 @@ func findRefused(tried []Attempt, terminal ledger.ID) *RefusedCharge {
 // choose a method, it is the number of the next attempt.
 func (r *Record) AttemptNumber() int { return len(r.Ended) + 1 }
 
-// AttemptsLeft returns how many further attempts the payer of a hosted payment has, without the attempt that is under way. It
-// is zero before the first attempt, because the terminal of that attempt sets the number.
+// AttemptsLeft returns how many attempts the payer of a hosted payment has left, not counting the one that is under way.
+// It returns 0 before the first attempt, because the allowed number is a setting of the terminal that the first attempt
+// uses.
 func (r *Record) AttemptsLeft() int {
 	used := len(r.Ended)
 	if r.Status != Created {
@@ -105,7 +106,7 @@ func (r *Record) AttemptsLeft() int {
 	return max(int(r.HostedAttempts)-used, 0)
 }
 
-// ListedTerminals returns the number of tried terminals in the record.
+// ListedTerminals returns the number of terminals that the record lists as skipped or tried, over all attempts.
 func (r *Record) ListedTerminals() int {
 	n := len(r.Attempts)
 	for i := range r.Ended {
@@ -114,15 +115,15 @@ func (r *Record) ListedTerminals() int {
 	return n
 }
 
-// mayTryAgain tells whether the payer may try again after a refusal. Attempts and time must be left, and nobody must have
-// requested to void the charge.
+// mayTryAgain tells whether the payer may try again after a refusal. The payer may if there are attempts and time left,
+// and if nobody has requested to void the charge.
 func (c DecisionContext) mayTryAgain(r *Record) bool {
 	return r.AttemptsLeft() > 0 && !r.GivenUp && ledger.MicrosOf(c.Now) < r.HostedUntil
 }
 
-// endAttempt returns a hosted payment to status created after an attempt that certainly moved no money. The failure stays in
-// the record until the next attempt begins, so that the payer can read it. A network that the attempt has set stays for later
-// attempts, because the amount's scale depends on it, and the payer has seen the amount.
+// endAttempt returns a hosted payment to status created after an attempt that certainly moved no money. The failure stays
+// in the record until the next attempt begins, so that the payer can read it. If the attempt has set the network, later
+// attempts keep it: the amount's scale depends on the network, and the payer has already seen the amount.
 func (c DecisionContext) endAttempt(d *Decision, outcome string, why Failure) {
 	r := d.Record
 	d.Counters = r.unreserve(c.Org, c.counterSlice(d.Counters))
@@ -144,7 +145,7 @@ func (c DecisionContext) endAttempt(d *Decision, outcome string, why Failure) {
 	d.Due = r.HostedUntil
 }
 
-// credentials returns the payer's credentials in the record.
+// credentials returns a copy of the record's fields that takeCredentials has set.
 func (r *Record) credentials() Credentials {
 	return Credentials{
 		Method: r.Method, CardBIN: r.CardBIN, CardLast4: r.CardLast4, CardFingerprint: r.CardFingerprint,
@@ -152,7 +153,8 @@ func (r *Record) credentials() Credentials {
 	}
 }
 
-// AddPassedOver adds terminals that were passed over when another terminal was searched after the last refusal.
+// AddPassedOver adds to the record the terminals that were skipped in the search for another terminal after the last
+// refusal.
 func (d *Decision) AddPassedOver(terminals []Attempt) {
 	r := d.Record
 	if r.Status != Created {
@@ -165,9 +167,10 @@ func (d *Decision) AddPassedOver(terminals []Attempt) {
 	ended.Terminals = slices.Concat(ended.Terminals[:last], terminals, ended.Terminals[last:])
 }
 
-// CancelByPayer returns the decision on the payer's request to give up. A hosted payment that waits for its payer ends at
-// once. Any other payment is voided as by Cancel, with the same errors. The error is also NotReversible for a payout, and for
-// held money, because the payer has approved the hold and the merchant may rely on it.
+// CancelByPayer returns the decision on the payer's request to cancel. A hosted payment that waits for its payer ends at
+// once. Any other payment is voided by Cancel, whose errors are returned. The payer cannot cancel a payout or held money;
+// then the error is NotReversible. Held money is excluded because the payer has approved the hold and the merchant may
+// rely on it.
 func (c DecisionContext) CancelByPayer(r *Record, request ledger.ID) (Decision, error) {
 	switch {
 	case r.Type != Payment || r.Status.Held():
@@ -181,10 +184,10 @@ func (c DecisionContext) CancelByPayer(r *Record, request ledger.ID) (Decision, 
 	return d, nil
 }
 
-// SettleAttempt returns the decision on a rail's report that a refused charge of the transaction r has moved money after all.
-// The decision does not change r, which may be in any status. It creates another transaction, with the given id, in status
-// rejected. That transaction holds the money on the suspense account and returns it. route is the name of the terminal's
-// rail.
+// SettleAttempt returns the decision on a rail's report that a refused charge of the transaction r has moved money after
+// all. The status of r does not matter, and r does not change. The decision creates another transaction, with the given
+// id and in status rejected, which books the money on the suspense account and will return it to the payer. route is the
+// name of the terminal's rail.
 func (c DecisionContext) SettleAttempt(r *Record, charge *RefusedCharge, route string, id ledger.ID) Decision {
 	entered := &charge.Credentials
 	late := Record{

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// Brand is a range of the first four digits of card numbers that belongs to a card scheme. Both bounds are included.
+// Brand is a range of card numbers, by their first four digits, that belongs to a card scheme. Both bounds are included.
 type Brand struct {
 	From, To int
 	Name     string // the scheme's name, in lower case
@@ -14,8 +14,8 @@ type Brand struct {
 // Brands returns the ranges of all card schemes that the service knows. If ranges overlap, the earlier one applies.
 func Brands() []Brand { return slices.Clone(brands) }
 
-// brands has ranges of the first four digits of card numbers, both bounds included, and the card schemes to which they
-// belong. ISO/IEC 7812 assigns the digits, and the schemes publish their ranges. If ranges overlap, the earlier one applies.
+// brands lists for each card scheme the ranges of the first four digits of its card numbers. Both bounds are included.
+// ISO/IEC 7812 assigns the digits, and the schemes publish their ranges. If ranges overlap, the earlier one applies.
 var brands = []Brand{
 	{4000, 4999, "visa"},
 	{5100, 5599, "mastercard"}, {2221, 2720, "mastercard"},
@@ -29,8 +29,8 @@ var brands = []Brand{
 	{5000, 5099, "maestro"}, {5600, 5899, "maestro"}, {6300, 6399, "maestro"}, {6700, 6799, "maestro"},
 }
 
-// CardBrand returns the scheme of the request's card, in lower case; empty if there is no card or
-// its scheme is not in the table.
+// CardBrand returns the card scheme of the request's card, in lower case. It returns "" if there is no card or if the
+// scheme is not in the table.
 func (r *Request) CardBrand() string {
 	const prefixDigits = 4
 	if len(r.CardBIN) < prefixDigits {

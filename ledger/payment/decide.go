@@ -8,45 +8,45 @@ import (
 	"mizan/ledger/money"
 )
 
-// DecisionContext has the inputs of a decision besides the record.
+// DecisionContext holds all inputs of a decision except the record.
 type DecisionContext struct {
 	Org            ledger.ID
 	Now            time.Time
-	Due            ledger.Micros // the record's due instant; 0: none
-	InquiryTimeout time.Duration // the provider time-out, after which the provider is asked for the outcome of an unanswered call
-	ActionTTL      time.Duration // how long a payer has time to act
+	Due            ledger.Micros // the record's due instant; 0 if none
+	InquiryTimeout time.Duration // provider time-out: after an unanswered call, the time until the inquiry for the outcome
+	ActionTTL      time.Duration // how much time a payer has to act
 
-	// CounterBuffer is reusable memory for Decision.Counters. Only a decision with MustRecord uses it, and no two decisions may
-	// share it. If it is nil, memory is allocated.
+	// CounterBuffer is reusable memory for Decision.Counters. Only decisions with MustRecord use the buffer, and two
+	// decisions must not share it. If it is nil, new memory is allocated.
 	CounterBuffer []ledger.CounterGuard
 }
 
-// Ask is the question that is sent to the provider when a decision is durable.
+// Ask is the request that is sent to the provider once a decision is durable.
 type Ask uint8
 
-// The questions. The zero value asks nothing.
+// The requests. The zero value sends nothing.
 const (
 	AskNothing   Ask = iota
 	AskSubmit        // submit the charge
 	AskInquire       // ask for the outcome of the charge
 	AskOp            // submit the operation Record.Op
 	AskInquireOp     // ask for the outcome of the operation Record.Op
-	AskReissue       // publish the payer's action again
+	AskReissue       // ask the provider to publish the payer's action again
 )
 
 // Decision is the effect of a command or an answer on a transaction.
 type Decision struct {
-	Record     *Record // the next record, never the same pointer as the old one
+	Record     *Record // the new version of the record, always a copy
 	Events     []ledger.Event
 	Funds      []ledger.FundsGuard
 	Counters   []ledger.CounterGuard
-	Due        ledger.Micros // when the record is due; 0: never
-	IsFinal    bool          // true if the record has reached a final status
-	MustRecord bool          // the writer must not refuse the decision, because a past event or a timer caused it
+	Due        ledger.Micros // when the record is due; 0 if never
+	IsFinal    bool          // whether the record has reached a final status
+	MustRecord bool          // whether the journal's writer must accept the decision, because a timer or a past event caused it
 	Ask        Ask
-	Return     *Decision // creates the return transaction, if Record becomes Reversed
+	Return     *Decision // if Record becomes Reversed: creates the return transaction
 
-	bounds     []Bound // bounds of the volume limits; their guards in Counters begin at index firstBound
+	bounds     []Bound // bounds of the volume limits; Counters has their guards from index firstBound on
 	firstBound int
 }
 
@@ -56,9 +56,9 @@ func newDecision(r *Record) Decision {
 	return Decision{Record: &copied}
 }
 
-// PreRoutingRejection returns why a create request is rejected before routing; empty if it is not rejected. A hosted transaction
-// needs neither credentials, which its payer enters later, nor return addresses. A renewal needs no return addresses,
-// because no payer is present.
+// PreRoutingRejection returns the reason to reject a create request before routing, or "" if there is none. A hosted
+// transaction needs no credentials, because its payer enters them later, and no return addresses. A renewal needs no
+// return addresses, because no payer is present.
 func PreRoutingRejection(r *Request, hosted bool) Code {
 	switch {
 	case !hosted && r.Method == "":
@@ -71,7 +71,7 @@ func PreRoutingRejection(r *Request, hosted bool) Code {
 	return ""
 }
 
-// Reject creates a transaction that is rejected at once. attempts lists the terminals that were considered.
+// Reject creates a transaction in status rejected. attempts lists the terminals that were considered.
 func (c DecisionContext) Reject(id ledger.ID, partner int64, r Request, why Failure, attempts ...Attempt) Decision {
 	d := Decision{Record: &Record{ID: id, Partner: partner, Request: r, Status: Absent, Attempts: attempts}}
 	d.move(Create, nil)
@@ -79,15 +79,15 @@ func (c DecisionContext) Reject(id ledger.ID, partner int64, r Request, why Fail
 	return d
 }
 
-// refuse ends a transaction that was not sent to a terminal.
+// refuse ends a transaction that has not been sent to any terminal.
 func (d *Decision) refuse(why Failure) {
 	d.Record.clearPrice()
 	d.move(Refuse, nil)
 	d.end(why)
 }
 
-// Create creates a transaction on a terminal. The decision is the intent to call the terminal's provider, and is durable
-// before the call. For a payout it also holds the money.
+// Create creates a transaction and routes it to a terminal. The decision records the intent to call the terminal's
+// provider, and must be durable before the call. For a payout, the decision also holds the money.
 func (c DecisionContext) Create(id ledger.ID, partner int64, r Request, t *Terms) Decision {
 	d := Decision{Record: &Record{ID: id, Partner: partner, Request: r, Status: Absent}}
 	d.move(Create, nil)
@@ -112,19 +112,19 @@ func (c DecisionContext) Host(id ledger.ID, partner int64, r Request) Decision {
 type Credentials struct {
 	Method, CardBIN, CardLast4, CardFingerprint string
 
-	Network money.Network // network that the credentials name; empty: none
+	Network money.Network // network that the credentials name; empty if none
 
 	AgreedTotal money.Amount // total that the payer saw and agreed to (Request.AgreedTotal)
 
-	PayerIP   netip.Addr    // IP address from which the credentials came; zero: unknown
+	PayerIP   netip.Addr    // IP address from which the credentials came; zero if unknown
 	Attempted ledger.Micros // when routing began (Request.Attempted)
 }
 
 // AwaitsPayer tells whether a hosted transaction still waits for its payer.
 func (r *Record) AwaitsPayer() bool { return r.Hosted && r.Status == Created }
 
-// Continue routes a hosted transaction to a terminal. reference is a new id. It becomes the charge's reference at the
-// provider. In the payer's first attempt it is not used, because the transaction's id is the reference.
+// Continue routes a hosted transaction to a terminal, after the payer has entered credentials. The provider will know the
+// charge by reference, which must be a new id. The first attempt ignores it and uses the transaction's id.
 func (c DecisionContext) Continue(r *Record, entered Credentials, t *Terms, reference ledger.ID) Decision {
 	d := newDecision(r)
 	d.Record.takeCredentials(entered)
@@ -135,7 +135,8 @@ func (c DecisionContext) Continue(r *Record, entered Credentials, t *Terms, refe
 	return d
 }
 
-// RefuseContinue ends a hosted transaction whose payer has entered credentials, without routing it to a terminal.
+// RefuseContinue ends a hosted transaction after the payer has entered credentials. The transaction is not routed to a
+// terminal.
 func (c DecisionContext) RefuseContinue(r *Record, entered Credentials, why Failure, attempts ...Attempt) Decision {
 	d := newDecision(r)
 	d.Record.Attempts = attempts
@@ -153,7 +154,7 @@ func (r *Record) takeCredentials(entered Credentials) {
 	}
 }
 
-// begin routes a transaction to a terminal, or refuses it because of the terminal's terms.
+// begin routes a transaction to a terminal. If the terminal's terms exclude the transaction, begin refuses it.
 func (c DecisionContext) begin(d *Decision, t *Terms) {
 	r := d.Record
 	unrouted := *r
@@ -173,7 +174,7 @@ func (c DecisionContext) begin(d *Decision, t *Terms) {
 	c.authorise(d, t)
 }
 
-// authorise adds the intent to call the terminal's provider to the decision. takeTerms has been called before.
+// authorise adds to the decision the intent to call the terminal's provider. It is called after takeTerms.
 func (c DecisionContext) authorise(d *Decision, t *Terms) {
 	r := d.Record
 	var hold *ledger.Entry
@@ -195,8 +196,8 @@ func (c DecisionContext) authorise(d *Decision, t *Terms) {
 	d.Ask = AskSubmit
 }
 
-// Reroute tries another terminal after a refusal. If the journal's writer refuses this decision, the first terminal's answer
-// becomes final. ok is false if the other terminal's terms exclude the transaction.
+// Reroute returns the decision to try another terminal after a refusal. If the journal's writer refuses the decision, the
+// first terminal's refusal is final. ok is false if the terms of the new terminal exclude the transaction.
 func (c DecisionContext) Reroute(r *Record, a Answer, t *Terms) (d Decision, ok bool) {
 	d = newDecision(r)
 	d.Counters = r.unreserve(c.Org, nil)
@@ -214,14 +215,14 @@ func (c DecisionContext) Reroute(r *Record, a Answer, t *Terms) (d Decision, ok 
 	return d, true
 }
 
-// Reroutable tells whether another terminal may be tried after an answer. That is so if the terminal refused or was never
-// reached, because no money can have moved there.
+// Reroutable tells whether another terminal may be tried after an answer. It may be tried only if the first terminal
+// refused or was never reached, because then no money can have moved.
 func Reroutable(r *Record, a Answer) bool {
 	return r.Status == Authorizing && r.NotFoundAnswers == 0 && (a.Verdict == VerdictRefused || a.Verdict == VerdictNotSent)
 }
 
-// reserve appends the guards that reserve headroom for the charge. Headroom keeps every account total in range,
-// whatever the outcome is.
+// reserve appends the guards that reserve headroom for the charge. The reserved headroom guarantees that every account
+// total stays in range, however the charge ends.
 func (r *Record) reserve(org ledger.ID, guards []ledger.CounterGuard) []ledger.CounterGuard {
 	if guards == nil {
 		guards = make([]ledger.CounterGuard, 0, 1)
@@ -233,7 +234,7 @@ func (r *Record) reserve(org ledger.ID, guards []ledger.CounterGuard) []ledger.C
 	return guards
 }
 
-// unreserve appends the guards that release what reserve and reserveVolumes have reserved.
+// unreserve appends the guards that release the amounts that reserve and reserveVolumes have reserved.
 func (r *Record) unreserve(org ledger.ID, guards []ledger.CounterGuard) []ledger.CounterGuard {
 	guards = append(guards, ledger.ReleaseHeadroom(org, r.Asset, plus(r.AmountWithFee, r.Fee)))
 	if !r.Rate.IsZero() && !r.DestAmount.IsZero() {
@@ -242,8 +243,8 @@ func (r *Record) unreserve(org ledger.ID, guards []ledger.CounterGuard) []ledger
 	return r.releaseVolumes(org, r.Amount, guards)
 }
 
-// releaseSurplus returns the guards that release surplus headroom after a partial capture. The surplus is the headroom that
-// the whole charge reserved, less the headroom that the captured part needs.
+// releaseSurplus returns the guards that release surplus headroom after a partial capture. The surplus is the headroom of
+// the whole charge minus the headroom of the captured part.
 func (r *Record) releaseSurplus(fullCharge *Record, org ledger.ID) []ledger.CounterGuard {
 	var guards []ledger.CounterGuard
 	if surplus := must(plus(fullCharge.AmountWithFee, fullCharge.Fee).Sub(plus(r.AmountWithFee, r.Fee))); !surplus.IsZero() {
@@ -255,12 +256,13 @@ func (r *Record) releaseSurplus(fullCharge *Record, org ledger.ID) []ledger.Coun
 	return guards
 }
 
-// Bounds of the gaps between inquiries. A gap is at most 2^maxBackOff provider time-outs. It is at least minRetryDelay, even
-// if the rail wants an inquiry at once, so that a new due instant always differs from the old one.
+// Bounds of the delays between inquiries. If the rail asks for no particular delay, the delay is at most 2^maxBackOff
+// provider time-outs. It is at least minRetryDelay, even if the rail wants an inquiry at once, so that a new due instant
+// always differs from the old one.
 const (
 	maxBackOff    = 8
 	minRetryDelay = time.Millisecond
-	maxRetryDelay = 24 * time.Hour // largest gap, even if the rail asks for a longer one
+	maxRetryDelay = 24 * time.Hour // largest delay, even if the rail asks for a longer one
 )
 
 // nextInquiry returns the instant of the next inquiry after an answer that is not final.
@@ -275,14 +277,15 @@ func (c DecisionContext) nextInquiry(inquiries *uint8, a Answer) ledger.Micros {
 
 func (c DecisionContext) fromNow(d time.Duration) ledger.Micros { return ledger.MicrosOf(c.Now.Add(d)) }
 
-// giveUp ends a transaction that moved no money, and releases the amounts that the transaction reserved.
+// giveUp ends a transaction that moved no money, and releases the reserved amounts.
 func (d *Decision) giveUp(c DecisionContext, why Failure) {
 	d.Counters = d.Record.unreserve(c.Org, c.counterSlice(d.Counters))
 	d.Record.Volumes = nil
 	d.end(why)
 }
 
-// end makes the transaction final. It records the failure and clears the fields that only a charge under way needs.
+// end makes the transaction final. It stores the failure and clears the fields that are needed only while a charge is
+// under way.
 func (d *Decision) end(why Failure) {
 	r := d.Record
 	r.Failure = why
@@ -291,7 +294,7 @@ func (d *Decision) end(why Failure) {
 	d.Due = 0
 }
 
-// amountOf returns the requested amount, or the total if none was requested.
+// amountOf returns the requested amount, or the total if the request named no amount.
 func amountOf(requested *money.Amount, total money.Amount) money.Amount {
 	if requested == nil {
 		return total

@@ -9,24 +9,24 @@ const (
 	Refuse      Event = "refuse"       // refused before the provider was called
 	Route       Event = "route"        // a terminal was found
 	Authorise   Event = "authorise"    // the intent to call the provider
-	Reroute     Event = "reroute"      // the terminal refused, and another one is tried
-	Process     Event = "process"      // the provider has the charge and has not settled it
+	Reroute     Event = "reroute"      // the terminal refused, and another terminal is tried
+	Process     Event = "process"      // the provider is processing the charge and has not settled it yet
 	Act         Event = "act"          // the provider asks the payer to act
 	Reissue     Event = "reissue"      // the payer's action has expired, and the provider publishes it again
-	Submit      Event = "submit"       // the payer has acted; the intent to tell the provider
+	Submit      Event = "submit"       // the payer has acted; the intent to inform the provider
 	HoldPayment Event = "hold_payment" // the payer's money is held
 	HoldPayout  Event = "hold_payout"  // the money of a two-phase payout is held
 	Settle      Event = "settle"       // the money has moved
 	Decline     Event = "decline"      // the provider or the payer refused
-	Fail        Event = "fail"         // the provider could not process the charge, or never got it
-	Await       Event = "await"        // nothing is known yet; the provider is asked again later
+	Fail        Event = "fail"         // the provider could not process the charge, or never received it
+	Await       Event = "await"        // the outcome is not known yet; the provider is asked again later
 )
 
 // Events of a hosted payment's attempts.
 const (
-	EndAttempt    Event = "end_attempt"    // the provider refused an attempt, and the payer may make another one
+	EndAttempt    Event = "end_attempt"    // the provider refused an attempt, and the payer may try again
 	Abandon       Event = "abandon"        // the payer has cancelled while no attempt was under way
-	SettleAttempt Event = "settle_attempt" // creates a transaction for money that a refused charge has moved after all
+	SettleAttempt Event = "settle_attempt" // creates a transaction for money that moved although the charge was refused
 )
 
 // Events that lead to intermediate states of a rail.
@@ -37,7 +37,7 @@ const (
 	PassCancelled        Event = "pass_cancelled"
 )
 
-// Events of operations on a charge: first the intent, then its outcome.
+// Events of operations on a charge. For each operation there is an event for the intent and one for each outcome.
 const (
 	Commit        Event = "commit"         // the intent to capture held money
 	Capture       Event = "capture"        // the provider has captured the held money
@@ -50,7 +50,7 @@ const (
 	Expire     Event = "expire"      // the payer did nothing in time, and no money has moved
 
 	Refund              Event = "refund"                 // the intent to refund
-	RefundPending       Event = "refund_pending"         // the provider has received the refund and has not carried it out yet
+	RefundPending       Event = "refund_pending"         // the refund is not carried out yet, or its outcome is not known
 	RefundDone          Event = "refund_done"            // the provider has refunded
 	RefundRefused       Event = "refund_refused"         // the provider has refused the refund
 	RepeatRefundRefused Event = "further_refund_refused" // the provider has refused a refund after earlier partial refunds
@@ -59,13 +59,13 @@ const (
 // Events that the provider causes without a request, and their consequences.
 const (
 	Reverse          Event = "reverse"          // the rail has taken settled money back
-	Return           Event = "return"           // creates the return: a transaction of its own for the reversal
-	Correct          Event = "correct"          // the rail reports that a rejected transaction failed
-	SettleLate       Event = "settle_late"      // money has moved for a transaction that had ended
+	Return           Event = "return"           // creates the return, a separate transaction for the money taken back
+	Correct          Event = "correct"          // the rail corrects itself: a rejected transaction had in fact failed
+	SettleLate       Event = "settle_late"      // money has moved although the transaction had ended
 	GiveBack         Event = "give_back"        // the intent to return late money to the payer
 	SuspenseRefunded Event = "gave_back"        // the provider has returned late money
 	GiveBackFailed   Event = "give_back_failed" // the provider has not returned late money
-	TakeBackLate     Event = "take_back_late"   // the rail has taken late money back
+	TakeBackLate     Event = "take_back_late"   // the rail has taken the late money back
 )
 
 var events = []Event{
@@ -77,7 +77,7 @@ var events = []Event{
 	Reverse, Return, Correct, SettleLate, GiveBack, SuspenseRefunded, GiveBackFailed, TakeBackLate,
 }
 
-// MovesMoney tells whether the event may have an entry, that is, may move, hold or release money.
+// MovesMoney tells whether the event may have a ledger entry, that is, whether it may move, hold or release money.
 func (e Event) MovesMoney() bool {
 	switch e {
 	case Authorise, Reroute, HoldPayment, Settle, Decline, Fail, SettleAttempt, Capture, Void, Expire,

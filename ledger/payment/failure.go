@@ -2,12 +2,11 @@ package payment
 
 import "slices"
 
-// Code is the reason why a transaction or a refund did not succeed. It is the API's error_code, which is meant for programs
-// and is the same in every language. The zero value is success. api/description/operations documents each code.
+// Code is the reason why a transaction or a refund did not succeed. The API shows it as error_code, which is meant for
+// programs and is the same in every language. The zero value is success. api/description/operations documents each code.
 type Code string
 
-// The codes. The list is closed: adapters map each reason of their rail to one of these
-// codes.
+// The codes. There are no others: an adapter maps each reason that its rail gives to one of these codes.
 const (
 	UnexpectedCard       Code = "unexpected_card"
 	ReturnURLsMissing    Code = "return_urls_missing"
@@ -30,35 +29,35 @@ const (
 	CancelledByCaller    Code = "cancelled"
 	RefundDeclined       Code = "refund_refused"
 
-	// TakenBack is the code of a reversed transaction, whose settled money the rail has taken back. The transaction did not
-	// fail, so clients see error_description but no error_code.
+	// TakenBack means that the rail has taken settled money back, so that the transaction is reversed. The transaction
+	// did not fail, so clients see error_description but no error_code.
 	TakenBack Code = "taken_back"
 )
 
-// codes lists the published codes.
+// codes lists the codes that clients see as error_code.
 var codes = []Code{
 	UnexpectedCard, ReturnURLsMissing, NoTerminal, InsufficientBalance, FeeExceedsAmount, AmountOutOfRange, NoExchangeRate,
 	LimitExceeded, AntiFraud, CardDeclined, InsufficientFunds, ExpiredCard, ProcessingError, AuthenticationFailed,
 	PayerActionExpired, Interrupted, ForcedByTerminal, HoldExpired, CancelledByCaller, RefundDeclined,
 }
 
-// Codes returns all error codes, in the order in which they are documented.
+// Codes returns all codes that clients see as error_code, in the order of the documentation.
 func Codes() []Code { return slices.Clone(codes) }
 
 // Published tells whether clients see the code as error_code.
 func (c Code) Published() bool { return slices.Contains(codes, c) }
 
-// Failure is the reason why an operation did not succeed. The zero value is success.
+// Failure says why a transaction or a refund did not succeed. The zero value means success.
 type Failure struct {
 	Code Code
 
 	// Detail depends on the code. For LimitExceeded and AntiFraud it is the kind of the limit or of the blocklist entry.
-	// Describe appends it to the sentence for the code. For other codes it is the rail's own text, which replaces that
-	// sentence; empty if the rail gives none.
+	// Describe appends this kind to the sentence for the code. For other codes, Detail is the rail's own text, which
+	// replaces the sentence. It is empty if the rail gives no text.
 	Detail string
 }
 
-// IsZero tells whether nothing failed.
+// IsZero tells whether f is the zero value, that is, whether nothing failed.
 func (f Failure) IsZero() bool { return f == Failure{} }
 
 // orCode returns the failure unchanged if its code is published. Otherwise it returns a failure with the given code and
@@ -70,8 +69,8 @@ func (f Failure) orCode(code Code) Failure {
 	return f
 }
 
-// asRefundFailure returns the failure with the code of a refund. That is Interrupted if the refund never arrived, else
-// RefundDeclined.
+// asRefundFailure returns the failure with a code for refunds: Interrupted if the refund never arrived at the provider,
+// and otherwise RefundDeclined.
 func (f Failure) asRefundFailure() Failure {
 	if f.Code != Interrupted {
 		f.Code = RefundDeclined
@@ -79,8 +78,8 @@ func (f Failure) asRefundFailure() Failure {
 	return f
 }
 
-// Describe returns error_description, the sentence for people. It is in the given language, or in English if there is no text
-// in that language. It is empty if nothing failed.
+// Describe returns error_description, a sentence for people, in the given language. If the sentence does not exist in
+// that language, the result is in English. If nothing failed, the result is empty.
 func (f Failure) Describe(lang string) string {
 	switch sentence := textIn(lang, string(f.Code)); {
 	case f.Code == LimitExceeded || f.Code == AntiFraud:

@@ -6,11 +6,12 @@ import (
 	"mizan/ledger/money"
 )
 
-// This file decides on operations that follow the submission of a charge. These are refund, capture, void and continuation.
+// This file decides on the operations that can follow the submission of a charge: refund, capture, void and continuation.
 
-// Refund returns the decision on a request to return settled money. It is the given amount, or all that is left if amount is
-// nil. The error is a *ledger.Refusal: NotReversible if nothing settled, InvalidRefundAmount for more than is left, Conflict
-// while another operation is under way.
+// Refund returns the decision on a request to return settled money. If amount is nil, all money that is left is returned.
+// The error is a *ledger.Refusal: NotReversible if the transaction is not a settled payment, InvalidRefundAmount if the
+// amount is zero, more than is left, or not allowed for the last possible refund, and Conflict while another operation is
+// under way.
 func (c DecisionContext) Refund(r *Record, amount *money.Amount, request ledger.ID) (Decision, error) {
 	const op = "payment.Refund"
 	if r.Type != Payment || r.Status != Charged && r.Status != Refunded && r.Status != Refunding {
@@ -38,8 +39,8 @@ func (c DecisionContext) Refund(r *Record, amount *money.Amount, request ledger.
 	return d, nil
 }
 
-// refundHeadroom returns the guards that reserve headroom for the amounts that a refund adds to account totals. If release
-// is true, the guards release that headroom instead, because the provider refused the refund.
+// refundHeadroom returns the guards that reserve headroom for the amounts that a refund adds to account totals. After the
+// provider has refused the refund, it is called with release true; then the guards release the headroom.
 func (r *Record) refundHeadroom(org ledger.ID, f flow, release bool) []ledger.CounterGuard {
 	guard := ledger.Headroom
 	if release {
@@ -53,8 +54,8 @@ func (r *Record) refundHeadroom(org ledger.ID, f flow, release bool) []ledger.Co
 }
 
 // Cancel returns the decision on a request to void a charge that has not settled. The error is a *ledger.Refusal:
-// NotReversible if the charge never reached a provider, has settled or is closed, Conflict while another operation is under
-// way.
+// NotReversible if the charge has not reached a provider, has settled or is closed, and Conflict while another operation
+// is under way.
 func (c DecisionContext) Cancel(r *Record, request ledger.ID) (Decision, error) {
 	const op = "payment.Cancel"
 	if r.Status != ActionRequired && !r.Status.AtProvider() && !r.Status.Held() {
@@ -69,11 +70,12 @@ func (c DecisionContext) Cancel(r *Record, request ledger.ID) (Decision, error) 
 // lapse returns the decision to void a charge that has waited too long.
 func (c DecisionContext) lapse(r *Record, request ledger.ID, why Code) Decision {
 	d := c.void(r, Lapse, why, request)
-	d.MustRecord = true // a timer causes this decision, so nobody could receive a refusal
+	d.MustRecord = true // a timer causes this decision, so there is no caller who could receive a refusal
 	return d
 }
 
-// void returns the decision with the intent to void a charge. The event e and the code why give the reason.
+// void returns a decision that records the intent to void a charge. The event e tells who or what caused the void. If the
+// void succeeds, why becomes the transaction's failure code.
 func (c DecisionContext) void(r *Record, e Event, why Code, request ledger.ID) Decision {
 	d := newDecision(r)
 	d.Record.Op = &Op{Kind: OpVoid, ID: request, Why: why, From: r.Status}
@@ -83,9 +85,9 @@ func (c DecisionContext) void(r *Record, e Event, why Code, request ledger.ID) D
 	return d
 }
 
-// Commit returns the decision on a request to capture held money. It is the given amount, or all that is held if amount is
-// nil. The error is a *ledger.Refusal: Conflict if nothing is held or while another operation is under way,
-// InvalidCaptureAmount for more than is held.
+// Commit returns the decision on a request to capture held money. If amount is nil, all held money is captured. The error
+// is a *ledger.Refusal: Conflict if nothing is held or another operation is under way, and InvalidCaptureAmount if the
+// amount is zero, more than is held, or impossible with the terminal's fees.
 func (c DecisionContext) Commit(r *Record, amount *money.Amount, request ledger.ID) (Decision, error) {
 	const op = "payment.Commit"
 	if !r.Status.Held() {
@@ -110,14 +112,14 @@ func (c DecisionContext) Commit(r *Record, amount *money.Amount, request ledger.
 	return d, nil
 }
 
-// AgreedTotalField is the field that a refusal names if the total is higher than the total to which the payer has agreed.
+// AgreedTotalField is the field to which a refusal refers if the total is higher than the payer has agreed to.
 const AgreedTotalField = "agreed_total"
 
-// MaterialField is the field of a request with the material that the payer submits.
+// MaterialField is the request field in which the payer submits the material of Action.Material.
 const MaterialField = "additional_params_for_auth"
 
-// Complete returns the decision to continue a charge whose payer has come back from the rail. The error is a Conflict if the
-// charge does not wait for its payer.
+// Complete returns the decision to continue a charge after its payer has come back from the rail. If the charge does not
+// wait for its payer, the error is a *ledger.Refusal with Conflict.
 func (c DecisionContext) Complete(r *Record, request ledger.ID) (Decision, error) {
 	if r.Status != ActionRequired && !r.Status.AtProvider() || r.Op != nil {
 		return Decision{}, ledger.Refuse("payment.Complete", ledger.Conflict, "the transaction does not wait for its payer")
@@ -125,9 +127,10 @@ func (c DecisionContext) Complete(r *Record, request ledger.ID) (Decision, error
 	return c.complete(r, request), nil
 }
 
-// Submit returns the decision to pass the payer's material to the rail. The function has tells whether the material has a
-// member with the given name and a text that is not blank. The error is a *ledger.Refusal: Expired after the payer's time or
-// the material's deadline, Conflict if the charge waits for no material, Invalid for material that lacks a required member.
+// Submit returns the decision to pass the payer's material to the rail. The function has(name) tells whether the material
+// has a member of that name whose text is not blank. The error is a *ledger.Refusal: Expired if the deadline of the payer
+// or of the material has passed, Conflict if the charge does not wait for material, and Invalid if the material lacks a
+// required member.
 func (c DecisionContext) Submit(r *Record, has func(name string) bool, request ledger.ID) (Decision, error) {
 	const op = "payment.Submit"
 	now := ledger.MicrosOf(c.Now)
@@ -149,8 +152,8 @@ func (c DecisionContext) Submit(r *Record, has func(name string) bool, request l
 	return c.complete(r, request), nil
 }
 
-// payersTimeIsOver tells whether the payer's time to act is over. It stays true while the charge is voided at the provider
-// and afterwards.
+// payersTimeIsOver tells whether the payer's deadline has passed. The result stays true during and after the void of the
+// charge at the provider.
 func (r *Record) payersTimeIsOver(now ledger.Micros) bool {
 	if r.Status == ActionRequired {
 		return now >= r.Action.Until
@@ -162,14 +165,14 @@ func tooLate(op string) *ledger.Refusal {
 	return ledger.Refuse(op, ledger.Expired, "the payer's time is over")
 }
 
-// ActionIsStale tells whether the payer's action has expired, so that the rail has to publish it again before it is shown. An
-// action expires at the deadline for its material. If onPage is true, because the action is shown on the hosted page, it also
-// expires when the rail's own page does. After the payer's time the result is false.
+// ActionIsStale tells whether the payer's action has expired, so that the rail has to publish it again before anybody
+// sees it. An action expires at the deadline for its material. onPage is true if the hosted page shows the action; such
+// an action also expires when the rail's own page expires. Once the payer's deadline has passed, the result is false.
 func (r *Record) ActionIsStale(now ledger.Micros, onPage bool) bool {
 	return r.Status == ActionRequired && r.Op == nil && now < r.Action.Until && r.Action.isStaleFor(now, onPage)
 }
 
-// complete returns the decision with the intent to tell the provider that the payer has acted.
+// complete returns a decision that records the intent to tell the provider that the payer has acted.
 func (c DecisionContext) complete(r *Record, request ledger.ID) Decision {
 	d := newDecision(r)
 	d.Record.Op = &Op{Kind: OpComplete, ID: request, From: r.Status}
@@ -178,9 +181,9 @@ func (c DecisionContext) complete(r *Record, request ledger.ID) Decision {
 	return d
 }
 
-// Choose returns the decision to continue a payout with the receiving institution that the payer chose. The choice is stored
-// until the provider has received it. The error is a *ledger.Refusal: Expired after the payer's time, Conflict if the payout
-// waits for no choice, Invalid for an institution that is not offered.
+// Choose returns the decision to continue a payout with the receiving institution that the payer chose. The choice is
+// stored until the provider has received it. The error is a *ledger.Refusal: Expired if the payer's deadline has passed,
+// Conflict if the payout does not wait for a choice, and Invalid if the institution is not offered.
 func (c DecisionContext) Choose(r *Record, id string, request ledger.ID) (Decision, error) {
 	const op = "payment.Choose"
 	waiting, offered := r.Destination(id)
@@ -211,8 +214,8 @@ func (r *Record) Destination(id string) (waiting, offered bool) {
 	return true, false
 }
 
-// waitsUntil returns the end of the payer's time or of the hold. It returns 0 if the charge waits neither for the payer
-// nor for a commit.
+// waitsUntil returns the payer's deadline if the charge waits for its payer, the end of the hold if it waits for a
+// commit, and 0 if it waits for neither.
 func (r *Record) waitsUntil() ledger.Micros {
 	switch {
 	case r.Status == ActionRequired:
@@ -223,9 +226,9 @@ func (r *Record) waitsUntil() ledger.Micros {
 	return 0
 }
 
-// dueWhileWaiting returns the due instant of a charge that waits for its payer or for a commit. It is the end of the payer's
-// time or of the hold. If the rail asks for an earlier inquiry or did not answer, it is the instant of that inquiry. For a
-// charge that does not wait, or no longer, it is the instant of the next inquiry.
+// dueWhileWaiting returns the next due instant of a charge. If the charge waits for its payer or for a commit, it is due
+// when that wait ends, or at the next inquiry if the rail asks for an earlier one or did not answer. If the charge does
+// not wait, or its wait has ended, it is due at the next inquiry.
 func (c DecisionContext) dueWhileWaiting(r *Record, a Answer) ledger.Micros {
 	switch end := r.waitsUntil(); {
 	case end <= ledger.MicrosOf(c.Now):
@@ -237,14 +240,13 @@ func (c DecisionContext) dueWhileWaiting(r *Record, a Answer) ledger.Micros {
 	}
 }
 
-// submitOp adds to the decision that the record's operation is submitted to the provider.
+// submitOp makes the decision submit the record's operation to the provider.
 func (c DecisionContext) submitOp(d *Decision) {
 	d.Due = c.fromNow(c.InquiryTimeout)
 	d.Ask = AskOp
 }
 
-// OperationAmount returns the amount that the provider has to capture or return in the operation under way, and the asset of
-// this amount.
+// OperationAmount returns the amount and the asset that the provider has to capture or return in the operation under way.
 func (r *Record) OperationAmount() (money.Amount, money.Asset) {
 	switch r.Op.Kind {
 	case OpCapture:
@@ -263,8 +265,8 @@ func (r *Record) OperationAmount() (money.Amount, money.Asset) {
 	return money.Amount{}, r.Asset
 }
 
-// DecideOpAnswer returns the decision on a provider's answer about an operation. request is the operation's id. ok is false
-// if that operation is not under way.
+// DecideOpAnswer returns the decision on a provider's answer about an operation. request is the operation's id. ok is
+// false if no such operation is under way.
 func (c DecisionContext) DecideOpAnswer(r *Record, request ledger.ID, a Answer) (d Decision, ok bool) {
 	if r.Op == nil || r.Op.ID != request || r.Op.Kind == OpComplete {
 		return Decision{}, false
@@ -280,7 +282,7 @@ func (c DecisionContext) DecideOpAnswer(r *Record, request ledger.ID, a Answer) 
 		d.Record.RRN = a.RRN
 	}
 	if o.Answered && a.Verdict == VerdictNotSent {
-		a.Verdict = VerdictUnknown // the operation was sent before; only an inquiry was not sent
+		a.Verdict = VerdictUnknown // the operation was sent earlier, so it is an inquiry that could not be sent
 	}
 	switch a.Verdict {
 	case VerdictCharged:
@@ -298,10 +300,10 @@ func (c DecisionContext) DecideOpAnswer(r *Record, request ledger.ID, a Answer) 
 	return d, true
 }
 
-// onOpNotFound decides on the answer that the operation never arrived. The second such answer in a row comes one provider
-// time-out after the first. Then the operation is submitted once more with the same id. This is possible because an
-// operation, unlike a charge, needs none of the payer's credentials, which are not stored. If the second submission does not
-// arrive either, the operation has failed.
+// onOpNotFound decides on the answer that the operation never arrived. After the first such answer, the provider is asked
+// again, one provider time-out later. After the second one in a row, the operation is submitted once more with the same
+// id. An operation, unlike a charge, can be submitted again because it needs no credentials of the payer; those are not
+// stored. If the second submission does not arrive either, the operation has failed.
 func (c DecisionContext) onOpNotFound(d *Decision) {
 	const resubmitAt, giveUpAt = 2, 4
 	o := d.Record.Op
@@ -318,7 +320,8 @@ func (c DecisionContext) onOpNotFound(d *Decision) {
 	}
 }
 
-// onNoOutcome records that the operation has no outcome yet.
+// onNoOutcome decides on an answer from which the operation's outcome is not known yet. It sets the instant of the next
+// inquiry.
 func (c DecisionContext) onNoOutcome(d *Decision, a Answer) {
 	o := d.Record.Op
 	o.Answered = true
@@ -329,8 +332,8 @@ func (c DecisionContext) onNoOutcome(d *Decision, a Answer) {
 	d.Due = c.nextInquiry(&o.Inquiries, a)
 }
 
-// awaitOutcome records that the operation has no outcome yet. A refund moves the record to Refunding. If the record stayed
-// in Charged, which is a final status, readers would conclude that no refund is under way.
+// awaitOutcome adds the event that the operation's outcome is not known yet. If the operation is a refund, the record
+// moves to Refunding. In Charged, which is a final status, it would look as if no refund were under way.
 func (d *Decision) awaitOutcome() {
 	r := d.Record
 	if r.Op.Kind == OpRefund && !r.Op.Late && r.Status != Refunding {
@@ -341,7 +344,7 @@ func (d *Decision) awaitOutcome() {
 	d.move(Await, nil)
 }
 
-// onDone books an operation that the provider has carried out.
+// onDone ends an operation that the provider has carried out, and books it.
 func (c DecisionContext) onDone(d *Decision) {
 	switch r, o := d.Record, d.Record.Op; {
 	case o.Kind == OpCapture:
@@ -380,8 +383,8 @@ func (c DecisionContext) onNotDone(d *Decision, why Failure) {
 		r.Failure, r.Op = why.orCode(ProcessingError), nil
 		d.Due = r.HoldUntil
 	case o.Kind == OpVoid:
-		// The charge's status at the provider explains why the void failed. So the provider is asked for it now, and again
-		// later.
+		// The provider is asked for the status of the charge, now and again later, because the status explains why the
+		// void failed.
 		d.move(VoidFailed, nil)
 		r.Op = nil
 		d.Due = c.dueWhileWaiting(r, Answer{Verdict: VerdictUnknown})
@@ -403,5 +406,5 @@ func (c DecisionContext) onNotDone(d *Decision, why Failure) {
 	}
 }
 
-// assertPriced asserts that the method price has accepted an amount. It had accepted the amount before.
+// assertPriced asserts that price has accepted an amount, because price accepted the same amount earlier.
 func assertPriced(refused Code) { assert.That(refused == "", "payment: %s", refused) }

@@ -6,7 +6,7 @@ import (
 	"mizan/ledger/fsm"
 )
 
-// Step is one entry of the transition table.
+// Step is a transition of the state machine: the next status, and the reason.
 type Step struct {
 	To  Status
 	Why string
@@ -20,8 +20,8 @@ func (s Step) Reason() string { return s.Why }
 
 type row = fsm.Row[Event, Step]
 
-// Machine is the transaction's state machine (specification, "States and
-// transitions"); its report is testdata/machine.txt.
+// Machine is the transaction's state machine (specification, "States and transitions"). testdata/machine.txt lists all
+// its transitions.
 var Machine = fsm.MustCompile(
 	[]Status{
 		Absent, Created, New, Authorizing, ActionRequired, Charging, PreAuthorized3DS, AuthRequired, Unknown, Cancelled,
@@ -152,12 +152,12 @@ func addLateSteps(status Status, r row) row {
 	return r
 }
 
-// move changes the record's status by an event and adds the event to the decision. An illegal event is a bug, because the
-// decision has checked the status before.
+// move applies an event to the record's status and adds the event to the decision. If the status does not allow the
+// event, move panics, because the decision should have checked the status.
 func (d *Decision) move(e Event, entry *ledger.Entry) {
 	from := d.Record.Status
 	step, ok := Machine.Next(from, e)
-	if !ok { // passing the arguments to an assertion would allocate them
+	if !ok { // assert.That is called only on failure, because passing e and from to it allocates
 		assert.That(false, "payment: %s in state %s", e, from)
 	}
 	d.Record.Status = step.To

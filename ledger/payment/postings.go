@@ -6,14 +6,14 @@ import (
 	"mizan/ledger/money"
 )
 
-// flow has the amounts that a payment or its return moves between the provider, the partner and the institution. The
-// institution earns the fees. The amounts are in the transaction's asset, except dest, which is the partner's part in the
-// asset that the partner gets. A charge debits the provider and credits the other two; a return does the opposite.
+// flow holds the amounts that a payment, or the return of its money, moves between the provider, the partner and the
+// institution that earns the fees. All amounts are in the transaction's asset, except dest. A payment debits the
+// provider's account and credits the accounts of the partner and of the fees; a return does the opposite.
 type flow struct {
 	provider money.Amount
 	partner  money.Signed
 	fees     money.Amount
-	dest     money.Signed // the partner's part, converted
+	dest     money.Signed // partner, converted into the asset that the partner gets
 }
 
 // chargeFlow returns the amounts that a settled payment moved.
@@ -21,8 +21,9 @@ func (r *Record) chargeFlow() flow {
 	return flow{provider: r.AmountWithFee, partner: r.MerchantAmount, fees: r.Fee, dest: money.Signed{Abs: r.DestAmount}}
 }
 
-// refundsFlow returns the amounts that all refunds together move. amount is the total of the refunded amounts, and fee the
-// total of the returned fees. If the payer paid the fee on top of the amount, the provider returns both to the payer.
+// refundsFlow returns the amounts that all refunds together move. amount is the sum of the refunded amounts, and fee the
+// sum of the returned fees. If the payer paid the fee on top of the amount, the provider returns amount and fee to the
+// payer.
 func (r *Record) refundsFlow(amount, fee money.Amount) flow {
 	f := flow{fees: fee, provider: amount, partner: money.Difference(amount, fee)}
 	if r.Fees.OnTop {
@@ -35,7 +36,7 @@ func (r *Record) refundsFlow(amount, fee money.Amount) flow {
 	return f
 }
 
-// minus returns f less the other flow.
+// minus subtracts each amount of other from f.
 func (f flow) minus(other flow) flow {
 	return flow{
 		provider: must(f.provider.Sub(other.provider)),
@@ -45,8 +46,8 @@ func (f flow) minus(other flow) flow {
 	}
 }
 
-// refundedFee returns the part of the fee that is returned for a total of refunded amounts: floor(fee × refunded ÷
-// amount), or zero if the terminal does not return fees.
+// refundedFee returns how much of the fee is returned together with refunds of the given total: floor(fee × refunded ÷
+// amount). It returns zero if the terminal does not return fees.
 func (r *Record) refundedFee(refunded money.Amount) money.Amount {
 	if !r.Fees.Refundable || refunded.IsZero() {
 		return money.Amount{}
@@ -54,14 +55,15 @@ func (r *Record) refundedFee(refunded money.Amount) money.Amount {
 	return must(r.Fee.MulDivFloor(refunded, r.Settled()))
 }
 
-// paymentPostings returns the postings of incoming money: debit provider, credit partner, credit fees. If splits is set, the
-// partner's credit first pays the partner's debt. If the fee is more than the amount, the partner is debited.
+// paymentPostings returns the postings of incoming money: debit provider, credit partner, credit fees. If splits is true,
+// the partner's credit first pays the partner's debt. If the fee is higher than the amount, the partner is debited
+// instead.
 func (r *Record) paymentPostings(f flow, splits bool) []ledger.Posting {
 	return r.postings(f, ledger.Debit, splits)
 }
 
-// refundPostings returns the postings of money that is returned to the payer. They are those of paymentPostings with opposite
-// sides.
+// refundPostings returns the postings of money that is returned to the payer: the same as in paymentPostings, but with
+// debit and credit exchanged.
 func (r *Record) refundPostings(f flow, splits bool) []ledger.Posting {
 	return r.postings(f, ledger.Credit, splits)
 }
@@ -83,8 +85,8 @@ func (r *Record) postings(f flow, side ledger.Side, splits bool) []ledger.Postin
 	return l.postings
 }
 
-// crossesExchange tells whether a payment's money is converted and therefore booked through the exchange position.
-// If the fee takes the whole amount, nothing is left to convert.
+// crossesExchange tells whether a payment's money is converted, so that it is booked through the exchange position. It is
+// false if the fee takes the whole amount, because then nothing is left to convert.
 func (r *Record) crossesExchange() bool {
 	return !r.Rate.IsZero() && !r.MerchantAmount.Negative && !r.MerchantAmount.IsZero()
 }
@@ -105,8 +107,8 @@ func (r *Record) payoutPostings() []ledger.Posting {
 	return l.postings
 }
 
-// holdEntry returns the entry that holds a charge's money. A payout is held before the call to the
-// provider, a two-phase payment once it is authorised.
+// holdEntry returns the entry that holds a charge's money. The money of a payout is held before the call to the provider.
+// The money of a two-phase payment is held once the provider has authorised it.
 func (r *Record) holdEntry() *ledger.Entry {
 	if r.Type == Payout {
 		return &ledger.Entry{Phase: ledger.Pending, Postings: r.payoutPostings()}
@@ -114,12 +116,12 @@ func (r *Record) holdEntry() *ledger.Entry {
 	return &ledger.Entry{Phase: ledger.Pending, Postings: r.paymentPostings(r.chargeFlow(), false)}
 }
 
-// hasHold tells whether the charge's money is held by a pending entry.
+// hasHold tells whether a pending entry holds the charge's money.
 func (r *Record) hasHold() bool {
 	return r.Type == Payout && r.Status != Created && r.Status != New || r.Status == PaymentHeld
 }
 
-// releaseEntry returns the entry that releases the held money; nil if none is held.
+// releaseEntry returns the entry that releases the held money, or nil if no money is held.
 func (r *Record) releaseEntry() *ledger.Entry {
 	if !r.hasHold() {
 		return nil
@@ -148,8 +150,9 @@ func (r *Record) refundFlow() flow {
 	return r.refundsFlow(plus(r.Refunded, r.Op.Amount), plus(r.RefundedFee, r.Op.RefundedFee)).minus(r.refundsFlow(r.Refunded, r.RefundedFee))
 }
 
-// suspenseEntry returns the entry between the provider and the suspense account for money that moved after its transaction
-// was closed, or for the refund of that money. For a payment, side is the side of the provider's posting.
+// suspenseEntry returns the entry that books money between the provider and the suspense account: money that moved after
+// its transaction was closed, or the refund of that money. If the transaction is a payment, side is the side of the
+// provider's posting; if it is a payout, the provider's posting is on the opposite side.
 func (r *Record) suspenseEntry(side ledger.Side) *ledger.Entry {
 	asset, amount := r.Asset, r.AmountWithFee
 	if r.Type == Payout {
@@ -161,10 +164,10 @@ func (r *Record) suspenseEntry(side ledger.Side) *ledger.Entry {
 	return &ledger.Entry{Phase: ledger.Posted, Postings: l.postings}
 }
 
-// lines builds a list of postings and omits postings of zero.
+// lines builds a list of postings. It omits postings whose amount is zero.
 type lines struct{ postings []ledger.Posting }
 
-// newLines returns empty lines with memory for the postings of a charge.
+// newLines returns an empty list with capacity for the postings of a charge.
 func (r *Record) newLines() lines {
 	n := 3
 	if !r.Rate.IsZero() {
@@ -187,7 +190,8 @@ func (l *lines) addSigned(account ledger.Path, asset money.Asset, side ledger.Si
 	l.add(account, asset, side, amount.Abs)
 }
 
-// addPartner adds the partner's posting. If splits is set, the account of the partner's debt is the posting's Spill account.
+// addPartner adds the partner's posting. If splits is true, it sets the posting's Spill to the account of the partner's
+// debt.
 func (l *lines) addPartner(number int64, asset money.Asset, side ledger.Side, amount money.Signed, splits bool) {
 	before := len(l.postings)
 	l.addSigned(ledger.PartnerAvailable(number), asset, side, amount)
@@ -196,7 +200,8 @@ func (l *lines) addPartner(number int64, asset money.Asset, side ledger.Side, am
 	}
 }
 
-// plus and must are for sums that cannot overflow, because amounts are bounded.
+// plus adds two amounts, and must returns the result of a calculation. Both panic on an overflow, which cannot occur here
+// because amounts are bounded.
 func plus(a, b money.Amount) money.Amount { return must(a.Add(b)) }
 
 func must[T any](v T, err error) T {

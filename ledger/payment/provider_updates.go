@@ -2,12 +2,13 @@ package payment
 
 import "mizan/ledger"
 
-// This file decides on late messages from a provider, about a transaction whose charge has already ended.
+// This file decides on messages from a provider about a transaction whose charge has already ended.
 
-// DecideReversal returns the decision on a chargeback: settled money that the provider has taken back. It marks the original
-// transaction as reversed. It also creates a return, a separate transaction that reverses the part that no refund has
-// returned. chargeSeq is the Seq of the event that settled the original. The bool is false if nothing settled or everything
-// was refunded. It is also false while a refund is under way, because the refund's outcome has to be recorded first.
+// DecideReversal returns the decision on a chargeback: settled money that the provider has taken back. It marks the
+// original transaction as reversed. It also creates a return, a separate transaction for the part of the money that no
+// refund had returned before. chargeSeq is the Seq of the event that settled the original transaction. The bool is false
+// if no money settled or if all money was refunded. While a refund is under way, it is false too, because the refund's
+// outcome has to be recorded first.
 func (c DecisionContext) DecideReversal(r *Record, chargeSeq uint64, returnID ledger.ID, why Failure) (Decision, bool) {
 	if r.Status != Charged && r.Status != Refunded {
 		return Decision{}, false
@@ -22,11 +23,11 @@ func (c DecisionContext) DecideReversal(r *Record, chargeSeq uint64, returnID le
 	original.move(Reverse, nil)
 	original.end(Failure{Code: TakenBack, Detail: why.Detail})
 
-	// Each amount of the return is that of the charge, less the refunded part.
+	// Each amount of the return is the charge's amount minus its refunded part.
 	returnFlow := r.chargeFlow().minus(r.refundsFlow(r.Refunded, r.RefundedFee))
 	returnRecord := Record{ID: returnID, Partner: r.Partner, Status: Absent, ReversalOf: r.ID, Terminal: r.Terminal, Route: r.Route,
 		Fees: r.Fees, Fee: returnFlow.fees, AmountWithFee: returnFlow.provider, MerchantAmount: returnFlow.partner, Rate: r.Rate, SettlementAsset: r.SettlementAsset}
-	returnRecord.DestAmount, _ = returnFlow.dest.Amount() // zero for a negative part; the postings use the signed part
+	returnRecord.DestAmount, _ = returnFlow.dest.Amount() // zero if dest is negative; the postings use the signed value
 	returnRecord.Request = Request{Type: Payout, Amount: unrefunded, Asset: r.Asset, Method: r.Method, CardBIN: r.CardBIN, CardLast4: r.CardLast4,
 		MerchantMeta: []byte(`{"reversal_of":"` + r.ID.String() + `"}`)}
 	original.Return = &Decision{Record: &returnRecord, MustRecord: true}
@@ -35,9 +36,9 @@ func (c DecisionContext) DecideReversal(r *Record, chargeSeq uint64, returnID le
 	return original, true
 }
 
-// DecideCorrection returns the decision on a provider's message that a charge that was reported as rejected has in fact
-// failed. Rejected means that the payer or the bank declined. Failed means a fault in processing. If the service itself gave
-// up the charge, because the payer did not act in time, nothing is corrected, and the bool is false.
+// DecideCorrection returns the decision on a provider's message that corrects an earlier one: a charge that was reported
+// as rejected (the payer or the bank declined) has in fact failed (a fault in processing). The bool is false if there is
+// nothing to correct, for example because the service itself gave up the charge after the payer did not act in time.
 func (c DecisionContext) DecideCorrection(r *Record, why Failure) (Decision, bool) {
 	if r.Status != Rejected || r.Terminal == (ledger.ID{}) || r.Op != nil || r.Failure.Code == PayerActionExpired {
 		return Decision{}, false
@@ -47,12 +48,13 @@ func (c DecisionContext) DecideCorrection(r *Record, why Failure) (Decision, boo
 	d.move(Correct, nil)
 	d.Record.RejectedAs, d.Record.Failure = r.Failure.Code, why.orCode(ProcessingError)
 	d.IsFinal = true
-	d.Due = c.Due // unchanged: the timer may still have to refund money on the suspense account
+	d.Due = c.Due // keep the due instant: the timer may still have to refund money on the suspense account
 	return d, true
 }
 
-// decideLateAnswer returns the decision on a provider's answer about a charge that has already ended. If money has moved
-// after all, it is booked to the suspense account until it is refunded. Otherwise the bool is false.
+// decideLateAnswer returns the decision on a provider's answer about a charge that has already ended. If the answer says
+// that money has moved after all, the money is booked to the suspense account until it is refunded. Otherwise the bool is
+// false.
 func (c DecisionContext) decideLateAnswer(r *Record, a Answer) (Decision, bool) {
 	if a.Verdict != VerdictCharged || r.Terminal == (ledger.ID{}) || r.LateSettlement {
 		return Decision{}, false
@@ -66,21 +68,21 @@ func (c DecisionContext) decideLateAnswer(r *Record, a Answer) (Decision, bool) 
 	d.Counters = d.Record.reserve(c.Org, nil)
 	d.move(SettleLate, d.Record.suspenseEntry(ledger.Debit))
 	if r.Type == Payment {
-		d.Due = c.fromNow(minRetryDelay) // a timer refunds the money, unless a client has requested the refund before
+		d.Due = c.fromNow(minRetryDelay) // at that instant, DecideSuspenseRefund refunds the money
 	}
 	return d, true
 }
 
-// hasMoneyInSuspense tells whether the suspense account still has money of the payment: neither a refund nor a
+// hasMoneyInSuspense tells whether money of the payment is still on the suspense account, because neither a refund nor a
 // chargeback has returned it.
 func (r *Record) hasMoneyInSuspense() bool {
 	last := r.LastRefund()
 	return r.LateSettlement && r.Type == Payment && !r.LateChargeback && (last == nil || last.Status != RefundSucceeded)
 }
 
-// DecideLateReversal returns the decision on a chargeback of money on the suspense account. The money leaves the account as
-// in a refund, and nothing is left to return. The bool is false if the account has no money of the payment. It is also false
-// while a refund is under way, because the refund's outcome has to be recorded first.
+// DecideLateReversal returns the decision on a chargeback of money on the suspense account. It books the money off the
+// account in the same way as a refund, so there is nothing left to refund. The bool is false if the account has no money
+// of the payment. While a refund is under way, it is false too, because the refund's outcome has to be recorded first.
 func (c DecisionContext) DecideLateReversal(r *Record) (Decision, bool) {
 	if !r.hasMoneyInSuspense() || r.Op != nil {
 		return Decision{}, false
@@ -92,9 +94,9 @@ func (c DecisionContext) DecideLateReversal(r *Record) (Decision, bool) {
 	return d, true
 }
 
-// DecideSuspenseRefund returns the decision to refund the transaction's money on the suspense account. The bool is false if
-// the suspense account has no money of the transaction, and for a payout, which can't be refunded. It is also false if such a
-// refund was begun before.
+// DecideSuspenseRefund returns the decision to refund the money that the transaction has on the suspense account. The
+// bool is false if there is no such money, if the transaction is a payout, which can't be refunded, or if a refund was
+// requested before.
 func (c DecisionContext) DecideSuspenseRefund(r *Record, request ledger.ID) (Decision, bool) {
 	if !r.hasMoneyInSuspense() || r.Op != nil || len(r.Refunds) > 0 {
 		return Decision{}, false

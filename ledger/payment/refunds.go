@@ -7,19 +7,20 @@ import (
 	"mizan/ledger/money"
 )
 
-// MaxRefunds is the largest number of refunds that a record stores. A further refund replaces the oldest failed one. If none
-// has failed, the last place is reserved for a refund of all that is left. So a full refund is always possible.
+// MaxRefunds is the largest number of refunds that a record stores. Close to this number, a new refund replaces the
+// oldest failed refund. If no refund has failed, the last place is reserved for a refund of all the money that is left,
+// so that a full refund is always possible.
 const MaxRefunds = 100
 
 // RefundRecord is one requested refund.
 type RefundRecord struct {
 	ID          ledger.ID    // refund_id; also the id of the refund at the provider
 	Amount      money.Amount // the refunded part of the transaction's amount
-	RefundedFee money.Amount // the part of the fee that is returned with it
+	RefundedFee money.Amount // the part of the fee that the refund returns
 	Status      RefundStatus
 	Failure     Failure       // why the refund failed; zero unless Status is RefundFailed
 	Created     ledger.Micros // instant of the request
-	Finished    ledger.Micros // instant of the outcome; 0: no outcome yet
+	Finished    ledger.Micros // instant of the outcome; 0 if there is none yet
 }
 
 // RefundStatus is the status of a refund. It is stored. The zero value is invalid.
@@ -28,7 +29,7 @@ type RefundStatus uint8
 // The statuses of a refund.
 const (
 	RefundRequested RefundStatus = iota + 1 // pending: the provider has not answered yet
-	RefundIsPending                         // pending: the rail reports that the refund takes time
+	RefundIsPending                         // pending: the call to the provider has ended without an outcome
 	RefundSucceeded
 	RefundFailed
 )
@@ -45,8 +46,9 @@ func (s RefundStatus) String() string {
 // Pending tells whether the outcome is not known yet.
 func (s RefundStatus) Pending() bool { return s == RefundRequested || s == RefundIsPending }
 
-// Describe returns refund_msg, the outcome as a text for people, in a language. It is empty until the provider has answered,
-// because clients that were written for other platforms of the protocol take any text as an outcome.
+// Describe returns refund_msg, a text for people that states the outcome in the given language. The text is empty until
+// the provider has answered: some clients were written for other platforms with this protocol, and they understand every
+// text as an outcome.
 func (f *RefundRecord) Describe(lang string) string {
 	switch f.Status {
 	case RefundSucceeded:
@@ -67,7 +69,8 @@ func (r *Record) LastRefund() *RefundRecord {
 	return &r.Refunds[len(r.Refunds)-1]
 }
 
-// hasRoomForRefund tells whether one more refund can be stored. isLast is true if that refund returns all that is left.
+// hasRoomForRefund tells whether one more refund can be stored. isLast is true if that refund returns all the money that
+// is left.
 func (r *Record) hasRoomForRefund(isLast bool) bool {
 	stored := len(r.Refunds)
 	return stored < MaxRefunds-1 || isLast && stored < MaxRefunds ||
@@ -84,23 +87,23 @@ func (r *Record) addRefund(c DecisionContext) {
 	}
 	fee := r.Op.RefundedFee
 	if r.Op.Late {
-		fee = must(r.AmountWithFee.Sub(r.Amount)) // a late settlement is refunded with its whole fee
+		fee = must(r.AmountWithFee.Sub(r.Amount)) // the refund of late money returns the payer's whole fee
 	}
 	r.Refunds = append(stored, RefundRecord{
 		ID: r.Op.ID, Amount: r.Op.Amount, RefundedFee: fee, Status: RefundRequested, Created: ledger.MicrosOf(c.Now),
 	})
 }
 
-// delayRefund records that the rail needs time for the last refund.
+// delayRefund sets the last refund's status to RefundIsPending.
 func (r *Record) delayRefund() {
 	r.Refunds = slices.Clone(r.Refunds)
 	r.LastRefund().Status = RefundIsPending
 }
 
-// endRefund records the outcome of the last refund, which is the record's operation under way.
+// endRefund records the outcome of the last refund, which is the operation under way.
 func (r *Record) endRefund(c DecisionContext, status RefundStatus, why Failure) {
 	r.Refunds = slices.Clone(r.Refunds)
 	last := r.LastRefund()
 	last.Status, last.Failure = status, why
-	last.Finished = max(last.Created, ledger.MicrosOf(c.Now)) // the clock may have stepped back
+	last.Finished = max(last.Created, ledger.MicrosOf(c.Now)) // the clock may have been set back
 }

@@ -2,8 +2,9 @@ package payment
 
 import "mizan/ledger/money"
 
-// SubmittedAmount returns the amount that the provider was asked to move. For a payment it includes the fee that the payer
-// pays; for a payout it is the amount that the payee receives. After a partial capture it is the captured part.
+// SubmittedAmount returns the amount that the provider was asked to move. For a payment, this includes the fee that the
+// payer pays. For a payout, it is the amount that the payee receives. After a partial capture, only the captured part
+// counts.
 func (r *Record) SubmittedAmount() money.Amount {
 	if r.Type == Payout {
 		return r.DestAmount
@@ -11,13 +12,14 @@ func (r *Record) SubmittedAmount() money.Amount {
 	return r.AmountWithFee
 }
 
-// ReturnedAmount returns how much the provider has returned in refunds, including fees that the payer had paid on top.
+// ReturnedAmount returns how much the provider has returned in refunds, including the fees that the payer had paid on top
+// of the amount.
 func (r *Record) ReturnedAmount() money.Amount {
 	return r.refundsFlow(r.Refunded, r.RefundedFee).provider
 }
 
-// ReturningAmounts returns the part of the amount that was returned to the payer or is being returned, and what the payer
-// gets for it, fees included. A refund counts as being returned from the status refunding on, when the rail has it.
+// ReturningAmounts returns the part of the transaction's amount that was returned or is being returned, and the sum that
+// the payer gets back for it, fees included. A refund counts as being returned as soon as the status is refunding.
 func (r *Record) ReturningAmounts() (amount, toPayer money.Amount) {
 	switch {
 	case r.Status == Reversed:
@@ -29,8 +31,8 @@ func (r *Record) ReturningAmounts() (amount, toPayer money.Amount) {
 	return r.Refunded, r.ReturnedAmount()
 }
 
-// ReturnedToPayer returns the part of the payer's payment that refunds or a chargeback have returned. A chargeback returns
-// everything that no refund had returned. The amount is in the transaction's asset.
+// ReturnedToPayer returns how much of the payer's money was returned by refunds or a chargeback. A chargeback returns
+// everything that no refund has returned before. The amount is in the transaction's asset.
 func (r *Record) ReturnedToPayer() money.Amount {
 	if r.Status == Reversed {
 		return r.AmountWithFee

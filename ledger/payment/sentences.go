@@ -1,13 +1,13 @@
 package payment
 
-// Keys of the texts about refunds that did not fail. They differ from all values of Code.
+// Keys of the texts for refunds that have not failed. No Code has the same value.
 const (
 	textRefunded      = "refund succeeded"
 	textRefundPending = "refund pending"
 )
 
-// sentences has the texts for people, by language, then by code or key. English texts that the specification
-// prescribes are repeated exactly.
+// sentences contains the texts for people: for each language, a map from a code or key to its text. If the specification
+// prescribes an English text, the text here is exactly the same.
 var sentences = map[string]map[string]string{
 	"en": {
 		string(UnexpectedCard):       "unexpected card",
@@ -61,7 +61,8 @@ var sentences = map[string]map[string]string{
 	},
 }
 
-// textIn returns a text in a language, or else in English; empty if there is none.
+// textIn returns the text for a key in the given language. If there is none, it returns the English text, and "" if the
+// key is unknown.
 func textIn(lang, key string) string {
 	if text, translated := sentences[lang][key]; translated {
 		return text

@@ -1,10 +1,10 @@
 package payment
 
-// Status is a transaction's status, as the API spells it.
+// Status is a transaction's status in the API's spelling.
 type Status string
 
-// The statuses. The protocol allows further ones: the last four are intermediate statuses of rails, which the service passes
-// through.
+// The statuses. The last four are intermediate statuses of rails, which the protocol allows and which the service passes
+// on unchanged.
 const (
 	Absent           Status = "none" // before creation; never stored
 	Created          Status = "created"
@@ -26,8 +26,8 @@ const (
 	Cancelled        Status = "cancelled"
 )
 
-// Final tells whether merchants may treat the status as the transaction's result (specification, "Statuses"). Settled money
-// can still be returned: charged may become reversed.
+// Final tells whether merchants may treat the status as the transaction's result (specification, "Statuses"). Even a
+// final status can change: charged may become reversed.
 func (s Status) Final() bool {
 	switch s {
 	case Charged, Rejected, Failed, Reversed:
@@ -48,5 +48,5 @@ func (s Status) IsIntermediate() bool {
 	return false
 }
 
-// AtProvider tells whether the rail has the charge and has not reported its outcome.
+// AtProvider tells whether the rail is processing the charge and has not reported its outcome yet.
 func (s Status) AtProvider() bool { return s == Charging || s.IsIntermediate() }

@@ -19,18 +19,17 @@ const (
 	maxQuotedType = 64  // bytes of an unknown type's name that the error message repeats
 )
 
-// The types of money_storage for whose keys there are rules. An object of another type needs only the type.
+// The types of money_storage that have required keys. For all other types, only the key "type" is required.
 const (
 	BankCard    = "bank_card"
 	DirectDebit = "direct_debit"
 )
 
-// ProviderToken is the type of a credential that a provider has issued. Renewals are paid with
-// it.
+// ProviderToken is the money_storage type of a credential that a provider has issued. Renewals use this type.
 const ProviderToken = "provider_token"
 
 // methods lists the money_storage types in the specification's order: first universal types, then rail-specific types,
-// then the names of redirect rails, which are passed through.
+// then the names of rails to which the payer is redirected.
 var methods = []string{
 	BankCard, "bank_account", "sbp", "qr_code", "crypto", "e_wallet", "phone_payment", "bnpl", "open_banking",
 	DirectDebit, "apple_pay", "google_pay", "voucher", "gift_card",
@@ -55,29 +54,29 @@ func indexMethods(names []string) map[string]string {
 // Methods returns all money_storage types.
 func Methods() []string { return slices.Clone(methods) }
 
-// Method returns the known type of money_storage with that name. The returned string does not alias name.
+// Method returns the money_storage type with the given name, if it is known. The returned string does not alias name.
 func Method(name []byte) (method string, known bool) {
 	method, known = methodIndex[string(name)]
 	return method, known
 }
 
-// Storage is a money_storage object. It has the values, as in the request, of the keys for which there are rules. A value is
-// nil if the key is absent or null. It is empty if the key's value is an empty text or is not a text. Values may alias a
-// network buffer, so Storage must not be stored.
+// Storage is a money_storage object. Each field contains the value of a key exactly as in the request. A field is nil if
+// the key is absent or null, and empty if the value is an empty text or not a text. Fields may alias a network buffer, so
+// Storage must not be stored.
 type Storage struct {
 	Type, Scheme []byte
 
 	CardNumber, CardHolder, ExpMonth, ExpYear, CVV []byte
 
-	Network []byte // network of a crypto payment; has no rule, but may be the transaction's network
+	Network []byte // network of a crypto payment; not checked here, but may become the transaction's network
 
 	RoutingNumber, AccountNumber, SortCode, InstitutionNumber, TransitNumber []byte
 }
 
-// Format implements fmt.Formatter. No verb shows the credentials.
+// Format implements fmt.Formatter. It shows the credentials with no formatting verb.
 func (s Storage) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte("[redacted]")) }
 
-// Key returns the field for a key's value; nil if there is no rule for the key.
+// Key returns a pointer to the field for a key, or nil if there is no field for it.
 func (s *Storage) Key(name []byte) *[]byte {
 	switch string(name) {
 	case "type":
@@ -110,9 +109,9 @@ func (s *Storage) Key(name []byte) *[]byte {
 	return nil
 }
 
-// Check calls refuse for each fault of the object in a transaction of type t (specification, "money_storage"). The detail of
-// a fault never repeats a value, except an unknown type's name. An invalid t is treated as a payout, which has fewer rules;
-// the caller itself has to refuse an invalid t.
+// Check calls refuse for each invalid or missing value, according to the rules for a transaction of type t
+// (specification, "money_storage"). The detail never contains a value of the request, except the name of an unknown type.
+// If t is invalid, the rules for payouts apply, which are fewer; the caller has to refuse an invalid t.
 func (s *Storage) Check(t Type, refuse func(key, detail string)) {
 	if s.Type == nil {
 		refuse("type", "money_storage type is required")
@@ -129,8 +128,8 @@ func (s *Storage) Check(t Type, refuse func(key, detail string)) {
 	}
 }
 
-// quotableType returns the beginning of an unknown type's name for an error message. It returns "[redacted]" if the name may
-// be a card number that was sent under the wrong key.
+// quotableType returns the name of an unknown type, shortened for an error message. If the name may be a card number that
+// was sent under the wrong key, it returns "[redacted]".
 func quotableType(name []byte) string {
 	if CardLike(name) {
 		return "[redacted]"
@@ -147,7 +146,7 @@ func quotableType(name []byte) string {
 // cardRules are the rules of the specification's table "Card validation".
 var cardRules = []struct {
 	key          string
-	paymentsOnly bool // a payout does not require it
+	paymentsOnly bool // whether a payout does not require the key
 	isValid      func([]byte) bool
 }{
 	{"cardnumber", false, validCardNumber},
@@ -157,7 +156,7 @@ var cardRules = []struct {
 	{"cvv", true, validCVV},
 }
 
-// debitSchemes are the schemes of direct debits, with the keys that they require (specification, "money_storage").
+// debitSchemes are the direct debit schemes and the keys that each of them requires (specification, "money_storage").
 var debitSchemes = []struct {
 	name         string
 	currency     money.Currency // the currency in which the scheme moves money
@@ -182,7 +181,7 @@ func (s *Storage) checkCard(t Type, refuse func(key, detail string)) {
 	}
 }
 
-// checkDebit requires the keys of the direct debit scheme.
+// checkDebit checks that a direct debit has a known scheme and the keys that the scheme requires.
 func (s *Storage) checkDebit(t Type, refuse func(key, detail string)) {
 	for i := range debitSchemes {
 		scheme := &debitSchemes[i]
@@ -206,9 +205,9 @@ func (s *Storage) checkDebit(t Type, refuse func(key, detail string)) {
 	refuse("scheme", "direct_debit requires scheme: ach, acss, or bacs")
 }
 
-// RequiredKeys returns the keys that a money_storage requires, in addition to its type, in a transaction of type t in the
-// given currency. For a direct debit, scheme is the currency's scheme, and exists is false if there is none. The key "scheme"
-// is not among the keys.
+// RequiredKeys returns the keys that a money_storage object of the given type must have in a transaction of type t and
+// the given currency. For a direct debit, scheme is the scheme of the currency; if the currency has no scheme, exists is
+// false. The keys "type" and "scheme" are not in the result.
 func RequiredKeys(method string, t Type, currency money.Currency) (keys []string, scheme string, exists bool) {
 	switch method {
 	case BankCard:
@@ -232,8 +231,8 @@ func validHolder(holder []byte) bool {
 	return len(holder) > 0 && utf8.RuneCount(holder) <= maxHolder
 }
 
-// validMonth accepts "1" to "12" and "01" to "09". Other months are refused here, because a provider would refuse them only
-// later.
+// validMonth accepts "1" to "12" and "01" to "09". Other months are refused here, so that the client learns of the
+// mistake before a provider is called.
 func validMonth(month []byte) bool {
 	if len(month) > 2 || !isDigits(month) {
 		return false
@@ -249,9 +248,9 @@ func validYear(year []byte) bool { return (len(year) == 2 || len(year) == 4) && 
 
 func validCVV(cvv []byte) bool { return len(cvv) == cvvDigits && isDigits(cvv) }
 
-// validCardNumber requires digits and a valid Luhn check digit (ISO/IEC 7812-1, annex B). A leading zero is refused, because
-// no issuer's numbers begin with 0. Leading zeros do not change the check digit, so with them a card could evade the
-// blocklist and limits.
+// validCardNumber requires digits and a valid Luhn check digit (ISO/IEC 7812-1, annex B). A leading zero is refused,
+// because no issuer's numbers begin with 0. Besides, a zero in front does not change the check digit, so the same card
+// with an added zero could evade the blocklist and the limits.
 func validCardNumber(number []byte) bool {
 	if len(number) < minCardNumber || len(number) > maxCardNumber || number[0] == '0' || !isDigits(number) {
 		return false
@@ -269,12 +268,12 @@ func validCardNumber(number []byte) bool {
 	return sum%10 == 0
 }
 
-// CardLike tells whether a text has as many digits as a card number. Digits of all scripts count, because people type a
-// number with the digits of their keyboard. Such a text must not be repeated in a response.
+// CardLike tells whether a text has at least as many digits as a card number. Such a text must not be repeated in a
+// response. Digits of every script count, because a keyboard may produce other digits than 0 to 9.
 func CardLike(text []byte) bool {
 	n := 0
 	for len(text) > 0 {
-		r, size := utf8.DecodeRune(text) // not string(text), which would leave a copy of the number in memory
+		r, size := utf8.DecodeRune(text) // a conversion to a string would leave a copy of the number in memory
 		if unicode.IsDigit(r) {
 			n++
 		}

@@ -7,7 +7,7 @@ import (
 	"mizan/ledger/money"
 )
 
-// Terms are the conditions on which the chosen terminal takes a transaction.
+// Terms are the conditions under which the chosen terminal processes a transaction.
 type Terms struct {
 	Terminal     ledger.ID
 	Route        string // the rail's name
@@ -15,27 +15,27 @@ type Terms struct {
 	Fees         Fees
 	TwoPhase     bool
 	HoldTTL      time.Duration
-	Overdraft    money.Amount // how far a payout may take the partner's available balance below zero
-	Asset        money.Asset  // the transaction's asset, with the network that the terminal determines
+	Overdraft    money.Amount // how far below zero a payout may take the partner's available balance
+	Asset        money.Asset  // the transaction's asset, including the network that the terminal uses
 
-	// Converts tells whether the amount is converted, at Rate, into SettlementAsset for the partner. If Rate is zero,
-	// no rate is known and the transaction is rejected.
+	// Converts tells whether the amount is converted into SettlementAsset at Rate. If Converts is set and Rate is zero,
+	// the rate is unknown and the transaction is rejected.
 	Converts        bool
 	SettlementAsset money.Asset
 	Rate            money.Rate
 
-	HostedAttempts uint8 // how many attempts the terminal gives to the payer of a hosted payment
+	HostedAttempts uint8 // how many attempts the terminal allows the payer of a hosted payment
 
 	Priority int       // the terminal's priority
-	Bounds   []Bound   // volume limits that count this transaction, with their bounds
-	Skipped  []Attempt // terminals that were passed over in favour of this one
+	Bounds   []Bound   // bounds of the volume limits that count this transaction
+	Skipped  []Attempt // terminals that were skipped before this one was chosen
 }
 
 // Found tells whether a terminal was found.
 func (t *Terms) Found() bool { return t.Terminal != (ledger.ID{}) }
 
-// takeTerms copies the terms into the record and computes the amounts. It returns the reason to reject the transaction; empty
-// if there is none.
+// takeTerms copies the terms into the record and computes the amounts. It returns the reason to reject the transaction,
+// or "" if there is none.
 func (r *Record) takeTerms(t *Terms) Code {
 	r.Terminal, r.Route, r.TerminalText, r.Priority = t.Terminal, t.Route, t.TerminalText, t.Priority
 	r.Asset, r.Fees, r.TwoPhase, r.HoldTTL = t.Asset, t.Fees, t.TwoPhase, 0
@@ -52,8 +52,8 @@ func (r *Record) takeTerms(t *Terms) Code {
 	return r.price(r.Amount)
 }
 
-// AttemptsIfStopped returns Record.Attempts for a transaction that is rejected before it is sent to the terminal. They are
-// the skipped terminals, then this terminal with the reason.
+// AttemptsIfStopped returns Record.Attempts for a transaction that is rejected after the terminal was found and before
+// the charge is sent to it: the skipped terminals, followed by this terminal with the reason.
 func (t *Terms) AttemptsIfStopped(why Failure, now time.Time) []Attempt {
 	if !t.Found() {
 		return t.Skipped
@@ -62,15 +62,15 @@ func (t *Terms) AttemptsIfStopped(why Failure, now time.Time) []Attempt {
 		Attempt{Terminal: t.Terminal, Outcome: AttemptStopped, Failure: why, Priority: t.Priority, At: ledger.MicrosOf(now)})
 }
 
-// Offer is a payment method that can be chosen now, by a payer or by the recipient of a payout.
+// Offer is a payment method that is available now to a payer or to the recipient of a payout.
 type Offer struct {
 	Method string       // money_storage type
 	Total  money.Amount // the amount that the payer pays, fee included, or that the recipient gets
 	Asset  money.Asset  // the asset of Total
 }
 
-// Total returns the amount that the payer pays, fee included, for a payment of the given amount. For a payout, it is the
-// amount that the recipient gets. ok is false if the terms exclude the amount.
+// Total returns the amount that the payer of a payment pays, fee included, or that the recipient of a payout gets. amount
+// is the transaction's amount. ok is false if the terms exclude this amount.
 func (t *Terms) Total(of Type, amount money.Amount) (total money.Amount, asset money.Asset, ok bool) {
 	r := Record{Request: Request{Type: of, Amount: amount}}
 	code := r.takeTerms(t)
@@ -80,14 +80,14 @@ func (t *Terms) Total(of Type, amount money.Amount) (total money.Amount, asset m
 	return r.AmountWithFee, r.Asset, code == ""
 }
 
-// hasScale tells whether the asset's number of decimals is known.
+// hasScale tells whether the number of decimals of the asset is known.
 func hasScale(a money.Asset) bool {
 	_, known := a.Scale()
 	return known
 }
 
 // price computes the amounts that follow from the terminal's fee, which is floor(amount × bps ÷ 10000) + fixed. It
-// returns the reason to reject the transaction; empty if there is none.
+// returns the reason to reject the transaction, or "" if there is none.
 func (r *Record) price(amount money.Amount) Code {
 	fee, err := amount.Portion(r.Fees.Bps)
 	if err == nil {
@@ -116,8 +116,9 @@ func (r *Record) price(amount money.Amount) Code {
 	return ""
 }
 
-// refundable tells whether a full refund can be booked. For that, the whole converted amount must be in range. It may be out
-// of range although the charge is in range: a terminal that keeps its fee takes the whole amount back from the partner.
+// refundable tells whether a full refund of the amount can be booked, that is, whether the converted amount is in range.
+// This can fail even if the charge is in range: for the charge the fee is deducted from the amount, but if the terminal
+// keeps its fee, a full refund takes the whole amount back from the partner.
 func (r *Record) refundable(amount money.Amount) bool {
 	if r.Type != Payment || !r.crossesExchange() {
 		return true
@@ -126,7 +127,7 @@ func (r *Record) refundable(amount money.Amount) bool {
 	return err == nil && !ledger.MaxAmount.Less(largestReturn)
 }
 
-// convert returns a part of the amount in the destination's asset, rounded down; zero for a negative part.
+// convert converts a part of the amount into the destination's asset and rounds down. A negative part becomes zero.
 func (r *Record) convert(part money.Signed) (money.Amount, error) {
 	if part.Negative {
 		return money.Amount{}, nil
@@ -139,7 +140,7 @@ func (r *Record) convert(part money.Signed) (money.Amount, error) {
 	return part.Abs.Convert(r.Rate, from, to)
 }
 
-// clearPrice sets the amounts of a transaction for which no terminal has set a fee.
+// clearPrice sets the amounts of a transaction that has no terminal and therefore no fee.
 func (r *Record) clearPrice() {
 	r.Fee, r.AmountWithFee, r.DestAmount = money.Amount{}, r.Amount, r.Amount
 	r.MerchantAmount = money.Difference(r.Amount, money.Amount{})

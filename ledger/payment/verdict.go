@@ -1,6 +1,6 @@
 package payment
 
-// Verdict is the outcome of an operation as a provider reports it, or the lack of a report.
+// Verdict is the outcome of a call to a provider: what the provider reported, or that it did not answer.
 type Verdict uint8
 
 // The verdicts. The zero value is invalid.
@@ -9,11 +9,11 @@ const (
 	VerdictPending                     // accepted, but the rail has not finished
 	VerdictRefused                     // declined: nothing moved and nothing will
 	VerdictFailed                      // a processing error: nothing moved
-	VerdictUnknown                     // time-out or broken connection; the provider must be asked, and no outcome is assumed
+	VerdictUnknown                     // time-out or broken connection; the provider must be asked for the outcome
 	VerdictNotFound                    // answer to an inquiry: the operation never arrived
 	VerdictHeld                        // authorised; the money is held
 	VerdictAction                      // the payer has to act; Answer.Action describes how
-	VerdictReady                       // the payer has acted, and the rail waits for the call Complete
+	VerdictReady                       // the payer has acted, and the rail waits for the operation OpComplete
 	VerdictNotSent                     // the call was never sent; another terminal may be tried
 )
 

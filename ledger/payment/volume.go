@@ -7,29 +7,31 @@ import (
 	"mizan/ledger/money"
 )
 
-// Volume names the two counters of a volume limit that count a transaction. One is the sum of pending and settled amounts,
-// the other the sum of settled amounts. The intent to call the provider adds the amount to the first counter. If money moves,
-// the amount is added to the second counter; if not, it is subtracted from the first.
+// Volume identifies the two counters of a volume limit that count a transaction: the sum of pending and settled amounts,
+// and the sum of settled amounts. When the service decides to call the provider, the amount is added to the first
+// counter. If the money then moves, the amount is also added to the second counter. If not, the amount is subtracted from
+// the first counter.
 type Volume struct {
 	Limit   ledger.ID
 	Window  string // the day, month or year of the intent to call the provider (ledger.WindowNumber)
-	Subject string // the card, address or e-mail that the limit counts; empty: the whole partner
+	Subject string // the card, address or e-mail that the limit counts; empty if it counts the whole partner
 
-	// Keys of the volume's counters; empty if they were not built yet. They are not stored.
+	// Keys of the two counters, if BuildKeys has built them. They are not stored.
 	pendingKey, settledKey string
 }
 
-// Bound is a volume with the largest total that its limit allows in the volume's first counter (pending and settled amounts).
+// Bound is a volume together with the largest sum of pending and settled amounts that its limit allows.
 type Bound struct {
 	Volume
 	Max    money.Amount // inclusive
-	Breach Failure      // the failure of a transaction that would exceed Max
+	Breach Failure      // the failure of a transaction that is rejected because it would exceed Max
 
-	volumes []Volume // the volumes of all bounds; PrecomputeVolumes sets it in the first Bound only
+	volumes []Volume // set by PrecomputeVolumes in the first element of a slice: the volumes of all its bounds
 }
 
-// PrecomputeVolumes prepares bounds that many transactions have in their Terms. It builds the counters' keys and the records'
-// Volumes once for all of them. The bounds and everything derived from them must not be changed afterwards.
+// PrecomputeVolumes prepares bounds that the Terms of many transactions contain. It builds the keys of the counters and
+// the slice for Record.Volumes once for all these transactions. The bounds and everything derived from them must not be
+// changed afterwards.
 func PrecomputeVolumes(bounds []Bound) {
 	if len(bounds) == 0 {
 		return
@@ -43,11 +45,11 @@ func PrecomputeVolumes(bounds []Bound) {
 	bounds[0].volumes = volumes
 }
 
-// BuildKeys builds the keys of the volume's counters. An intent and its outcome then need not build the keys
-// again. The volume must not be changed afterwards.
+// BuildKeys builds the keys of the volume's counters. Otherwise each decision on the transaction would build them again.
+// The volume must not be changed afterwards.
 func (v *Volume) BuildKeys() { v.pendingKey, v.settledKey = v.counterKeys() }
 
-// counterKeys returns the keys of the volume's counters. It builds the keys if BuildKeys has not done so.
+// counterKeys returns the keys of the volume's counters. It builds them if BuildKeys was not called.
 func (v *Volume) counterKeys() (pendingKey, settledKey string) {
 	if v.pendingKey != "" {
 		return v.pendingKey, v.settledKey
@@ -73,8 +75,8 @@ func (d *Decision) reserveVolumes(org ledger.ID, bounds []Bound) {
 	}
 }
 
-// volumesOf returns the volumes of the bounds; nil if there are no bounds. If PrecomputeVolumes prepared the bounds, all transactions
-// get the same slice.
+// volumesOf returns the volumes of the bounds, or nil if there are no bounds. If PrecomputeVolumes was called for the
+// bounds, all transactions share the same slice.
 func volumesOf(bounds []Bound) []Volume {
 	if len(bounds) == 0 {
 		return nil
@@ -89,8 +91,8 @@ func volumesOf(bounds []Bound) []Volume {
 	return volumes
 }
 
-// Breach returns the failure of a transaction whose decision the writer (package posting) refused. counter is the index in
-// Counters of the guard that caused the refusal.
+// Breach returns the failure of a transaction whose decision the writer (package posting) refused. counter is the index
+// in Decision.Counters of the guard that caused the refusal.
 func (d *Decision) Breach(counter int) Failure {
 	if i := counter - d.firstBound; i >= 0 && i < len(d.bounds) {
 		return d.bounds[i].Breach
@@ -98,8 +100,8 @@ func (d *Decision) Breach(counter int) Failure {
 	return Failure{Code: AmountOutOfRange}
 }
 
-// counterSlice returns the slice to which a decision appends its counters. It is the argument counters or, if that is nil,
-// DecisionContext.CounterBuffer.
+// counterSlice returns the slice to which a decision appends its counters. If counters is not nil, it is that slice;
+// otherwise it is CounterBuffer without its elements.
 func (c DecisionContext) counterSlice(counters []ledger.CounterGuard) []ledger.CounterGuard {
 	if counters == nil {
 		return c.CounterBuffer[:0]
@@ -118,7 +120,8 @@ func (r *Record) releaseVolumes(org ledger.ID, amount money.Amount, guards []led
 }
 
 // settleVolumes appends guards that add the settled amount to the counters of the record's link and volumes, and release
-// the reserved amount that did not settle. They record an outcome, so the writer never refuses them.
+// the reserved amount that did not settle. The writer never refuses these guards, because they record what has already
+// happened.
 func (r *Record) settleVolumes(org ledger.ID, guards []ledger.CounterGuard) []ledger.CounterGuard {
 	if r.LinkID != (ledger.ID{}) {
 		charged := ledger.LinkCharged(org, r.LinkID, r.Settled())

@@ -2,15 +2,16 @@ package payment
 
 import "mizan/ledger"
 
-// IsFirstCharge tells whether an event makes a transaction charged for the first time. The return to charged after a
-// refused refund does not count.
+// IsFirstCharge tells whether an event sets a transaction to charged for the first time. The event by which it returns to
+// charged after a refused refund does not count.
 func IsFirstCharge(e *ledger.Event) bool {
 	return Status(e.To) == Charged && Status(e.From) != Charged && Status(e.From) != Refunding
 }
 
-// Outcome tells whether the change from the given status to the record's present status is the transaction's outcome (ok),
-// and whether that outcome is a failure. A transaction has only one outcome, so later changes are none. A transaction that
-// returns the money of another transaction, or of an ended attempt, has no outcome.
+// Outcome examines the change from the status from to the record's present status. ok tells whether this change decided
+// the outcome of the transaction, and failed whether the outcome is a failure. A transaction has at most one outcome:
+// later changes are not outcomes. If a transaction only returns the money of another transaction or of an ended attempt,
+// it has no outcome.
 func (r *Record) Outcome(from Status) (failed, ok bool) {
 	if from.Final() || from == Refunding || from == Refunded || r.ReversalOf != (ledger.ID{}) || r.AttemptOf != (ledger.ID{}) {
 		return false, false

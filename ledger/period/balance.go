@@ -9,19 +9,18 @@ import (
 	"mizan/ledger"
 )
 
-// Balance hashes a trial balance in its text form:
+// Balance computes the hash of a trial balance in the following text form:
 //
 //	mizan period 1
 //	organization 7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01
 //	month 2026-10
 //	prod	A:bank	EUR		1000	0	0	0
 //
-// Every line ends with a line feed. The first three lines name the form, the organization and
-// the month. Each further line is a row of the trial balance with tabs between its fields: env,
-// account, currency, network (empty: none), debits_posted, credits_posted, debits_pending,
-// credits_pending. Amounts are in minor units. The rows of prod come before those of test;
-// within an environment they are in the byte order of account, currency and network. Rows with
-// only zeros are omitted.
+// Every line ends with a line feed. The first three lines contain the version of the form, the organization and the
+// month. Each of the other lines is a row of the trial balance with tabs between its fields: env, account, currency,
+// network (empty if none), debits_posted, credits_posted, debits_pending, credits_pending. Amounts are in minor units.
+// Rows of prod come before rows of test. Within an environment, rows are sorted by account, currency and network, in byte
+// order. Rows in which all amounts are zero are omitted.
 type Balance struct {
 	hash        hash.Hash
 	lastAccount ledger.Account
@@ -29,7 +28,7 @@ type Balance struct {
 	rows        uint64
 }
 
-// NewBalance returns the beginning of an organization's trial balance at the end of a month. Add adds the rows.
+// NewBalance returns the trial balance of an organization at the end of a month, still without rows.
 func NewBalance(org ledger.ID, m Month) *Balance {
 	b := &Balance{hash: sha256.New()}
 	b.hash.Write([]byte("mizan period 1\norganization " + org.String() + "\nmonth " + m.String() + "\n"))
@@ -55,13 +54,13 @@ func (b *Balance) Add(account ledger.Account, totals *ledger.Totals) {
 	b.rows++
 }
 
-// Sum returns the hash, and the number of hashed rows.
+// Sum returns the hash and the number of rows.
 func (b *Balance) Sum() (sum [sha256.Size]byte, rows uint64) {
 	b.hash.Sum(sum[:0])
 	return sum, b.rows
 }
 
-// Compare orders the rows of a trial balance: the result is below zero if a comes before b.
+// Compare defines the order of the rows of a trial balance. It returns a negative number if a comes before b.
 func Compare(a, b ledger.Account) int {
 	if a.Asset.Env != b.Asset.Env {
 		return int(a.Asset.Env) - int(b.Asset.Env)

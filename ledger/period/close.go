@@ -9,18 +9,18 @@ import (
 	"mizan/ledger"
 )
 
-// Field is the name of the request's field with the month, for refusals.
+// Field is the name of the request field that contains the month. Refusals mention it.
 const Field = "month"
 
-// Books is the state of an organization's books when the closing of a month is requested.
+// Books describes the state of an organization's books at the time of a request to close a month.
 type Books struct {
 	Now          ledger.Micros
 	FirstMonth   Month // month of the journal's first event
-	LastClosed   Month // the last closed month; 0: none
-	PendingItems int   // number of items that were due by the month's end and are still pending
+	LastClosed   Month // the last closed month; 0 if none
+	PendingItems int   // number of items that were due by the end of the month to be closed, and are still pending
 }
 
-// nextToClose returns the only month that can be closed now.
+// nextToClose returns the month that has to be closed next.
 func (s *Books) nextToClose() Month {
 	if s.LastClosed != 0 {
 		return s.LastClosed + 1
@@ -28,8 +28,8 @@ func (s *Books) nextToClose() Month {
 	return s.FirstMonth
 }
 
-// CheckClose returns an error if the month can't be closed. The error is Invalid for a month before the journal's
-// first event, else a Conflict.
+// CheckClose returns an error if the month can't be closed. The error is Invalid if the month is before the journal's
+// first event, and otherwise Conflict.
 func (m Month) CheckClose(books Books) error {
 	const op = "period.Close"
 	switch {
@@ -47,27 +47,27 @@ func (m Month) CheckClose(books Books) error {
 	return nil
 }
 
-// ClosedBy identifies the session and user that closed a month.
+// ClosedBy identifies the session and the user that closed a month.
 type ClosedBy struct {
 	Session ledger.ID
 	User    ledger.ID // zero if the session has no user, as in the sandbox
 	Login   string    // the user's login at that time
 }
 
-// Record is a closed month. It never changes.
+// Record is the record of a closed month. It never changes.
 type Record struct {
 	Month       Month
-	BalanceHash [sha256.Size]byte // the sum that Balance.Sum returns
-	Rows        uint64            // number of rows of that trial balance
+	BalanceHash [sha256.Size]byte // hash of the trial balance at the month's end (Balance.Sum)
+	Rows        uint64            // number of rows of the trial balance
 	ClosedBy    ClosedBy
 
-	// At and Seq are not in the payload, but in the store's row around it.
+	// At and Seq are not part of the payload: the store keeps them in the row that contains it.
 	At  ledger.Micros // when the month was closed
 	Seq uint64        // journal number of the event that closed the month
 }
 
-// Event returns the event that closes the month. Its target state contains the month and the hash: closed 2026-10 <64
-// hexadecimal digits>. So the journal's Merkle tree proves the month and the hash.
+// Event returns the event that closes the month. The event's To contains the state, the month and the hash, so that the
+// journal's Merkle tree proves them: closed 2026-10 <64 hexadecimal digits>.
 func (r *Record) Event() ledger.Event {
 	step, ok := Machine.Next(Open, Close)
 	assert.That(ok, "period: nothing is closed")
@@ -77,8 +77,8 @@ func (r *Record) Event() ledger.Event {
 	}
 }
 
-// ReadEvent parses an event that closes a month, and returns the month and the hash. ok is false for an event that
-// Record.Event would not have made.
+// ReadEvent parses an event that closes a month, and returns the month and the hash. ok is false if Record.Event can't
+// have returned the event.
 func ReadEvent(e *ledger.Event) (m Month, sum [sha256.Size]byte, ok bool) {
 	words := strings.Split(e.To, " ")
 	if e.Source.Kind != ledger.Period || e.From != "" || e.Entry != nil || len(words) != 3 {

@@ -10,11 +10,11 @@ import (
 // version is the first byte of a record's payload.
 const version = 1
 
-// ErrRecord is the error for bytes that are not a closed month.
+// ErrRecord is returned for bytes that are not the payload of a closed month.
 var ErrRecord = errors.New("not a closed month")
 
-// AppendRecord appends the record's payload (stored form): the version, the hash, the number of hashed rows, and ClosedBy.
-// The month itself is in the record's id.
+// AppendRecord appends the record's payload (stored form): the version, the hash, the number of hashed rows, and
+// ClosedBy. It does not contain the month, which is in the record's id.
 func AppendRecord(dst []byte, r *Record) []byte {
 	dst = append(append(dst, version), r.BalanceHash[:]...)
 	dst = binary.AppendUvarint(dst, r.Rows)
@@ -23,7 +23,7 @@ func AppendRecord(dst []byte, r *Record) []byte {
 	return append(dst, r.ClosedBy.Login...)
 }
 
-// ReadRecord parses the payload of the closed month whose record has the id.
+// ReadRecord parses a record's payload. id is the id of the record, from which the month is taken.
 func ReadRecord(id ledger.ID, payload []byte) (*Record, error) {
 	m, ok := FromID(id)
 	r := &Record{Month: m}

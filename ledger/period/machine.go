@@ -2,7 +2,7 @@ package period
 
 import "mizan/ledger/fsm"
 
-// State is a month's state.
+// State is the state of a month: open or closed.
 type State string
 
 // The states. An open month has no record.
@@ -11,13 +11,13 @@ const (
 	Closed State = "closed"
 )
 
-// Action is the name of a month's event in the journal.
+// Action is the name of an event in the journal that changes a month's state.
 type Action string
 
-// Close is the only action on a month.
+// Close is the only Action.
 const Close Action = "close"
 
-// Step is a transition in the machine's table.
+// Step is a transition of the state machine: the next state, and the reason.
 type Step struct {
 	To  State
 	Why string
@@ -29,7 +29,7 @@ func (s Step) Target() State { return s.To }
 // Reason implements fsm.Transition.
 func (s Step) Reason() string { return s.Why }
 
-// Machine is a month's state machine. testdata/machine.txt has the same table as text, for reviews.
+// Machine is a month's state machine. testdata/machine.txt contains the same table as text, for reviews.
 var Machine = fsm.MustCompile(
 	[]State{Open, Closed},
 	[]Action{Close},

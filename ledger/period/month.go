@@ -11,13 +11,14 @@ import (
 // means no month.
 type Month int32
 
-// firstYear and lastYear are the bounds of months. Dates of contracts have the same bounds.
+// firstYear and lastYear are the first and the last year of which months are accepted. The same years bound the dates of
+// contracts.
 const firstYear, lastYear = 1970, 9000
 
-// layout is a month's text form.
+// layout is the text form of a month, as a layout of package time.
 const layout = "2006-01"
 
-// Parse parses yyyy-mm; false for any other text, and for years outside 1970 to 9000.
+// Parse parses a month in the form yyyy-mm. It returns false for any other text, and for years outside 1970 to 9000.
 func Parse(text string) (Month, bool) {
 	at, err := time.Parse(layout, text)
 	if err != nil || len(text) != len(layout) || at.Year() < firstYear || at.Year() > lastYear {
@@ -43,17 +44,17 @@ func (m Month) FirstDay() ledger.Date { return ledger.DateOf(m.start()) }
 // LastDay returns the month's last day.
 func (m Month) LastDay() ledger.Date { return (m + 1).FirstDay() - 1 }
 
-// End returns the first instant after the month.
+// End returns the first instant of the next month.
 func (m Month) End() ledger.Micros { return ledger.MicrosOf((m + 1).start()) }
 
 // String returns yyyy-mm.
 func (m Month) String() string { return m.start().Format(layout) }
 
-// Version and variant of a UUID with custom bits (RFC 9562, section 5.8).
+// Version and variant bits of a UUID of version 8, whose other bits are custom (RFC 9562, section 5.8).
 const version8, variant = 0x80, 0x80
 
-// ID returns the id of the month's record in any organization: a UUID of version 8 that begins
-// with the month's number.
+// ID returns the id of the month's record, which is the same in every organization: a UUID of version 8 that begins with
+// the month's number.
 func (m Month) ID() (id ledger.ID) {
 	binary.BigEndian.PutUint32(id[:4], uint32(m))
 	id[6], id[8] = version8, variant
@@ -63,7 +64,7 @@ func (m Month) ID() (id ledger.ID) {
 // Source returns the kind and the id of the month's record in the journal.
 func (m Month) Source() ledger.Source { return ledger.Source{Kind: ledger.Period, ID: m.ID()} }
 
-// FromID returns the month whose record has the id; false if the id belongs to no month.
+// FromID returns the month whose record has the id. It returns false if the id is not the id of a month.
 func FromID(id ledger.ID) (Month, bool) {
 	m := Month(binary.BigEndian.Uint32(id[:4]))
 	const lastMonth = (lastYear - firstYear + 1) * 12

@@ -6,63 +6,64 @@ import (
 	"mizan/internal/assert"
 )
 
-// Place says where a column is shown.
+// Place says in which responses a column is shown.
 type Place uint8
 
 // The places.
 const (
-	Detail   Place = iota // in full lists, and in responses to a read by id and to a change
+	Detail   Place = iota // in full lists, and in responses to a change or to a read by id
 	Short                 // like Detail, and also in short lists
-	Deep                  // in no list, but in responses to a read by id and to a change
-	Metadata              // like Detail, but inside the object metadata, together with the keys that the request sent
+	Deep                  // in no list, but in responses to a change or to a read by id
+	Metadata              // like Detail, but inside the object "metadata", beside the keys that the client sent
 	Hidden                // in no response
 )
 
-// Column is a field of a record, of a request's body, or of a row inside a record.
+// Column describes a field of a record, of a request's body, or of a row inside a record.
 type Column struct {
 	Key   uint8  // number in the stored form; may be 0 if the column is not stored
 	Name  string // name in the API
 	Kind  Kind
-	Help  string // one line of text for people, in documentation, help of flags, and forms
+	Help  string // one line of text for the documentation, the help of command-line flags, and forms
 	Place Place
 
-	// Settable tells whether requests can set the column. A column that requests cannot set is derived.
+	// Settable tells whether requests can set the column. Otherwise the service sets or computes its values.
 	Settable      bool
 	Required      bool
 	Fixed         bool     // set at creation and never changed
-	Secret        bool     // encrypted in the store, and shown as Mask
-	NotNull       bool     // for fields of a struct: the zero value is a value, so it is shown and stored
-	Default       any      // value if the request has none; nil: no default
+	Secret        bool     // encrypted in the store; responses show Mask instead
+	NotNull       bool     // for fields of a struct: the zero value is a real value, which is shown and stored
+	Default       any      // value if the request has none; nil if there is no default
 	Min, Max      int64    // bounds of the values of an Integer or Percent column
-	AllowZero     bool     // an amount may be zero
-	LongerThan    int      // a text must have more characters than this, not counting blanks at its ends
-	DateOrTime    bool     // a text is a date or an RFC 3339 time
-	MaxLength     int      // the largest number of characters of a text, or of entries of a list
+	AllowZero     bool     // whether an amount may be zero
+	LongerThan    int      // number of characters that a text must exceed, not counting blanks at its ends
+	DateOrTime    bool     // whether a text must be a date or an RFC 3339 time
+	MaxLength     int      // largest number of characters in a text, or of entries in a list
 	Words         []string // the allowed words of an Enum or Word
-	Of            *Table   // columns of the rows or entries in the column's values, or of a contract's review
-	Single        bool     // a column of rows has at most one row, shown as an object
-	OneLine       bool     // a text may not have control characters, or invisible characters that change the layout around it
-	RefuseEmpty   string   // error message for an empty text in a request; if there is none, an empty text counts as null
-	ShownAfter    string   // name of the column after which this one is shown; empty: the order of declaration
-	Flag          string   // flag of the command line; empty: FlagName derives the flag from Name
-	InputOnly     bool     // the column is only in requests; it is neither stored nor shown
-	Shared        bool     // the column has few different texts, so equal texts share memory
-	AbsentWhenNew bool     // new records never have a value, so the response to a creation omits the column
+	Of            *Table   // if a value consists of rows, entries or members: their columns
+	Single        bool     // for a column of rows: there is at most one row, and responses show it as an object
+	OneLine       bool     // a text must not contain control characters, or invisible ones that change the layout around it
+	RefuseEmpty   string   // error message for an empty text in a request; if empty, an empty text counts as null
+	ShownAfter    string   // name of the column after which responses show this one; empty for the order of declaration
+	Flag          string   // command-line flag; if empty, FlagName derives it from Name
+	InputOnly     bool     // the column occurs only in requests; it is neither stored nor shown
+	Shared        bool     // the column has few different texts, so equal texts share their memory
+	AbsentWhenNew bool     // new records have no value, so the response to a creation omits the column
 
-	Rule func(value any) (problem string) // a check in addition to the kind's; nil: none
+	Rule func(value any) (problem string) // an additional check of a value after the check by Kind; nil if none
 
-	// From computes the value from other columns. The value is then not stored. Nil: the value is not computed.
+	// From computes the value from other columns, so that the value is not stored. It is nil if the value is not
+	// computed.
 	From func(Row) any
 
 	Sparse    bool // omitted from responses if there is no value
 	Transient bool // computed for each viewer; not stored
 
-	// Contextual tells that the values depend on more than the record, such as other records and the service's own address.
-	// The checker does not compare such values with responses.
+	// Contextual is set if the values depend on data outside of the record, such as other records or the service's own
+	// address. The checker does not compare such values with responses.
 	Contextual bool
 
 	index int    // index of the column in its table and in a Row
-	field *field // where a Go struct has the value; nil: the record is a Row
+	field *field // how to access the value in a Go struct; nil if the record is a Row
 }
 
 // Table is a list of columns.
@@ -72,16 +73,17 @@ type Table struct {
 	columnNamed map[string]*Column
 }
 
-// Row has, for each column of a table, a value or nil. A row must not be changed once it is shared.
+// Row holds one value for each column of a table; nil means no value. A row must not be changed once other goroutines can
+// read it.
 type Row []any
 
-// Ref is a Cell or a *Column.
+// Ref is either a Cell or a *Column, so that NewTable accepts both.
 type Ref interface{ column() *Column }
 
 func (c *Column) column() *Column { return c }
 
-// NewTable returns a table with the columns of base, which may be nil, and the given columns. The columns of base keep their
-// indexes. A column may be in one table and in tables that are based on that table, but in no other.
+// NewTable returns a table with the columns of base, which may be nil, followed by the given columns. The columns of base
+// keep their indexes. A column belongs to one table; it may also be in tables based on that table, but in no others.
 func NewTable(base *Table, columns ...Ref) *Table {
 	t := &Table{columnOfKey: make(map[uint8]*Column), columnNamed: make(map[string]*Column)}
 	if base != nil {
@@ -97,7 +99,7 @@ func NewTable(base *Table, columns ...Ref) *Table {
 	return t
 }
 
-// WithPlace returns a copy of the table. In the copy, one of the columns has another Place and is not Sparse.
+// WithPlace returns a copy of the table in which the column c has the given Place and is not Sparse.
 func (t *Table) WithPlace(c *Column, place Place) *Table {
 	movedColumn := *c
 	movedColumn.Place, movedColumn.Sparse = place, false
@@ -123,16 +125,16 @@ func (t *Table) add(c *Column) {
 	t.Columns = append(t.Columns, c)
 }
 
-// ByKey returns the column with the key, nil if there is none.
+// ByKey returns the column with the key, or nil if there is none.
 func (t *Table) ByKey(key uint8) *Column { return t.columnOfKey[key] }
 
-// ByName returns the column with the name, nil if there is none.
+// ByName returns the column with the name, or nil if there is none.
 func (t *Table) ByName(name string) *Column { return t.columnNamed[name] }
 
 // New returns a row without values.
 func (t *Table) New() Row { return make(Row, len(t.Columns)) }
 
-// Value returns the column's value in a row, nil if there is none.
+// Value returns the column's value in a row, or nil if there is none. It computes the value if the column has From.
 func (c *Column) Value(r Row) any {
 	if c.From != nil {
 		return c.From(r)
@@ -140,17 +142,17 @@ func (c *Column) Value(r Row) any {
 	return r[c.index]
 }
 
-// Stored returns the value that the row itself has; nil for a computed column.
+// Stored returns the value that is stored in the row. It is nil if the column is computed.
 func (c *Column) Stored(r Row) any { return r[c.index] }
 
-// Put sets the column's value in a row. The value has the Go type of the column's kind; nil removes the value. The row must
-// not be shared yet.
+// Put sets the column's value in a row. The value must have the Go type of the column's kind; nil removes the value.
+// Other goroutines must not have access to the row yet.
 func (c *Column) Put(r Row, value any) { r[c.index] = value }
 
 // Cell is a column whose values have the Go type T.
 type Cell[T any] struct{ *Column }
 
-// Get returns the column's value in a row, or the zero value.
+// Get returns the column's value in a row, or the zero value if there is none.
 func (c Cell[T]) Get(r Row) T {
 	value, _ := c.Value(r).(T)
 	return value
@@ -159,16 +161,16 @@ func (c Cell[T]) Get(r Row) T {
 // Has tells whether the row has a value in the column.
 func (c Cell[T]) Has(r Row) bool { return c.Value(r) != nil }
 
-// Set sets the column's value. The row must not be shared yet.
+// Set sets the column's value in a row. Other goroutines must not have access to the row yet.
 func (c Cell[T]) Set(r Row, value T) { r[c.index] = value }
 
-// Clear removes the column's value.
+// Clear removes the column's value from a row.
 func (c Cell[T]) Clear(r Row) { r[c.index] = nil }
 
 // Option sets a property of a column.
 type Option func(*Column)
 
-// NewCell returns a column whose kind has values of type T.
+// NewCell returns a column. The values of its kind must have the Go type T.
 func NewCell[T any](key uint8, name string, kind Kind, options []Option) Cell[T] {
 	c := &Column{Key: key, Name: name, Kind: kind}
 	for _, set := range options {
@@ -177,7 +179,7 @@ func NewCell[T any](key uint8, name string, kind Kind, options []Option) Cell[T]
 	return Cell[T]{c}
 }
 
-// These are the options without an argument. Most of them set the field of Column with the same name.
+// The following options have no argument. Most of them set the field of Column with the same name.
 func Settable(c *Column)        { c.Settable = true }
 func Required(c *Column)        { c.Settable, c.Required = true, true }
 func InShort(c *Column)         { c.Place = Short }
@@ -194,19 +196,19 @@ func Fixed(c *Column)           { c.Settable, c.Fixed = true, true }
 func Secret(c *Column)          { c.Settable, c.Secret = true, true }
 func NotNull(c *Column)         { c.NotNull = true }
 func OneLine(c *Column)         { c.OneLine = true }
-func ReadOnlyFixed(c *Column)   { c.Fixed = true }    // no request sets it, and it never changes
-func RequiredInStore(c *Column) { c.Required = true } // every record has a value in the store, and no request sets it
+func ReadOnlyFixed(c *Column)   { c.Fixed = true }    // requests can't set the value, and it never changes
+func RequiredInStore(c *Column) { c.Required = true } // every stored record has a value, and requests can't set it
 func AbsentWhenNew(c *Column)   { c.AbsentWhenNew = true }
-func StoredEncrypted(c *Column) { c.Secret = true } // like Secret, but no request sets the value
+func StoredEncrypted(c *Column) { c.Secret = true } // like Secret, but requests can't set the value
 func Shared(c *Column)          { c.Shared = true }
 
-// Help sets Column.Help, the line of text for people.
+// Help sets Column.Help, the line that documents the column.
 func Help(line string) Option { return func(c *Column) { c.Help = line } }
 
-// Rule adds a check of values. It runs after the check by the column's kind.
+// Rule sets Column.Rule, a check of values that runs after the check by the column's kind.
 func Rule(check func(value any) (problem string)) Option { return func(c *Column) { c.Rule = check } }
 
-// RefuseEmpty lets requests set the column, and refuses an empty text with the message.
+// RefuseEmpty makes the column settable by requests. A request with an empty text is refused with the message.
 func RefuseEmpty(message string) Option {
 	return func(c *Column) { c.Settable, c.RefuseEmpty = true, message }
 }
@@ -214,8 +216,8 @@ func RefuseEmpty(message string) Option {
 // Flag sets the column's flag on the command line.
 func Flag(name string) Option { return func(c *Column) { c.Flag = name } }
 
-// FlagName returns the column's flag on the command line. The value of the flag for a secret or a password is the name of a
-// file that contains the secret.
+// FlagName returns the column's flag on the command line. For a secret or a password the flag's name ends with "-file",
+// because its value is the name of a file that contains the secret.
 func (c *Column) FlagName() string {
 	name := c.Flag
 	if name == "" {
@@ -227,19 +229,20 @@ func (c *Column) FlagName() string {
 	return name
 }
 
-// ShownAfter makes responses show the column after the named one, and not in the order of declaration.
+// ShownAfter makes responses show the column directly after the column with the given name, and not in the order of
+// declaration.
 func ShownAfter(name string) Option { return func(c *Column) { c.ShownAfter = name } }
 
-// LongerThan requires that a text has more than n characters, not counting blanks at its ends.
+// LongerThan requires a text to have more than n characters, not counting blanks at its ends.
 func LongerThan(n int) Option { return func(c *Column) { c.LongerThan = n } }
 
-// AtMost sets the largest number of characters of a text, or of entries of a list.
+// AtMost sets the largest number of characters in a text, or of entries in a list.
 func AtMost(n int) Option { return func(c *Column) { c.MaxLength = n } }
 
-// Computed derives the column's value from other columns; the value is not stored.
+// Computed sets the function that computes the column's value from other columns. The value is not stored.
 func Computed(from func(Row) any) Option { return func(c *Column) { c.From = from } }
 
-// DefaultTo sets the column's value for requests that have none.
+// DefaultTo makes the column settable and sets the value for requests that contain none.
 func DefaultTo(value any) Option {
 	return func(c *Column) { c.Settable, c.Default = true, value }
 }

@@ -8,11 +8,11 @@ import (
 	"mizan/ledger/money"
 )
 
-// Encoder appends JSON to a buffer, field by field, without reflection and without
-// intermediate values. Field names are literals that need no escape.
+// Encoder appends JSON to a buffer, field by field, without reflection and without intermediate values. Field names are
+// not escaped, so they must need no escape.
 type Encoder struct{ Buf []byte }
 
-// Comma appends a comma unless the next element or field is the first one.
+// Comma appends a comma, unless the next element or field is the first of its array or object.
 func (e *Encoder) Comma() {
 	if n := len(e.Buf); n > 0 {
 		switch e.Buf[n-1] {
@@ -23,7 +23,7 @@ func (e *Encoder) Comma() {
 	}
 }
 
-// Key writes a field's name. The caller appends the value to Buf.
+// Key writes a field's name. The caller then appends the value to Buf.
 func (e *Encoder) Key(name string) {
 	e.Comma()
 	e.Buf = append(e.Buf, '"')
@@ -31,25 +31,25 @@ func (e *Encoder) Key(name string) {
 	e.Buf = append(e.Buf, '"', ':')
 }
 
-// Open begins an object or an array that is an element of an array. The bracket is { or [.
+// Open begins an object (bracket '{') or an array (bracket '[') that is an element of an array or the whole document.
 func (e *Encoder) Open(bracket byte) {
 	e.Comma()
 	e.Buf = append(e.Buf, bracket)
 }
 
-// OpenField begins an object or an array that is a field.
+// OpenField begins an object or an array that is the value of a field.
 func (e *Encoder) OpenField(name string, bracket byte) {
 	e.Key(name)
 	e.Buf = append(e.Buf, bracket)
 }
 
-// Close ends an object or an array.
+// Close ends an object (bracket '}') or an array (bracket ']').
 func (e *Encoder) Close(bracket byte) { e.Buf = append(e.Buf, bracket) }
 
-// Null writes a field that is null.
+// Null writes a field whose value is null.
 func (e *Encoder) Null(name string) { e.Raw(name, "null") }
 
-// Raw writes a field whose value is JSON already.
+// Raw writes a field. The value must be JSON and is not escaped.
 func (e *Encoder) Raw(name, value string) {
 	e.Key(name)
 	e.Buf = append(e.Buf, value...)
@@ -64,8 +64,8 @@ func (e *Encoder) Object(name string, value []byte) {
 	e.Buf = append(e.Buf, value...)
 }
 
-// Members writes the members of a JSON object, except those for whose name include returns false. The object may be
-// absent.
+// Members writes those members of a JSON object for whose name include returns true. object may be empty; then nothing is
+// written.
 func (e *Encoder) Members(object []byte, include func(name []byte) bool) {
 	if len(object) == 0 {
 		return
@@ -84,13 +84,13 @@ func (e *Encoder) Members(object []byte, include func(name []byte) bool) {
 	}
 }
 
-// Text writes a field that is a string.
+// Text writes a field whose value is a string.
 func (e *Encoder) Text(name, value string) {
 	e.Key(name)
 	e.Buf = AppendText(e.Buf, value)
 }
 
-// Word writes a string without escaping. The string is a word of the API, such as a status, and needs no escape.
+// Word writes a field whose value is a word of the API, such as a status. The word is not escaped.
 func (e *Encoder) Word(name, value string) {
 	e.Key(name)
 	e.Buf = append(e.Buf, '"')
@@ -98,7 +98,7 @@ func (e *Encoder) Word(name, value string) {
 	e.Buf = append(e.Buf, '"')
 }
 
-// TextOrNull writes a string. It writes null for an empty string.
+// TextOrNull writes a field whose value is a string, or null if the string is empty.
 func (e *Encoder) TextOrNull(name, value string) {
 	if value == "" {
 		e.Null(name)
@@ -137,7 +137,7 @@ func (e *Encoder) Amount(name string, a money.Amount) {
 	e.Buf = append(e.Buf, '"')
 }
 
-// Signed writes an amount in minor units that may be negative, as a string.
+// Signed writes a possibly negative amount in minor units, as a string.
 func (e *Encoder) Signed(name string, s money.Signed) {
 	e.Key(name)
 	e.Buf = append(e.Buf, '"')
@@ -156,7 +156,7 @@ func (e *Encoder) ID(name string, id ledger.ID) {
 	e.Buf = append(e.Buf, '"')
 }
 
-// Instant writes a time. It writes null for a zero instant.
+// Instant writes a time, or null if the instant is zero.
 func (e *Encoder) Instant(name string, at ledger.Micros) {
 	if at == 0 {
 		e.Null(name)
@@ -168,7 +168,7 @@ func (e *Encoder) Instant(name string, at ledger.Micros) {
 	e.Buf = append(e.Buf, '"')
 }
 
-// Scale writes an asset's number of decimals. It writes null if the number is unknown.
+// Scale writes the number of decimals of an asset, or null if the number is unknown.
 func (e *Encoder) Scale(name string, a money.Asset) {
 	digits, resolved := a.Scale()
 	if !resolved {
@@ -178,7 +178,7 @@ func (e *Encoder) Scale(name string, a money.Asset) {
 	e.Integer(name, int64(digits))
 }
 
-// Asset writes {currency, network, env}. An asset without a network has an empty one.
+// Asset writes {currency, network, env}. If the asset has no network, the field network is an empty string.
 func (e *Encoder) Asset(name string, a money.Asset) {
 	e.OpenField(name, '{')
 	e.Text("currency", string(a.Currency))

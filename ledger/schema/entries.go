@@ -5,21 +5,21 @@ import (
 	"strconv"
 )
 
-// Entries returns a column whose values are lists of records of another type. A fault names the entry and its column, as in
-// "overdraft_limit.0.amount".
+// Entries returns a column whose values are lists of records of another type. The field of a fault contains the index of
+// the entry and the column of the entry, for example "overdraft_limit.0.amount".
 func Entries[E any](key uint8, name string, entryType *Type[E], options ...Option) Cell[[]E] {
 	return NewCell[[]E](key, name, entriesKind[E]{entryType}, append(options, func(c *Column) { c.Of = entryType.Table }))
 }
 
-// entriesKind is the kind of columns whose values are lists of records, of type []E.
+// entriesKind is the kind of columns whose values are lists of records. The values have the type []E.
 type entriesKind[E any] struct{ entryType *Type[E] }
 
-// String returns a name of the kind that lists its columns.
+// String returns a name of the kind that mentions the columns of its entries.
 func (k entriesKind[E]) String() string {
 	return "list of " + k.entryType.shownNames()
 }
 
-// shownNames returns the names of the shown columns as a list in a sentence.
+// shownNames returns the names of the columns that responses show, such as "a, b and c".
 func (t *Type[R]) shownNames() string {
 	var names []string
 	for _, c := range t.shownColumns {
@@ -28,21 +28,21 @@ func (t *Type[R]) shownNames() string {
 	return JoinWords(names, "and")
 }
 
-// Parse implements Kind. It is never called, because ParseParts is called instead.
+// Parse implements Kind. ParseParts is called instead.
 func (k entriesKind[E]) Parse(c *Column, raw []byte, _ Reader) (any, string) {
 	var f Faults
 	value := k.ParseParts(c, raw, &f)
 	return value, faultsText(&f)
 }
 
-// Check implements Kind. It is never called, because CheckParts is called instead.
+// Check implements Kind. CheckParts is called instead.
 func (k entriesKind[E]) Check(c *Column, value any) string {
 	var f Faults
 	k.CheckParts(c, value, &f)
 	return faultsText(&f)
 }
 
-// faultsText returns all faults as one text. It is empty if there are no faults.
+// faultsText returns all faults as one text, or "" if there are none.
 func faultsText(f *Faults) string {
 	if f.Empty() {
 		return ""
@@ -89,7 +89,7 @@ func (k entriesKind[E]) CheckParts(c *Column, value any, f *Faults) {
 	}
 }
 
-// addEntry adds the faults of the entry with the index to f.
+// addEntry adds the faults of one entry to f. entry is the index of the entry in the column c.
 func (f *Faults) addEntry(c *Column, entry int, faults *Faults) {
 	for _, fault := range faults.List {
 		if field := c.Name + "." + strconv.Itoa(entry) + "." + fault.Field; !f.Has(field) {
@@ -98,7 +98,7 @@ func (f *Faults) addEntry(c *Column, entry int, faults *Faults) {
 	}
 }
 
-// AppendStored implements Kind. Entries must not have secret columns, so it needs no vault.
+// AppendStored implements Kind. Entries must not have secret columns, so it needs no vault to encrypt them.
 func (k entriesKind[E]) AppendStored(_ *Column, dst []byte, value any) []byte {
 	entries := value.([]E)
 	for i := range entries {
@@ -141,7 +141,7 @@ func (entriesKind[E]) Shape() Shape { return Document }
 // Empty implements Kind.
 func (k entriesKind[E]) Empty(value any) bool { return len(value.([]E)) == 0 }
 
-// maxEntries returns the largest number of entries of a list.
+// maxEntries returns the largest number of entries that a list in the column may have.
 func (c *Column) maxEntries() int {
 	if c.MaxLength == 0 {
 		return MaxList

@@ -6,29 +6,29 @@ import (
 	"strings"
 )
 
-// Fault is the reason why a field is refused.
+// Fault is a refused field, with the reason.
 type Fault struct{ Field, Message string }
 
-// Faults are the reasons why fields are refused, in the order of the checks. They become the details of an error response
-// (specification, error shape).
+// Faults are all refused fields, in the order of the checks. The error response lists them as its details (specification,
+// error shape).
 type Faults struct{ List []Fault }
 
-// Add adds the reason why a field is refused.
+// Add adds a refused field with a formatted reason.
 func (f *Faults) Add(field, format string, args ...any) {
 	f.List = append(f.List, Fault{field, fmt.Sprintf(format, args...)})
 }
 
-// AddProblem adds the reason why a field is refused, unless the reason is empty.
+// AddProblem adds a refused field, with problem as the reason. If problem is empty, it adds nothing.
 func (f *Faults) AddProblem(field, problem string) {
 	if problem != "" {
 		f.Add(field, "%s", problem)
 	}
 }
 
-// Empty tells whether nothing is refused.
+// Empty tells whether no field is refused.
 func (f *Faults) Empty() bool { return len(f.List) == 0 }
 
-// Has tells whether a field has a fault already.
+// Has tells whether the field is already in the list.
 func (f *Faults) Has(field string) bool {
 	return slices.ContainsFunc(f.List, func(fault Fault) bool { return fault.Field == field })
 }
@@ -42,7 +42,7 @@ func (f *Faults) Error() string {
 	return strings.Join(texts, "; ")
 }
 
-// Err returns the faults as an error. It is nil if there are none.
+// Err returns the faults as an error, or nil if there are none.
 func (f *Faults) Err() error {
 	if f.Empty() {
 		return nil

@@ -6,35 +6,37 @@ import (
 	"mizan/internal/assert"
 )
 
-// field tells how a column's value is read from a Go struct and set in it.
+// field reads and sets a column's value in a Go struct.
 type field struct {
 	record reflect.Type                // type of the struct
-	get    func(record any) any        // returns the value from a record; nil: no value
-	set    func(record any, value any) // sets the value in a record; nil: no value
+	get    func(record any) any        // returns the value in a record; nil if there is none
+	set    func(record any, value any) // sets the value in a record; nil removes the value
 	zero   any                         // the value of a new record
 }
 
-// Field binds a column to a field of the struct R. A zero field means that there is no value, unless the column is NotNull.
+// Field binds a column to a field of the struct R. If the field is zero, the column has no value, unless the column is
+// NotNull.
 func Field[R, T any](c Cell[T], fieldOf func(*R) *T) *Column {
 	return bind(c.Column, fieldOf, func(v T) any { return v }, func(v any) T { return v.(T) })
 }
 
-// TextField binds a column, as Field does, to a field whose type is a named string type.
+// TextField is like Field, but the type of the struct's field is a named string type.
 func TextField[R any, T ~string](c Cell[string], fieldOf func(*R) *T) *Column {
 	return bind(c.Column, fieldOf, func(v T) any { return string(v) }, func(v any) T { return T(v.(string)) })
 }
 
-// NumberField binds a column, as Field does, to a field whose type is an integer type other than int64.
+// NumberField is like Field, but the type of the struct's field is an integer type other than int64.
 func NumberField[R any, T ~int | ~int64 | ~uint32 | ~uint64](c Cell[int64], fieldOf func(*R) *T) *Column {
 	return bind(c.Column, fieldOf, func(v T) any { return int64(v) }, func(v any) T { return T(v.(int64)) })
 }
 
-// Bound binds a column to a value that two functions read and write, such as a part of a field.
+// Bound binds a column to a value in the struct R that the functions get and set read and write. It is used if the value
+// is not a whole field.
 func Bound[R, T any](c Cell[T], get func(*R) T, set func(*R, T)) *Column {
 	return bindTo(c.Column, get, set, func(v T) any { return v }, func(v any) T { return v.(T) })
 }
 
-// Shown binds a column to a value that is computed from the record. The value is shown in responses, but requests do not have
+// Shown binds a column to a value that get computes from the record. Responses show the value, but requests cannot set
 // it, and it is not stored.
 func Shown[R, T any](c Cell[T], get func(*R) (value T, hasValue bool)) *Column {
 	assert.That(c.field == nil && !c.Settable, "schema: column %s cannot be set", c.Name)
@@ -52,7 +54,7 @@ func Shown[R, T any](c Cell[T], get func(*R) (value T, hasValue bool)) *Column {
 	return c.Column
 }
 
-// ForInput returns a column that is in requests and not in records, such as a password.
+// ForInput returns a column that occurs only in requests and not in records, such as a password.
 func ForInput[T any](c Cell[T]) *Column {
 	c.InputOnly, c.Settable = true, true
 	return c.Column
@@ -86,7 +88,7 @@ func bindTo[R, T any](c *Column, get func(*R) T, set func(*R, T), toValue func(T
 	return c
 }
 
-// isZero tells whether a value is its type's zero value, or a list without entries.
+// isZero tells whether v is the zero value of its type or a list without entries.
 func isZero(v any) bool {
 	r := reflect.ValueOf(v)
 	if r.Kind() == reflect.Slice {

@@ -2,33 +2,34 @@ package schema
 
 import "math"
 
-// Form is the JSON form of a column's values, in the terms of JSON Schema (2020-12). The description of the API consists
-// of forms. A form allows every value that the column may have. It may also allow values that the column refuses,
-// because a form has no rules such as check digits.
+// Form describes which JSON values a column may have, in the terms of JSON Schema (2020-12). The description of the API
+// is generated from forms. A form allows every value that the column accepts. It may also allow values that the column
+// refuses, because a form cannot express rules such as check digits.
 type Form struct {
 	Type    string   // a JSON type, or "integer"; empty if AnyOf lists the alternatives
-	Format  string   // a format of JSON Schema, such as "uuid"; empty: none
-	Pattern string   // a regular expression that texts match; empty: none
-	Words   []string // the allowed texts; nil: any
-	Min     *int64   // the smallest and the largest integer; nil: no bound
+	Format  string   // a format of JSON Schema, such as "uuid"; empty if none
+	Pattern string   // a regular expression that texts must match; empty if none
+	Words   []string // the allowed texts; nil if any
+	Min     *int64   // the smallest and the largest integer; nil if there is no bound
 	Max     *int64
 
-	// MinLength and MaxLength are bounds on the number of characters of a text, or of entries of a list; 0: no bound.
+	// MinLength and MaxLength are bounds on the number of characters in a text, or of entries in a list; 0 if there is no
+	// bound.
 	MinLength, MaxLength int
 
 	Entry *Form // the form of a list's entries
 
-	// Members are the columns of an object's members; nil: the object may have any members. Open tells whether the object may
-	// have other members too. Partial tells whether responses omit members without a value.
+	// Members are the columns of an object's members; nil if the object may have any members. Open tells whether the
+	// object may have other members as well. Partial tells whether responses omit members without a value.
 	Members       []*Column
 	Open, Partial bool
 
-	AnyOf []Form // alternative forms, if the values have no single type
+	AnyOf []Form // alternative forms, if the values can have several types
 
-	MinorUnits bool // an amount in minor units: a text of digits, or an integer
+	MinorUnits bool // whether the values are amounts in minor units (a text of digits, or an integer)
 }
 
-// Use tells where the values appear. They are in requests, which a Reader reads, or in responses, which have a Style.
+// Use tells whether a form is for requests, which are parsed with Reader, or for responses, which are written with Style.
 type Use struct {
 	InRequest bool
 	Reader    Reader
@@ -70,7 +71,7 @@ func (idKind) Form(*Column, Use) Form { return Form{Type: "string", Format: "uui
 // Form implements Kind.
 func (dateKind) Form(*Column, Use) Form { return Form{Type: "string", Format: "date"} }
 
-// Form implements Kind. A derived integer has no bounds.
+// Form implements Kind. Only integers in requests have bounds.
 func (integerKind) Form(c *Column, use Use) Form {
 	form := Form{Type: "integer"}
 	if !use.InRequest || c.Min == 0 && c.Max == 0 {
@@ -147,7 +148,8 @@ func (rowsKind) Form(c *Column, use Use) Form {
 	return Form{Type: "array", Entry: &row}
 }
 
-// Members returns the columns of the table that are in requests, or those that are in responses, as use says.
+// Members returns the columns of the table that requests may contain or, if use is for responses, the columns that
+// responses show.
 func (t *Table) Members(use Use) (members []*Column) {
 	for _, c := range t.Columns {
 		if use.InRequest && c.Settable || !use.InRequest && c.Place != Hidden {
@@ -157,7 +159,8 @@ func (t *Table) Members(use Use) (members []*Column) {
 	return members
 }
 
-// members returns the columns of the type that are in requests, or those that are in responses, as use says.
+// members returns the columns of the type that requests may contain or, if use is for responses, the columns that
+// responses show.
 func (t *Type[R]) members(use Use) []*Column {
 	if use.InRequest {
 		return t.Requested()

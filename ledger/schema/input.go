@@ -5,11 +5,12 @@ import (
 	"encoding/json"
 )
 
-// Input is the body of a request: the members of a JSON object by their exact names. The body has been parsed strictly.
-// Input does not alias a network buffer.
+// Input is the body of a request, a JSON object that has been parsed strictly: a map from the exact names of its members
+// to their values. Input does not alias a network buffer.
 type Input map[string]json.RawMessage
 
-// Read reads the table's settable columns from a request's body. A fault names a field by the prefix and the column's name.
+// Read reads the table's settable columns from a request's body. The field of a fault is the prefix followed by the
+// column's name.
 func (t *Table) Read(input Input, reader Reader, prefix string, f *Faults) Row {
 	r := t.New()
 	for _, c := range t.Columns {
@@ -32,7 +33,7 @@ func (t *Table) Read(input Input, reader Reader, prefix string, f *Faults) Row {
 			f.Add(prefix+c.Name, "%s", problem)
 			continue
 		}
-		if value == nil { // the request has an empty text or list, which counts as absent
+		if value == nil { // an empty text or list in a request counts as absent
 			value = c.Default
 		}
 		r[c.index] = value
@@ -40,8 +41,8 @@ func (t *Table) Read(input Input, reader Reader, prefix string, f *Faults) Row {
 	return r
 }
 
-// ReadMembers parses an object whose members are the columns of c.Of. problem is the object's first fault; empty if there is
-// none.
+// ReadMembers parses an object whose members are the columns of c.Of. problem is the first fault in the object, or "" if
+// there is none.
 func (c *Column) ReadMembers(raw []byte, reader Reader) (row Row, problem string) {
 	var members Input
 	if raw[0] != '{' || json.Unmarshal(raw, &members) != nil {
@@ -65,11 +66,11 @@ func equalJSON(a, b []byte) bool {
 }
 
 // ReadMembers reads the settable columns from an object that is a part of another record, such as the parameters of a
-// terminal. The result is a *R. null counts as absent. An empty text also counts as absent in a text column with a default
-// and in an optional column of KindWord. A member that is not of the column's kind is a fault, and counts as absent. The same
-// applies to a secret that is sent as Mask (the text that responses show instead of a secret). If only the column's bounds or
-// rule refuse a member, it is a fault, but its value is set, so that stored objects can be read under newer rules. A fault
-// names a field by the prefix and the column's name.
+// terminal. The result has the type *R. A member counts as absent if it is null, and in some columns also if it is an
+// empty text (see emptyIsAbsent). A member whose value does not have the column's kind is a fault and counts as absent.
+// So is a secret whose value is Mask (the text that responses show instead of a secret). If the value has the right kind
+// but violates the column's bounds or rule, it is a fault, but the value is set, so that stored objects can still be read
+// under newer rules. The field of a fault is the prefix followed by the column's name.
 func (t *Type[R]) ReadMembers(input Input, prefix string, f *Faults) (record any) {
 	r := t.New()
 	for _, c := range t.Columns {
@@ -97,5 +98,6 @@ func (t *Type[R]) ReadMembers(input Input, prefix string, f *Faults) (record any
 	return r
 }
 
-// UnknownSecret is the error message for a request that has Mask in place of a secret that is not stored.
+// UnknownSecret is the error message for a request that contains Mask instead of a secret, although no such secret is
+// stored.
 const UnknownSecret = "is not known here: send the secret itself"

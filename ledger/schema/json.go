@@ -6,7 +6,7 @@ import (
 	"mizan/ledger"
 )
 
-// InstantLayout is the layout of times in responses: "2026-09-03T10:15:30.123456+00:00".
+// InstantLayout is the layout of times in responses, for example "2026-09-03T10:15:30.123456+00:00".
 const InstantLayout = "2006-01-02T15:04:05.000000-07:00"
 
 // appendComma appends a comma if one is needed before the next value or member.
@@ -21,15 +21,15 @@ func appendComma(dst []byte) []byte {
 	return dst
 }
 
-// AppendName appends a member's name, and before it a comma if one is needed. The name needs no escape.
+// AppendName appends a comma if one is needed, and then a member's name. The name must need no escape.
 func AppendName(dst []byte, name string) []byte {
 	dst = append(appendComma(dst), '"')
 	dst = append(dst, name...)
 	return append(dst, '"', ':')
 }
 
-// AppendField appends a column's value as a member of an object. It appends nothing if the style or the column omits the
-// value.
+// AppendField appends a column's value as a member of an object. If the style or the column says that such a value is
+// omitted, nothing is appended.
 func AppendField(dst []byte, c *Column, value any, style Style) []byte {
 	switch {
 	case value == nil && c.Kind == KindRows && !c.Single && !style.OmitEmpty:
@@ -59,17 +59,17 @@ func (t *Table) appendObject(dst []byte, r Row, style Style) []byte {
 	return append(t.AppendRow(append(dst, '{'), r, style), '}')
 }
 
-// appendWord appends a string that needs no escape.
+// appendWord appends word as a JSON string. The word must need no escape.
 func appendWord(dst []byte, word string) []byte {
 	dst = append(dst, '"')
 	dst = append(dst, word...)
 	return append(dst, '"')
 }
 
-// AppendText appends a JSON string (RFC 8259). Broken UTF-8 is replaced by U+FFFD.
+// AppendText appends text as a JSON string (RFC 8259). It replaces each invalid UTF-8 byte by U+FFFD.
 func AppendText(dst []byte, text string) []byte {
 	dst = append(dst, '"')
-	copied := 0 // the bytes of text before this index are already in dst
+	copied := 0 // text[:copied] is already in dst
 	for i := 0; i < len(text); {
 		c := text[i]
 		if c >= utf8.RuneSelf {
@@ -90,7 +90,7 @@ func AppendText(dst []byte, text string) []byte {
 	return append(append(dst, text[copied:]...), '"')
 }
 
-// appendEscape appends a character that JSON strings escape.
+// appendEscape appends the escape sequence of a character that a JSON string must not contain unescaped.
 func appendEscape(dst []byte, c byte) []byte {
 	const digits = "0123456789abcdef"
 	switch {
@@ -117,7 +117,7 @@ func AppendID(dst []byte, id ledger.ID) []byte {
 	return dst
 }
 
-// AppendInstant appends a time. It appends null for a zero instant.
+// AppendInstant appends a time as a JSON string, or null if the instant is zero.
 func AppendInstant(dst []byte, at ledger.Micros) []byte {
 	if at == 0 {
 		return append(dst, "null"...)

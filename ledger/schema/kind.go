@@ -1,29 +1,29 @@
 package schema
 
-// Kind is the type of a column's values. It defines how they are read from a request, stored and shown. Kinds are compared
-// with ==. Other packages may define kinds of their own.
+// Kind is the type of a column's values. It defines how the values are read from a request, stored and shown. Kinds are
+// compared with ==, so an implementation must be a comparable type. Other packages may define kinds of their own.
 type Kind interface {
 	// String names the kind in documentation, for example "text" or "amount".
 	String() string
 
-	// Parse reads a JSON value other than null. problem says why the JSON is not a value of the kind; empty if it is one. If
-	// the value is nil and problem is empty, the value counts as absent.
+	// Parse parses a JSON value, which is never null. If the JSON is not a value of the kind, problem is the reason, and
+	// otherwise it is empty. If value is nil and problem is empty, the request counts as having no value for the column.
 	Parse(c *Column, raw []byte, reader Reader) (value any, problem string)
 
-	// Check returns why a value of the kind is not allowed in the column, or an empty text if it is allowed.
+	// Check returns an empty text if the column allows the value, and otherwise the reason why not.
 	Check(c *Column, value any) (problem string)
 
-	// AppendStored appends a value's stored form, and ReadStored reads it.
+	// AppendStored appends the bytes that are stored for a value, and ReadStored parses such bytes.
 	AppendStored(c *Column, dst []byte, value any) []byte
 	ReadStored(c *Column, stored []byte) (value any, ok bool)
 
-	// AppendJSON appends a value as responses show it.
+	// AppendJSON appends the JSON that responses show for a value.
 	AppendJSON(c *Column, dst []byte, value any, style Style) []byte
 
-	// Empty tells whether a style that omits empty values omits the value. Zero and false are not empty.
+	// Empty tells whether the value is left out of responses whose Style has OmitEmpty. Zero and false are never left out.
 	Empty(value any) bool
 
-	// Form returns the JSON form of the values in the column.
+	// Form describes the JSON of the column's values, for the description of the API.
 	Form(c *Column, use Use) Form
 }
 
@@ -49,46 +49,47 @@ func (c *Column) Shape() Shape {
 	return Scalar
 }
 
-// MultiPart is implemented by kinds whose values have parts that can be wrong separately. Its methods are called instead
-// of Parse and Check. Faults name the part after the column's name, as in "overdraft_limit.0.amount".
+// MultiPart is implemented by kinds whose values consist of parts, each of which may have a fault of its own. For such a kind,
+// ParseParts is called instead of Parse, and CheckParts instead of Check. A fault names the column and the part, for example
+// "overdraft_limit.0.amount".
 type MultiPart interface {
 	Kind
 	ParseParts(c *Column, raw []byte, f *Faults) (value any)
 	CheckParts(c *Column, value any, f *Faults)
 }
 
-// Reader says how the requests of a group of API routes are read.
+// Reader has the options for parsing requests. Each group of API routes chooses its own options.
 type Reader struct {
-	LooseAmounts bool // amounts may be JSON integers too
+	LooseAmounts bool // an amount may be a JSON integer, and not only a string
 }
 
-// Style says how a group of API routes shows records.
+// Style has the options for showing records in responses. Each group of API routes chooses its own options.
 type Style struct {
-	NumericAmounts bool // amounts are JSON integers of any size; false: strings
+	NumericAmounts bool // amounts are shown as JSON integers of any size; false: as strings
 	OmitEmpty      bool // responses omit empty values
 
-	JustCreated bool // the response shows a new record, and omits the columns that are set only later
+	JustCreated bool // the response is for a new record, so it omits the columns that are set only later
 
-	// Unbooked is the placeholder for an instant that is not known before the record is stored; nil: null.
+	// Unbooked is shown in place of an instant that is known only when the record is stored. If Unbooked is nil, null is shown.
 	Unbooked []byte
 
-	// Unnumbered is the placeholder for a number that is assigned when the record is stored; nil: 0.
+	// Unnumbered is shown in place of a number that is assigned when the record is stored. If Unnumbered is nil, 0 is shown.
 	Unnumbered []byte
 }
 
-// Unsettable implements a part of Kind. A kind embeds it if no request can set its values.
+// Unsettable implements the methods Parse and Check of Kind. It is embedded in kinds whose values no request can set.
 type Unsettable struct{ Unbounded }
 
 // Parse implements Kind.
 func (Unsettable) Parse(*Column, []byte, Reader) (any, string) { return nil, "cannot be set" }
 
-// Unbounded implements a part of Kind. A kind embeds it if all its values are allowed in every column.
+// Unbounded implements the method Check of Kind. It is embedded in kinds whose values are allowed in every column.
 type Unbounded struct{}
 
 // Check implements Kind.
 func (Unbounded) Check(*Column, any) string { return "" }
 
-// NeverEmpty implements a part of Kind. A kind embeds it if it has no empty value.
+// NeverEmpty implements the method Empty of Kind. It is embedded in kinds that have no empty value.
 type NeverEmpty struct{}
 
 // Empty implements Kind.

@@ -16,9 +16,9 @@ const (
 // The kinds whose values are lists or objects.
 var (
 	KindTexts  Kind = textsKind{}  // []string
-	KindObject Kind = objectKind{} // []byte, a JSON object as in the request
-	KindList   Kind = listKind{}   // []byte, a non-empty JSON list of strings and objects, as in the request
-	KindRows   Kind = rowsKind{}   // []Row, with the columns of Column.Of
+	KindObject Kind = objectKind{} // []byte, a JSON object exactly as it was sent
+	KindList   Kind = listKind{}   // []byte, a non-empty JSON list of strings and objects, exactly as it was sent
+	KindRows   Kind = rowsKind{}   // []Row, rows of the table Column.Of
 )
 
 // Texts returns a column whose values are lists of texts.
@@ -26,12 +26,12 @@ func Texts(key uint8, name string, options ...Option) Cell[[]string] {
 	return NewCell[[]string](key, name, KindTexts, options)
 }
 
-// Object returns a column whose values are JSON objects. They are stored byte for byte as in the request.
+// Object returns a column whose values are JSON objects. An object is stored byte for byte as it was sent.
 func Object(key uint8, name string, options ...Option) Cell[[]byte] {
 	return NewCell[[]byte](key, name, KindObject, options)
 }
 
-// List returns a column whose values are JSON lists of texts and objects. They are stored byte for byte as in the request.
+// List returns a column whose values are JSON lists of texts and objects. A list is stored byte for byte as it was sent.
 func List(key uint8, name string, options ...Option) Cell[[]byte] {
 	return NewCell[[]byte](key, name, KindList, options)
 }
@@ -115,7 +115,7 @@ func (textsKind) Shape() Shape { return TextList }
 
 func (textsKind) Empty(value any) bool { return len(value.([]string)) == 0 }
 
-// verbatim stores and shows a JSON document exactly as in the request. Kinds embed it.
+// verbatim implements a part of Kind for JSON documents that are stored and shown exactly as they were sent.
 type verbatim struct{}
 
 func (verbatim) AppendStored(_ *Column, dst []byte, value any) []byte {
@@ -176,7 +176,7 @@ type listKind struct {
 
 func (listKind) String() string { return "list" }
 
-// Parse implements Kind. The entries are stored byte for byte as in the request.
+// Parse implements Kind. It returns the list as it was sent, byte for byte.
 func (listKind) Parse(_ *Column, raw []byte, _ Reader) (any, string) {
 	var entries []json.RawMessage
 	if raw[0] != '[' || json.Unmarshal(raw, &entries) != nil || len(raw) > MaxObject {
@@ -193,7 +193,7 @@ func (listKind) Parse(_ *Column, raw []byte, _ Reader) (any, string) {
 	return raw, ""
 }
 
-// isTextOrObject tells whether an entry of a list is a text that is not blank, or an object with members.
+// isTextOrObject tells whether an entry of a list is a non-blank text of at most MaxText characters, or an object with members.
 func isTextOrObject(entry []byte) bool {
 	var text string
 	var members map[string]json.RawMessage
@@ -210,8 +210,8 @@ type rowsKind struct{ Unbounded }
 
 func (rowsKind) String() string { return "rows" }
 
-// Parse implements Kind. For a Single column it reads an object as the only row. Requests cannot set the rows of other
-// columns.
+// Parse implements Kind. In a Single column, a request sets one row by sending it as an object. The rows of other columns
+// cannot be set by requests.
 func (rowsKind) Parse(c *Column, raw []byte, reader Reader) (any, string) {
 	if !c.Single {
 		return nil, "cannot be set"

@@ -2,8 +2,8 @@ package schema
 
 import "encoding/json"
 
-// Nested returns a column whose values are objects, which are records of another type. A fault names the column inside the
-// object, as in "amount.currency". A patch changes only the members of the object that the patch contains.
+// Nested returns a column whose values are records of another type, shown as objects. A fault inside such an object names both
+// columns, for example "amount.currency". If a patch contains only some members of the object, the other members do not change.
 func Nested[N any](key uint8, name string, nestedType *Type[N], options ...Option) Cell[N] {
 	return NewCell[N](key, name, nestedKind[N]{nestedType}, append(options, func(c *Column) { c.Of = nestedType.Table }))
 }
@@ -11,24 +11,24 @@ func Nested[N any](key uint8, name string, nestedType *Type[N], options ...Optio
 // nestedKind is the kind of columns whose values are records of type N, shown as objects.
 type nestedKind[N any] struct{ nestedType *Type[N] }
 
-// Mergeable is implemented by kinds for which a patch may change only a part of a value. For a patch, PatchParts is called
-// instead of MultiPart.ParseParts.
+// Mergeable is implemented by kinds whose values a patch may change in part. For a patch, PatchParts is called instead of
+// MultiPart.ParseParts.
 type Mergeable interface {
 	MultiPart
 	PatchParts(c *Column, old any, raw []byte, f *Faults) (value any)
 }
 
-// String returns a name of the kind that lists its columns.
+// String returns the kind's name, which lists the columns of the nested type.
 func (k nestedKind[N]) String() string { return "object of " + k.nestedType.shownNames() }
 
-// Parse implements Kind. It is never called, because ParseParts is called instead.
+// Parse implements Kind. A Type calls ParseParts instead.
 func (k nestedKind[N]) Parse(c *Column, raw []byte, _ Reader) (any, string) {
 	var f Faults
 	value := k.ParseParts(c, raw, &f)
 	return value, faultsText(&f)
 }
 
-// Check implements Kind. It is never called, because CheckParts is called instead.
+// Check implements Kind. A Type calls CheckParts instead.
 func (k nestedKind[N]) Check(c *Column, value any) string {
 	var f Faults
 	k.CheckParts(c, value, &f)
@@ -79,7 +79,7 @@ func (k nestedKind[N]) CheckParts(c *Column, value any, f *Faults) {
 	f.addInside(c, &faults)
 }
 
-// addInside adds the faults of an object's columns to f.
+// addInside adds faults in the columns of an object to f. c is the column that contains the object.
 func (f *Faults) addInside(c *Column, faults *Faults) {
 	for _, fault := range faults.List {
 		if field := c.Name + "." + fault.Field; !f.Has(field) && !f.Has(c.Name) {
@@ -88,7 +88,7 @@ func (f *Faults) addInside(c *Column, faults *Faults) {
 	}
 }
 
-// AppendStored implements Kind. The object must not have secret columns, so it needs no vault.
+// AppendStored implements Kind. No vault is needed, because nested objects must not have secret columns.
 func (k nestedKind[N]) AppendStored(_ *Column, dst []byte, value any) []byte {
 	nested := value.(N)
 	dst, _ = k.nestedType.AppendStored(dst, &nested, nil)

@@ -10,14 +10,14 @@ import (
 	"mizan/ledger/money"
 )
 
-// The kinds of numbers, booleans, amounts and instants.
+// The kinds whose values are numbers, booleans, amounts or instants.
 var (
 	KindInteger Kind = integerKind{"integer"} // int64
 	KindPercent Kind = integerKind{"percent"} // int64, whole percent
 	KindBool    Kind = boolKind{}             // bool
-	KindAmount  Kind = amountKind{}           // money.Amount, minor units of the record's asset
-	KindMinor   Kind = minorKind{}            // money.Amount, minor units; always a JSON integer
-	KindSigned  Kind = signedKind{}           // money.Signed, minor units of the record's asset
+	KindAmount  Kind = amountKind{}           // money.Amount, in minor units of the record's asset
+	KindMinor   Kind = minorKind{}            // money.Amount, in minor units; always a JSON integer
+	KindSigned  Kind = signedKind{}           // money.Signed, in minor units of the record's asset
 	KindInstant Kind = instantKind{}          // ledger.Micros
 	KindSeq     Kind = seqKind{}              // int64, assigned when the record is stored
 )
@@ -27,12 +27,12 @@ func Integer(key uint8, name string, low, high int64, options ...Option) Cell[in
 	return NewCell[int64](key, name, KindInteger, append(options, func(c *Column) { c.Min, c.Max = low, high }))
 }
 
-// Percent returns a column of whole percent within bounds.
+// Percent returns a column of percentages that are integers within bounds.
 func Percent(key uint8, name string, low, high int64, options ...Option) Cell[int64] {
 	return NewCell[int64](key, name, KindPercent, append(options, func(c *Column) { c.Min, c.Max = low, high }))
 }
 
-// DerivedInteger returns a column of integers that no request sets.
+// DerivedInteger returns a column of integers that requests cannot set.
 func DerivedInteger(key uint8, name string, options ...Option) Cell[int64] {
 	return NewCell[int64](key, name, KindInteger, options)
 }
@@ -69,7 +69,7 @@ func Seq(key uint8, name string, options ...Option) Cell[int64] {
 
 func appendNumber(dst []byte, n int64) []byte { return binary.AppendVarint(dst, n) }
 
-// readNumber reads the bytes that appendNumber wrote. ok is false for any other bytes.
+// readNumber parses the bytes that appendNumber wrote. If stored is anything else, it returns false.
 func readNumber(stored []byte) (int64, bool) {
 	n, size := binary.Varint(stored)
 	return n, size > 0 && size == len(stored)
@@ -160,7 +160,7 @@ type amountKind struct{ NeverEmpty }
 
 func (amountKind) String() string { return "amount" }
 
-// Parse implements Kind. It accepts minor units: digits without a leading zero.
+// Parse implements Kind. It accepts an amount in minor units, written as digits without a leading zero.
 func (amountKind) Parse(_ *Column, raw []byte, reader Reader) (any, string) {
 	message := "must be a string of minor units"
 	if reader.LooseAmounts {
@@ -210,7 +210,7 @@ func (minorKind) String() string { return "integer of minor units" }
 // Shape implements Shaped.
 func (minorKind) Shape() Shape { return Number }
 
-// Parse implements Kind. It accepts a JSON integer that is not negative.
+// Parse implements Kind. It accepts a non-negative JSON integer.
 func (minorKind) Parse(_ *Column, raw []byte, _ Reader) (any, string) {
 	a, err := money.ParseBytes(raw)
 	if err != nil {
@@ -243,7 +243,7 @@ func (signedKind) AppendJSON(_ *Column, dst []byte, value any, style Style) []by
 	return AppendSigned(dst, value.(money.Signed), style)
 }
 
-// AppendSigned appends an amount that may be below zero.
+// AppendSigned appends the JSON of an amount that may be below zero.
 func AppendSigned(dst []byte, s money.Signed, style Style) []byte {
 	if !style.NumericAmounts {
 		dst = append(dst, '"')

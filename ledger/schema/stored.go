@@ -6,17 +6,19 @@ import (
 	"fmt"
 )
 
-// The stored form of a row has, for each column with a value, the column's key, the length of the value, and the value.
+// The stored form of a row is a sequence of columns. Each column that has a value is stored as its key, the length of the
+// value, and the value.
 
-// ErrStored is the error for stored bytes that AppendStored can't have written.
+// ErrStored is the error for stored bytes that AppendStored cannot have written.
 var ErrStored = errors.New("schema: unknown stored form")
 
-// AppendBytes appends bytes after their length.
+// AppendBytes appends the length of b, and then b.
 func AppendBytes[T string | []byte](dst []byte, b T) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(b))), b...)
 }
 
-// CutBytes reads the bytes that AppendBytes wrote, and returns also the bytes after them. b and rest alias src.
+// CutBytes returns the bytes that AppendBytes wrote at the beginning of src, and the rest of src after them. b and rest share
+// memory with src.
 func CutBytes(src []byte) (b, rest []byte, ok bool) {
 	n, size := binary.Uvarint(src)
 	if size <= 0 || n > uint64(len(src)-size) {
@@ -38,7 +40,7 @@ func (t *Table) AppendStored(dst []byte, r Row) []byte {
 	return dst
 }
 
-// ReadStored reads the form that AppendStored wrote.
+// ReadStored returns the row whose stored form AppendStored wrote.
 func (t *Table) ReadStored(src []byte) (Row, error) {
 	r := t.New()
 	return r, t.eachStored(src, func(c *Column, stored []byte) bool {
@@ -58,7 +60,7 @@ func (t *Table) eachStored(src []byte, read func(c *Column, stored []byte) (ok b
 		}
 		src = rest
 		c := t.ByKey(key)
-		if c == nil || c.From != nil || c.Transient || c.InputOnly { // the values of these columns never come from the store
+		if c == nil || c.From != nil || c.Transient || c.InputOnly { // unknown columns, and columns that are never stored
 			continue
 		}
 		if !read(c, stored) {

@@ -18,7 +18,7 @@ import (
 // MaxText is the default bound of texts, in characters.
 const MaxText = 255
 
-// The kinds that are strings in JSON.
+// The kinds whose values are strings in JSON.
 var (
 	KindText Kind = textKind{} // string
 	KindEnum Kind = enumKind{} // string, one of Column.Words
@@ -68,7 +68,7 @@ type textKind struct{}
 
 func (textKind) String() string { return "text" }
 
-// Parse implements Kind. An empty text counts as absent if the column is not required.
+// Parse implements Kind. An empty text counts as absent, unless the column is required or DateOrTime.
 func (textKind) Parse(c *Column, raw []byte, _ Reader) (any, string) {
 	text, problem := readString(raw)
 	if problem != "" || text == "" && !c.Required && !c.DateOrTime {
@@ -138,7 +138,7 @@ func (enumKind) Check(c *Column, value any) string {
 	return "must be one of " + strings.Join(c.Words, ", ")
 }
 
-// ReadStored implements Kind. It returns the string in Column.Words, so that all records share its memory.
+// ReadStored implements Kind. It returns the string from Column.Words, so that all records share the memory of one string.
 func (enumKind) ReadStored(c *Column, stored []byte) (any, bool) {
 	if i := slices.Index(c.Words, string(stored)); i >= 0 {
 		return c.Words[i], true
@@ -148,8 +148,8 @@ func (enumKind) ReadStored(c *Column, stored []byte) (any, bool) {
 
 type wordKind struct{ enumKind }
 
-// Parse implements Kind. It refuses unknown words itself, before Check, because the record's Go field may be unable to hold
-// them.
+// Parse implements Kind. It refuses an unknown word at once and does not leave this to Check, because the Go type of the
+// record's field may have no value for the word.
 func (k wordKind) Parse(c *Column, raw []byte, reader Reader) (any, string) {
 	value, problem := k.enumKind.Parse(c, raw, reader)
 	if problem == "" {
@@ -177,7 +177,7 @@ func (wordKind) ReadStored(c *Column, stored []byte) (any, bool) {
 	return c.Words[i], true
 }
 
-// JoinWords joins words to a list in a sentence: "a, b or c".
+// JoinWords returns the words as a list for use in a sentence, for example "a, b or c".
 func JoinWords(words []string, conjunction string) string {
 	last := len(words) - 1
 	if last < 1 {
@@ -227,7 +227,8 @@ type dateKind struct {
 
 func (dateKind) String() string { return "date" }
 
-// Parse implements Kind. It has different messages for a date out of range and for a text that is not a date.
+// Parse implements Kind. The error message for a date that is out of range differs from the message for a text that is not a
+// date.
 func (dateKind) Parse(_ *Column, raw []byte, _ Reader) (any, string) {
 	text, problem := readString(raw)
 	if problem != "" {
@@ -255,10 +256,11 @@ func (dateKind) AppendJSON(_ *Column, dst []byte, value any, _ Style) []byte {
 	return appendWord(dst, value.(ledger.Date).String())
 }
 
-// minYear and MaxYear are the bounds of dates. With them, every contract's term ends in a year of four digits.
+// minYear and MaxYear are the first and the last year that a date may have. With these bounds, the year in which a contract's
+// term ends always has four digits.
 const minYear, MaxYear = 1970, 9000
 
-// ParseDate parses YYYY-MM-DD, a day of the calendar from minYear to MaxYear.
+// ParseDate parses a date in the form YYYY-MM-DD. It must exist in the calendar, and be in a year from minYear to MaxYear.
 func ParseDate(text string) (ledger.Date, bool) {
 	at, err := time.Parse(time.DateOnly, text)
 	if err != nil || !validYear(at) {
@@ -270,7 +272,7 @@ func ParseDate(text string) (ledger.Date, bool) {
 // validYear tells whether an instant is in a year from minYear to MaxYear.
 func validYear(at time.Time) bool { return at.Year() >= minYear && at.Year() <= MaxYear }
 
-// isDateOrTime tells whether a text is a date or an RFC 3339 time.
+// isDateOrTime tells whether a text is a date or an RFC 3339 time, in a year from minYear to MaxYear.
 func isDateOrTime(text string) bool {
 	if _, ok := ParseDate(text); ok {
 		return true

@@ -10,7 +10,8 @@ import (
 	"mizan/ledger"
 )
 
-// Mask is shown instead of a secret. If a change sends Mask back, the stored secret stays.
+// Mask is shown in responses instead of a secret. If a change sends Mask as the value of a secret, the stored secret does not
+// change.
 const Mask = "•••"
 
 // Type is a record type whose records are values of the struct R.
@@ -25,11 +26,11 @@ type Type[R any] struct {
 	setEnvelope  func(*R, Envelope)
 }
 
-// Envelope has the data that the store keeps beside a record's stored form: the record's key, and the times of its events.
+// Envelope contains what the store keeps beside a record's stored form: the record's key and the times of its events.
 type Envelope struct {
 	Org, ID          ledger.ID
 	Created, Updated ledger.Micros // times at which the first and the last event were booked
-	Seq              uint64        // journal number of the first event with a settled entry; 0: none
+	Seq              uint64        // seq, in the journal, of the first event with a settled entry; 0 if there is none
 }
 
 // WithEnvelope registers the function that copies the envelope into a record.
@@ -38,31 +39,31 @@ func (t *Type[R]) WithEnvelope(set func(*R, Envelope)) *Type[R] {
 	return t
 }
 
-// Change sets fields of a record. It adds a fault for each field that it cannot set.
+// Change is a function that sets fields of a record. For each field that cannot be set, it adds a fault.
 type Change[R any] func(*R, *Faults)
 
-// OnCreate registers a check of several fields of a request, which Create runs after it has read them.
+// OnCreate registers a check that compares several fields of a request. Create calls it after all fields are read.
 func (t *Type[R]) OnCreate(check func(Input, *R, *Faults)) *Type[R] {
 	t.onCreate = check
 	return t
 }
 
-// CrossCheck registers a check of several columns, which Check runs after the checks of single columns. old is nil for
-// a new record.
+// CrossCheck registers a check that compares several columns. Check calls it after each column has been checked alone. For a
+// new record, old is nil.
 func (t *Type[R]) CrossCheck(check func(old, r *R, f *Faults)) *Type[R] {
 	t.crossCheck = check
 	return t
 }
 
-// Invariant registers a check of every record that ReadStored reads. It returns what is wrong with the record, or an
-// empty text.
+// Invariant registers a check that ReadStored applies to every record. The check returns what is wrong with the record, or an
+// empty text if nothing is wrong.
 func (t *Type[R]) Invariant(check func(*R) (problem string)) *Type[R] {
 	t.invariant = check
 	return t
 }
 
-// NewType returns a record type with columns that are bound to fields of R. Requests are checked in the order of the columns.
-// Responses show records in the same order, except for columns with ShownAfter.
+// NewType returns a record type with columns that are bound to fields of R. The columns of a request are checked in this order.
+// Responses show the columns in the same order, but a column with ShownAfter is moved to its place after another column.
 func NewType[R any](name string, columns ...*Column) *Type[R] {
 	t := &Type[R]{Name: name, Table: NewTable(nil)}
 	for _, c := range columns {
@@ -86,12 +87,12 @@ func NewType[R any](name string, columns ...*Column) *Type[R] {
 // Shown returns the columns in the order in which records are shown.
 func (t *Type[R]) Shown() []*Column { return t.shownColumns }
 
-// Requested returns the columns that requests can have, in the order in which they are checked.
+// Requested returns the columns that a request may set, in the order in which they are checked.
 func (t *Type[R]) Requested() []*Column {
 	return slices.DeleteFunc(slices.Clone(t.Columns), func(c *Column) bool { return !c.Settable })
 }
 
-// Value returns the column's value in the record; nil if there is none.
+// Value returns the column's value in the record, or nil if the record has no value in this column.
 func (t *Type[R]) Value(c *Column, r *R) any {
 	if c.field == nil {
 		return nil
@@ -110,8 +111,8 @@ func (t *Type[R]) New() *R {
 	return r
 }
 
-// Create returns a record with the fields of a request. null counts as absent. An empty text also counts as absent in a text
-// column with a default and in an optional column of KindWord. An absent column gets its default.
+// Create returns a record with the values in a request. A column whose value is null counts as absent from the request. An
+// empty text also counts as absent in some columns (see emptyIsAbsent). An absent column gets its default.
 func (t *Type[R]) Create(input Input, f *Faults) *R {
 	r := t.New()
 	for _, c := range t.Columns {
@@ -131,15 +132,16 @@ func (t *Type[R]) Create(input Input, f *Faults) *R {
 	return r
 }
 
-// emptyIsAbsent tells whether an empty text counts as absent. That is so in a text column with a default, and in an optional
-// column of KindWord.
+// emptyIsAbsent tells whether an empty text in a request counts as absent. It does in a text column with a default and in an
+// optional column of KindWord, unless the column has RefuseEmpty.
 func (c *Column) emptyIsAbsent() bool {
 	_, isText := c.Default.(string)
 	return c.RefuseEmpty == "" && (isText || c.Kind == KindWord && !c.Required)
 }
 
-// Patch changes a record by a merge patch (RFC 7396). null removes a value, and a list is replaced as a whole. A fixed column
-// may be sent with its current value. A secret that is sent as Mask does not change.
+// Patch applies a merge patch (RFC 7396) to a record. A null removes the column's value, and a list replaces the whole old
+// list. A patch may contain a fixed column only with the column's current value. If the patch contains Mask for a secret, the
+// secret does not change.
 func (t *Type[R]) Patch(input Input, r *R, f *Faults) {
 	for _, c := range t.Columns {
 		raw, isSent := input[c.Name]
@@ -171,7 +173,7 @@ func (c *Column) isMergeable() bool {
 	return is
 }
 
-// read sets a column to the value in a request. If the value is refused, it adds a fault, and Check then skips the column.
+// read sets a column to the value in a request. If the value is refused, read adds a fault, which makes Check skip the column.
 func (t *Type[R]) read(c *Column, raw []byte, r *R, f *Faults) {
 	if kind, ok := c.Kind.(MultiPart); ok {
 		c.field.set(r, kind.ParseParts(c, raw, f))
@@ -183,7 +185,7 @@ func (t *Type[R]) read(c *Column, raw []byte, r *R, f *Faults) {
 	}
 	value, problem := c.Kind.Parse(c, raw, Reader{})
 	if problem == "" && value != nil && !c.Kind.Empty(value) {
-		problem = c.Kind.Check(c, value) // also checked here, because Type.Check treats a zero in a nullable column as missing
+		problem = c.Kind.Check(c, value) // checked here too, because Type.Check treats a zero in a nullable column as missing
 	}
 	switch {
 	case problem == "":
@@ -195,7 +197,7 @@ func (t *Type[R]) read(c *Column, raw []byte, r *R, f *Faults) {
 	c.field.set(r, value)
 }
 
-// sameAsShown tells whether the value in a request is exactly the JSON that a response would show.
+// sameAsShown tells whether the JSON in a request equals the JSON that a response would show for the value.
 func sameAsShown(c *Column, raw []byte, value any) bool {
 	if value == nil || string(raw) == "null" {
 		return string(raw) == "null" && (value == nil || c.Kind.Empty(value))
@@ -203,8 +205,9 @@ func sameAsShown(c *Column, raw []byte, value any) bool {
 	return equalJSON(raw, c.Kind.AppendJSON(c, nil, value, Style{}))
 }
 
-// Check checks the columns that requests can set. For a new record (old is nil) it checks all of them, for a changed record
-// only those that differ from old. So a stored value that today's rules refuse does not prevent a change of another column.
+// Check checks the columns that requests can set. If old is nil, the record is new, and all these columns are checked.
+// Otherwise only the columns that differ from old are checked. So a stored value that today's rules refuse does not prevent a
+// change of another column.
 func (t *Type[R]) Check(old, r *R, f *Faults) {
 	for _, c := range t.Columns {
 		if !c.Settable || c.InputOnly {
@@ -244,7 +247,7 @@ func missingMessage(c *Column) string {
 	return c.Name + " is required"
 }
 
-// problem returns what is wrong with a value. The text is empty if nothing is wrong.
+// problem returns what is wrong with a value, or an empty text if nothing is wrong.
 func (c *Column) problem(value any) string {
 	if problem := c.Kind.Check(c, value); problem != "" || c.Rule == nil {
 		return problem
@@ -262,7 +265,7 @@ func (t *Type[R]) Changed(a, b *R) []*Column {
 	})
 }
 
-// AppendFields appends the shown columns of a record as members of an object.
+// AppendFields appends the columns of a record that responses show, as members of a JSON object.
 func (t *Type[R]) AppendFields(dst []byte, r *R, style Style) []byte {
 	for _, c := range t.shownColumns {
 		switch value := c.field.get(r); {
@@ -281,15 +284,16 @@ type Vault interface {
 	// Seal encrypts a column's stored value.
 	Seal(c *Column, plaintext []byte) ([]byte, error)
 
-	// Open decrypts a value that Seal has encrypted. ok is false if the vault cannot decrypt the value. The vault then
-	// reports the failure itself, and the record is read without the value.
+	// Open decrypts a value that Seal has encrypted. If the vault cannot decrypt the value, ok is false. The vault itself must
+	// report such a failure, because the record is then simply read without the value.
 	Open(c *Column, sealed []byte) (plaintext []byte, ok bool)
 }
 
 // version is the first byte of a record's stored form.
 const version = 2
 
-// AppendStored appends a record's stored form: the version, then its columns. The error comes from the vault.
+// AppendStored appends a record's stored form: the version, then its columns. It fails only if the vault cannot encrypt a
+// secret.
 func (t *Type[R]) AppendStored(dst []byte, r *R, v Vault) ([]byte, error) {
 	dst = append(dst, version)
 	for _, c := range t.Columns {
@@ -309,7 +313,7 @@ func (t *Type[R]) AppendStored(dst []byte, r *R, v Vault) ([]byte, error) {
 	return dst, nil
 }
 
-// Read returns the record whose stored form AppendStored wrote. The vault may be nil for a type without secrets.
+// Read returns the record whose stored form AppendStored wrote. If the type has no secrets, the vault may be nil.
 func (t *Type[R]) Read(envelope Envelope, stored []byte, v Vault) (*R, error) {
 	r := new(R)
 	t.setEnvelope(r, envelope)
@@ -319,7 +323,8 @@ func (t *Type[R]) Read(envelope Envelope, stored []byte, v Vault) (*R, error) {
 	return r, nil
 }
 
-// ReadStored sets the fields of r from the stored form that AppendStored wrote. r must not have values yet.
+// ReadStored parses the stored form that AppendStored wrote, and sets the fields of r. No column of r may have a value before
+// the call.
 func (t *Type[R]) ReadStored(src []byte, r *R, v Vault) error {
 	if len(src) == 0 || src[0] != version {
 		return ErrStored
@@ -353,18 +358,18 @@ func (t *Type[R]) ReadStored(src []byte, r *R, v Vault) error {
 	return nil
 }
 
-// AnyType is implemented by all Types. It is for code that handles several record types.
+// AnyType is implemented by every Type, whatever its struct R. Code that handles records of several types uses it.
 type AnyType interface {
-	// ReadRecord reads a record as Type.Read does. AppendRecord appends the fields of a record from ReadRecord, as
-	// Type.AppendFields does.
+	// ReadRecord does the work of Type.Read. AppendRecord does the work of Type.AppendFields, for a record that ReadRecord has
+	// returned.
 	ReadRecord(envelope Envelope, stored []byte, v Vault) (record any, err error)
 	AppendRecord(dst []byte, record any, style Style) []byte
 
-	// ReadMembers reads a record that is a part of another one, as Type.ReadMembers does.
+	// ReadMembers parses an object that is a part of another record; see Type.ReadMembers.
 	ReadMembers(input Input, prefix string, f *Faults) (record any)
 
-	// Shown returns the columns in the order in which responses show them. Requested returns the columns that requests can
-	// have, in the order in which they are checked.
+	// Shown returns the columns in the order in which responses show them. Requested returns the columns that a request may
+	// set, in the order in which they are checked.
 	Shown() []*Column
 	Requested() []*Column
 }
@@ -379,7 +384,7 @@ func (t *Type[R]) AppendRecord(dst []byte, record any, style Style) []byte {
 	return t.AppendFields(dst, record.(*R), style)
 }
 
-// NoKeys is a vault without keys. It cannot encrypt, and every record is read without its secrets.
+// NoKeys is a vault without keys. It cannot encrypt secrets, and a record that is read with NoKeys lacks its secrets.
 var NoKeys Vault = noKeys{}
 
 type noKeys struct{}

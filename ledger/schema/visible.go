@@ -6,16 +6,16 @@ import (
 	"unicode/utf8"
 )
 
-// IsIgnorable tells whether a character is normally not drawn: a format character such as a zero-width space, a variation
-// selector, or a filler (Unicode, Default_Ignorable_Code_Point).
+// IsIgnorable tells whether fonts normally draw nothing for a character: for a format character such as a zero-width space, for
+// a variation selector, or for a filler (Unicode, Default_Ignorable_Code_Point).
 func IsIgnorable(r rune) bool {
 	return unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
 
-// emptyBraille belongs to a Unicode class of symbols, but looks like a blank.
+// emptyBraille is a symbol according to Unicode, but looks like a blank.
 const emptyBraille = '\u2800'
 
-// isInvisible tells whether a character draws nothing.
+// isInvisible tells whether nothing is drawn for a character.
 func isInvisible(r rune) bool {
 	return unicode.IsSpace(r) || unicode.IsControl(r) || IsIgnorable(r) || r == emptyBraille
 }
@@ -23,19 +23,19 @@ func isInvisible(r rune) bool {
 // IsBlank tells whether a text has no visible character.
 func IsBlank(text string) bool { return trimInvisible(text) == "" }
 
-// trimInvisible returns a text without the invisible characters at its ends.
+// trimInvisible removes invisible characters from the beginning and the end of a text.
 func trimInvisible(text string) string { return strings.TrimFunc(text, isInvisible) }
 
-// hasControl tells whether a text has control characters other than tabs and line ends.
+// hasControl tells whether a text has control characters other than tabs and line breaks.
 func hasControl(text string) bool {
 	return strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && r != '\t' && r != '\n' && r != '\r' })
 }
 
-// isLayoutControl tells whether a character is invisible and changes the layout of characters around it, even outside the
-// text that contains it. Such characters are embeddings, overrides and isolates of direction (Unicode Standard Annex 9),
-// separators of lines and paragraphs, deprecated format characters, a byte order mark and interlinear annotations. With such
-// a character, a name could look like another name. Joiners and direction marks are allowed, because ordinary names contain
-// them.
+// isLayoutControl tells whether a character is invisible and changes how characters around it are laid out, even outside the
+// text that contains it. These are the characters that embed, override or isolate a writing direction (Unicode Standard Annex
+// 9), line and paragraph separators, deprecated format characters, the byte order mark, and the characters for interlinear
+// annotations. With such a character, a name could be made to look like another name. Joiners and direction marks are not in
+// this list, because ordinary names contain them.
 func isLayoutControl(r rune) bool {
 	switch {
 	case 0x2028 <= r && r <= 0x202e, 0x2066 <= r && r <= 0x206f, r == 0xfeff, 0xfff9 <= r && r <= 0xfffb:
@@ -44,7 +44,7 @@ func isLayoutControl(r rune) bool {
 	return false
 }
 
-// textProblem returns what is wrong with the characters of a text. The result is empty if nothing is wrong.
+// textProblem returns what is wrong with the characters of a text, or an empty text if nothing is wrong.
 func textProblem(text string) string {
 	switch {
 	case !utf8.ValidString(text):

@@ -12,10 +12,10 @@ import (
 	"mizan/ledger/payment"
 )
 
-// MaxText is the length in characters of the longest value that is found. Longer values are not indexed.
+// MaxText is the maximum number of characters of a value that can be found. Longer values are not indexed.
 const MaxText = 200
 
-// Field is a field of a transaction by which the transaction is found. The zero value is invalid.
+// Field is a searchable field of transactions. The zero value is invalid.
 type Field uint8
 
 // The fields, in the order in which their results are shown.
@@ -27,9 +27,9 @@ const (
 	Last4                      // last digits of the card
 )
 
-// fields says, for each Field, its name, which texts it may have, and its values in a record. The name is also in the
-// hashes of values, so it never changes. Values that isForm refuses are not found. Folded texts are passed to isForm. Values are
-// passed to add as they are stored; add ignores empty ones.
+// fields defines each Field. name must never change, because the hashes of the field's values contain it. isForm tells whether
+// a folded text (see Fold) can be a value of the field; values that it refuses are not indexed. values calls add with each
+// value that a record has in the field, as the value is stored; add ignores empty values.
 var fields = [...]struct {
 	name   string
 	isForm func(folded string) bool
@@ -42,13 +42,13 @@ var fields = [...]struct {
 	Last4:     {"last4", isLast4, addLastDigits},
 }
 
-// String returns the field's name, as in responses.
+// String returns the field's name, which responses also use.
 func (f Field) String() string { return fields[f].name }
 
-// Fold returns the form in which texts are compared and hashed: in lower case, without blanks around it.
+// Fold converts a text to the form in which texts are compared and hashed: lower case, without blanks at the beginning and end.
 func Fold(text string) string { return strings.ToLower(strings.TrimSpace(text)) }
 
-// FieldsOf iterates over the fields that may have a folded text.
+// FieldsOf iterates over the fields in which the folded text can be a value.
 func FieldsOf(folded string) iter.Seq[Field] {
 	return func(yield func(Field) bool) {
 		for f := TxID; int(f) < len(fields); f++ {
@@ -59,19 +59,20 @@ func FieldsOf(folded string) iter.Seq[Field] {
 	}
 }
 
-// accepts tells whether the field may have a folded text.
+// accepts tells whether the folded text can be a value of the field.
 func (f Field) accepts(folded string) bool {
 	return folded != "" && (len(folded) <= MaxText || utf8.RuneCountInString(folded) <= MaxText) && fields[f].isForm(folded)
 }
 
-// Values calls fn with each folded value that a record has in a field. A value may come twice.
+// Values calls fn with every value of every field of a record. The values are folded. fn may be called twice with the same
+// value.
 func Values(r *payment.Record, fn func(f Field, folded string)) {
 	for f := TxID; int(f) < len(fields); f++ {
 		f.values(r, func(folded string) { fn(f, folded) })
 	}
 }
 
-// Has tells whether a record has a folded text in the field.
+// Has tells whether the folded text is a value of the field in the record.
 func (f Field) Has(r *payment.Record, folded string) (has bool) {
 	f.values(r, func(value string) { has = has || value == folded })
 	return has
@@ -85,8 +86,8 @@ func (f Field) values(r *payment.Record, fn func(folded string)) {
 	})
 }
 
-// hashBits is the length of a Hash. With 48 bits, about one in 300,000 searches among a billion entries meets an entry of another
-// value that has the same hash.
+// hashBits is the length of a Hash in bits. If the index has a billion entries, about one search in 300,000 finds an entry of
+// another value that has the same 48-bit hash.
 const hashBits = 48
 
 // Hash identifies a value of a field; different values may have the same Hash.
@@ -114,7 +115,8 @@ func isLast4(folded string) bool {
 	return len(folded) == digits && strings.Trim(folded, "0123456789") == ""
 }
 
-// addReferences adds the provider's reference of the present charge, and those of the charges in ended attempts.
+// addReferences calls add with the provider's reference of each charge of a transaction: of the current one, and of those in
+// ended attempts. It omits a reference that is the transaction's id.
 func addReferences(r *payment.Record, add func(string)) {
 	addOne := func(reference ledger.ID) {
 		if reference != r.ID && reference != (ledger.ID{}) {
@@ -127,7 +129,7 @@ func addReferences(r *payment.Record, add func(string)) {
 	}
 }
 
-// addLastDigits adds the last digits of the present card and of the cards of ended attempts.
+// addLastDigits calls add with the last digits of the current card, and of the cards that were used in ended attempts.
 func addLastDigits(r *payment.Record, add func(string)) {
 	add(r.CardLast4)
 	for i := range r.Ended {
@@ -135,7 +137,7 @@ func addLastDigits(r *payment.Record, add func(string)) {
 	}
 }
 
-// emailOf returns the payer's e-mail address; empty if there is none.
+// emailOf returns the payer's e-mail address, or an empty text if the record has none.
 func emailOf(r *payment.Record) string {
 	if len(r.Customer) == 0 {
 		return ""

@@ -7,19 +7,20 @@ import (
 	"slices"
 )
 
-// rowKind is the first byte of the keys of this package's rows in an organization's key-value store. The row whose key is
-// only this byte has the seq up to which all events are indexed.
+// rowKind is the first byte of the keys of this package's rows in an organization's key-value store. The row whose key is just
+// this byte contains a seq: all events up to this seq are indexed.
 const rowKind = 'f'
 
-// rowForm is the first byte of a row.
+// rowForm is the version of the rows' form, and the first byte of each row's value.
 const rowForm = 1
 
 const (
 	bucketBits = 10
-	storedHash = 5 // bytes of a hash in a row; the first bits are in the key
+	storedHash = 5 // number of bytes of a hash that are stored in the row's value; the key contains the first bits
 	keyLength  = 1 + 2 + 8 + 2
 
-	// MaxRowEntries is how many entries a row has at most. If a flush has more entries for a bucket, it writes several rows.
+	// MaxRowEntries is the maximum number of entries in a row. If a flush has more entries for a bucket, it writes several
+	// rows.
 	MaxRowEntries = 2048
 )
 
@@ -29,27 +30,27 @@ var ErrForm = errors.New("search: a row of an unknown form")
 // IsRow tells whether the row with the key belongs to this package.
 func IsRow(key []byte) bool { return len(key) > 0 && key[0] == rowKind }
 
-// Rows returns the prefix of all keys of this package.
+// Rows returns the common prefix of the keys of this package's rows.
 func Rows() []byte { return []byte{rowKind} }
 
-// Bucket identifies the hashes that begin with the same bits.
+// Bucket is the number of a bucket, and consists of the first bits of the hashes in the bucket.
 type Bucket uint16
 
 // Buckets is the number of buckets.
 const Buckets = 1 << bucketBits
 
-// Bucket returns the bucket that has the hash.
+// Bucket returns the bucket to which the hash belongs.
 func (h Hash) Bucket() Bucket { return Bucket(h >> (hashBits - bucketBits)) }
 
-// Rows returns the prefix of the keys of the bucket's rows. The keys are ordered by flush, and the rows of one flush by descending
-// hash.
+// Rows returns the common prefix of the keys of the bucket's rows. The rows are ordered by flush. If a flush has written
+// several rows, the row with the greatest hashes comes first.
 func (b Bucket) Rows() []byte { return binary.BigEndian.AppendUint16([]byte{rowKind}, uint16(b)) }
 
 // Key is the key of a row with entries.
 type Key struct {
 	Bucket Bucket
-	Last   uint64 // seq of the last event that was indexed when the row was written
-	Left   uint16 // how many rows with greater hashes the same flush writes for the bucket
+	Last   uint64 // seq of the last event that was indexed at the flush
+	Left   uint16 // number of rows with greater hashes that the same flush has written for the bucket
 }
 
 // Encode returns the key's bytes.
@@ -69,25 +70,25 @@ func ParseKey(key []byte) (k Key, err error) {
 	return k, nil
 }
 
-// Entry says that the transaction of an event had a value with a hash in one of its fields.
+// Entry is an entry of the index. It means that the transaction to which the event Seq belongs had a value whose hash is Hash.
 type Entry struct {
 	Hash Hash
 	Seq  uint64 // of the event
 }
 
-// Compare orders entries by hash, and those with the same hash by descending seq.
+// Compare orders entries by ascending hash. Entries with the same hash are ordered by descending seq.
 func (e Entry) Compare(o Entry) int {
 	return cmp.Or(cmp.Compare(e.Hash, o.Hash), cmp.Compare(o.Seq, e.Seq))
 }
 
-// Row is the stored form of entries of a bucket.
+// Row is a stored row with entries of one bucket.
 type Row struct {
 	Key   Key
 	Value []byte
 }
 
-// EncodeRows returns the rows with the entries of a bucket, of which there must be at least one. last is the seq up to which all
-// events are indexed; no entry has a greater seq. EncodeRows sorts the entries and removes those that are twice.
+// EncodeRows returns the rows for the entries that a flush has for a bucket. There must be at least one entry. last is the seq
+// of the last indexed event, so no entry has a greater seq. EncodeRows sorts the entries and removes duplicates.
 func EncodeRows(bucket Bucket, last uint64, entries []Entry) (rows []Row) {
 	slices.SortFunc(entries, Entry.Compare)
 	entries = slices.Compact(entries)
@@ -99,8 +100,8 @@ func EncodeRows(bucket Bucket, last uint64, entries []Entry) (rows []Row) {
 	return rows
 }
 
-// encode returns the value of a row. Each hash is followed by the number of its seqs, and by the seqs. Each seq is stored as the
-// distance to the one before, the first as the distance to last.
+// encode returns the value of a row. After each hash come the number of entries with this hash, and their seqs in descending
+// order. The first seq is stored as its difference from last, and each further seq as its difference from the seq before it.
 func encode(last uint64, entries []Entry) []byte {
 	dst := append(make([]byte, 0, 1+len(entries)*(storedHash+4)), rowForm)
 	for len(entries) > 0 {
@@ -119,7 +120,7 @@ func encode(last uint64, entries []Entry) []byte {
 	return dst
 }
 
-// Decode returns the entries of a row. The error is ErrForm, also for entries that are not in order.
+// Decode returns the entries of a row. If the value is malformed or its entries are not in order, the error is ErrForm.
 func Decode(key Key, value []byte) (entries []Entry, err error) {
 	err = key.each(value, func(h Hash, seqs *seqReader) bool {
 		for seq, more := seqs.next(); more; seq, more = seqs.next() {
@@ -135,7 +136,7 @@ func Decode(key Key, value []byte) (entries []Entry, err error) {
 	return entries, err
 }
 
-// Seqs appends the seqs of a row's entries with a hash, the greatest first.
+// Seqs appends the seqs of those entries in a row that have the given hash, the greatest seq first.
 func Seqs(dst []uint64, key Key, value []byte, hash Hash) ([]uint64, error) {
 	err := key.each(value, func(h Hash, seqs *seqReader) bool {
 		if h == hash {
@@ -148,10 +149,10 @@ func Seqs(dst []uint64, key Key, value []byte, hash Hash) ([]uint64, error) {
 	return dst, err
 }
 
-// seqReader reads the seqs that have the same hash.
+// seqReader decodes the seqs that follow one hash in a row.
 type seqReader struct {
 	src       []byte
-	n         uint64 // how many seqs are left
+	n         uint64 // number of seqs that are left
 	previous  uint64
 	hasFailed bool
 }
@@ -178,13 +179,14 @@ func (r *seqReader) next() (seq uint64, more bool) {
 	r.n--
 	distance := r.uvarint()
 	if distance >= r.previous {
-		r.hasFailed = true // there is no event 0
+		r.hasFailed = true // the seq would be 0 or less, but the first event has seq 1
 	}
 	r.previous -= distance
 	return r.previous, !r.hasFailed
 }
 
-// each calls fn with each hash of a row, in ascending order, until fn returns false.
+// each calls fn with each hash of a row and a reader of the hash's seqs, until fn returns false. The hashes are in ascending
+// order.
 func (k Key) each(value []byte, fn func(h Hash, seqs *seqReader) (more bool)) error {
 	if len(value) < 2 || value[0] != rowForm {
 		return ErrForm
@@ -217,12 +219,12 @@ func (k Key) each(value []byte, fn func(h Hash, seqs *seqReader) (more bool)) er
 	return nil
 }
 
-// EncodeIndexed returns the row with the seq up to which all events are indexed.
+// EncodeIndexed returns the row that records that all events up to the seq are indexed.
 func EncodeIndexed(seq uint64) (key, row []byte) {
 	return Rows(), binary.AppendUvarint([]byte{rowForm}, seq)
 }
 
-// DecodeIndexed parses the row of EncodeIndexed.
+// DecodeIndexed returns the seq in a row that EncodeIndexed made.
 func DecodeIndexed(row []byte) (seq uint64, err error) {
 	if len(row) < 2 || row[0] != rowForm {
 		return 0, ErrForm

@@ -11,27 +11,28 @@ import (
 	"mizan/ledger/schema"
 )
 
-// BoundProduct is a product that is bound to a payment link, so that the link's page shows it.
+// BoundProduct is a product on a payment link: the link's page shows the product.
 type BoundProduct struct {
 	ID        ledger.ID
 	Deletions uint32   // the value of Product.Deletions when the product was added to the link
-	isNew     bool     // a request has named the product, and Bind has not looked it up yet
-	Product   *Product // set when the link is shown; nil: the link does not show the product
+	isNew     bool     // a request has added the product, and Bind has not looked it up yet
+	Product   *Product // looked up by ShowProducts; nil: the link does not show the product
 }
 
-// boundColumn returns the column of a link's products. Responses contain products as objects. Requests contain the products'
-// UUIDs, or objects in the form of responses.
+// boundColumn returns the column of a link's products. In a response each product is an object. In a request each product is a
+// UUID, or an object like those in responses.
 func boundColumn[R any](key uint8, fieldOf func(*R) *[]BoundProduct) *schema.Column {
 	return schema.Field(schema.NewCell[[]BoundProduct](key, "products", boundKind{}, []schema.Option{schema.Settable, schema.NotNull, schema.Contextual, schema.AtMost(MaxProducts),
 		schema.Help("products of the same partner that the page shows: UUIDs in requests, products in responses")}), fieldOf)
 }
 
-// boundKind is the kind of columns whose values are of type []BoundProduct.
+// boundKind is the kind of columns whose values have the type []BoundProduct.
 type boundKind struct{}
 
 func (boundKind) String() string { return "list of products" }
 
-// Parse implements schema.Kind. An entry is a product's UUID, or an object in the form of responses, whose id is the UUID.
+// Parse implements schema.Kind. Each entry of the list is a product's UUID, or an object whose id is the UUID, like those in
+// responses.
 func (boundKind) Parse(_ *schema.Column, raw []byte, _ schema.Reader) (any, string) {
 	const form = "must be a list of UUIDs, or of products with their id"
 	var entries []json.RawMessage
@@ -49,7 +50,7 @@ func (boundKind) Parse(_ *schema.Column, raw []byte, _ schema.Reader) (any, stri
 	return list, ""
 }
 
-// parseProduct returns the UUID in an entry of a list of products.
+// parseProduct returns a product's id, given the product's entry in a list that a request has sent.
 func parseProduct(entry json.RawMessage) (id ledger.ID, ok bool) {
 	if entry[0] == '{' {
 		var product map[string]json.RawMessage // not a struct, because encoding/json matches the names of a struct's fields regardless of case
@@ -134,8 +135,8 @@ func (boundKind) Shape() schema.Shape { return schema.TextList }
 // Empty implements schema.Kind.
 func (boundKind) Empty(value any) bool { return len(value.([]BoundProduct)) == 0 }
 
-// Bind looks up the products that a request has named. It removes repetitions, and products that are unknown, deleted or
-// another partner's. For an unknown product, find returns nil.
+// Bind looks up the products that a request has added to the link. It removes repeated products, unknown products, deleted
+// products, and products of other partners. find returns nil if there is no product with the id.
 func (l *Link) Bind(find func(id ledger.ID) *Product) {
 	var bound []BoundProduct
 	for _, requested := range l.Products {
@@ -151,8 +152,8 @@ func (l *Link) Bind(find func(id ledger.ID) *Product) {
 	l.Products = bound
 }
 
-// ShowProducts sets BoundProduct.Product for the products that were not deleted after they were added to the link. For an
-// unknown product, find returns nil.
+// ShowProducts sets BoundProduct.Product for each product that was not deleted after it was added to the link. find returns nil
+// if there is no product with the id.
 func (l *Link) ShowProducts(find func(id ledger.ID) *Product) {
 	l.Products = slices.Clone(l.Products)
 	for i := range l.Products {

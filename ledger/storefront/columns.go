@@ -13,7 +13,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Parts of the public addresses (URLs).
+// Paths and suffixes of the public addresses (URLs) of links, products and images.
 const (
 	LinkPath    = "/pay/l/"
 	ProductPath = "/pay/p/"
@@ -40,23 +40,24 @@ func addressRule(value any) string {
 	return ""
 }
 
-// emptyMessage is the error message for an empty text. Otherwise an empty text would count as absent and select the default.
+// emptyMessage is the error message for an empty text in a column with a default. Without such a message, an empty text would
+// count as absent, and the default would be used.
 const emptyMessage = "must not be empty"
 
-// currencyColumn returns the column of a currency, which every record has.
+// currencyColumn returns the column of a currency. Every record must have a currency.
 func currencyColumn[R any](key uint8, fieldOf func(*R) *money.Currency, options ...schema.Option) *schema.Column {
 	return schema.TextField(schema.NewCell[string](key, "currency", columns.KindCurrency, append(options, schema.Required, schema.Help("currency code"))), fieldOf)
 }
 
-// networkColumn returns the column of a currency's network.
+// networkColumn returns the column of the network on which the currency is used.
 func networkColumn[R any](key uint8, fieldOf func(*R) *money.Network) *schema.Column {
 	return schema.TextField(schema.Text(key, "network", schema.Settable,
 		schema.Help("network of the currency; required if it is on several")), fieldOf)
 }
 
-// networkAfter returns the network of an asset after a change from old to next. If only the currency has changed, and the new
-// currency does not exist on the old network, the old network is removed. If the asset then has no network and its currency
-// has only one, it gets that network.
+// networkAfter returns the network of an asset after a change from old to next. If the change sets a new currency that does not
+// exist on the old network, and sets no new network, the old network is removed. If next then has no network and its currency
+// exists on only one, networkAfter returns that network.
 func networkAfter(old, next money.Asset) money.Network {
 	if _, isKnown := next.Scale(); !isKnown && next.Currency != old.Currency && next.Network == old.Network {
 		next.Network = ""
@@ -69,8 +70,8 @@ type namedAmount struct {
 	amount money.Amount
 }
 
-// checkAmounts refuses an asset without a scale, and amounts above MaxAmount. Faults name a field by the prefix and the
-// amount's name.
+// checkAmounts adds a fault if the currency does not exist on the asset's network, and for each amount above MaxAmount. A
+// fault's field is the prefix followed by the amount's name, or by "network".
 func checkAmounts(prefix string, asset money.Asset, f *schema.Faults, amounts ...namedAmount) {
 	if asset.Currency == "" || !asset.Env.Valid() || f.Has(prefix+"currency") || f.Has(strings.TrimSuffix(prefix, ".")) {
 		return
@@ -92,7 +93,7 @@ func checkAmounts(prefix string, asset money.Asset, f *schema.Faults, amounts ..
 	}
 }
 
-// MaxAmount returns the largest amount of a link or a product, in minor units of an asset with this scale (number of
+// MaxAmount returns the largest amount that a link or a product may have, in minor units of an asset with this scale (number of
 // decimals). It is 10^15 minor units or 10^9 major units, whichever is more.
 func MaxAmount(scale int) money.Amount {
 	const minorDigits, majorDigits = 15, 9
@@ -101,17 +102,17 @@ func MaxAmount(scale int) money.Amount {
 	return a
 }
 
-// Picture is the reference of a link or product to an uploaded image.
+// Picture refers to the uploaded image that a link or a product shows.
 type Picture struct {
-	Name string // last part of the image's address; empty: there is no image
-	sent string // address in a request; Resolve replaces it by Name
+	Name string // last part of the image's address; empty if there is no image
+	sent string // the image's whole address, from a request; Resolve replaces it with Name
 }
 
-// PictureAt returns a picture with the address of a request, which Resolve replaces.
+// PictureAt returns a picture with the address that a request has sent. Resolve must be called afterwards.
 func PictureAt(address string) Picture { return Picture{sent: address} }
 
-// pictureColumn returns the column of an image's address. Resolve replaces the address in a request by the image's name, and
-// pictureNameColumn stores the name. The address is not stored, because the service's own address may change.
+// pictureColumn returns the column of an image's address. The address is not stored, because the service's own address may
+// change: Resolve replaces it with the image's name, which is stored in the column of pictureNameColumn.
 func pictureColumn[R any](fieldOf func(*R) (picture *Picture, base string)) *schema.Column {
 	return schema.Bound(schema.Text(0, "image", schema.Settable, schema.Transient, schema.Contextual, schema.AtMost(directory.MaxURL), schema.Help("address of an uploaded image")),
 		func(r *R) string {
@@ -134,8 +135,8 @@ func pictureNameColumn[R any](key uint8, fieldOf func(*R) *Picture) *schema.Colu
 	return schema.Field(schema.Text(key, "image_name", schema.NotShown), func(r *R) *string { return &fieldOf(r).Name })
 }
 
-// Resolve replaces the address in a request by the image's name. It adds a fault if the address is not that of an uploaded
-// image. find tells whether the organization has an image with the name. base is the scheme and host of public addresses.
+// Resolve replaces the address from a request with the image's name. It adds a fault if no uploaded image has this address.
+// find tells whether the organization has an image with the name. base is the scheme and host of public addresses.
 func (p *Picture) Resolve(base string, find func(name string) bool, f *schema.Faults) {
 	if p.sent == "" {
 		return
@@ -150,12 +151,12 @@ func (p *Picture) Resolve(base string, find func(name string) bool, f *schema.Fa
 	*p = Picture{Name: name}
 }
 
-// quantity parses a product's quantity. ok is false for a text that is not an integer from 1 to MaxQuantity.
+// quantity parses a product's quantity. If the text is not an integer from 1 to MaxQuantity, ok is false.
 func quantity(text string) (n uint64, ok bool) {
 	n, err := strconv.ParseUint(text, 10, 64)
 	return n, err == nil && n >= 1 && n <= MaxQuantity && strconv.FormatUint(n, 10) == text
 }
 
-// AddressKey returns the key of the claim (a unique key in the store) on a record's public address. The claim's owner is the
-// organization that has the record, so the organization is found by the address.
+// AddressKey returns the key of the claim (a unique key in the store) for a record's public address. The claim's owner is the
+// record's organization, so the store can find the organization by the address.
 func AddressKey(s ledger.Source) string { return string(s.Kind) + s.ID.String() }

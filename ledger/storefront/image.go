@@ -10,7 +10,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Image is an uploaded image. It was encoded again without its metadata.
+// Image is an uploaded image. The service has encoded it again, without the metadata in the upload.
 type Image struct {
 	ID      ledger.ID
 	Org     ledger.ID
@@ -18,13 +18,13 @@ type Image struct {
 	Width   int64 // pixels
 	Height  int64
 	Content []byte
-	Sizes   []SizedImage // the image in smaller sizes, for payers' pages
+	Sizes   []SizedImage // smaller copies of the image, for payers' pages
 	Created ledger.Micros
 
 	Base string // scheme and host of the public addresses; set when the image is shown
 }
 
-// Format is the format of an image, and the suffix of the image's name.
+// Format is the file format of an image. The image's name ends with it.
 type Format string
 
 // The formats.
@@ -33,38 +33,38 @@ const (
 	JPEG Format = "jpg"
 )
 
-// Bounds of an image. An image within these bounds and its smaller sizes fit into one record.
+// Bounds of an image. They are chosen so that one record can store the image together with its smaller copies.
 const (
 	MaxImage = 720 << 10 // bytes of the content
 	MaxSide  = 2048      // pixels
 )
 
-// Purpose is the use of an image in a smaller size. It is also the suffix of that smaller image's name.
+// Purpose tells where a page shows a smaller copy of an image. The name of the copy ends with its purpose.
 type Purpose string
 
 // The purposes.
 const (
-	ForPage      Purpose = "page"      // the picture of a page, which is up to 480 CSS pixels wide
+	ForPage      Purpose = "page"      // the picture on a page, up to 480 CSS pixels wide
 	ForLogo      Purpose = "logo"      // the logo at the top of a page, 48 CSS pixels high
 	ForThumbnail Purpose = "thumbnail" // the thumbnail of a product, a square of 64 CSS pixels
 )
 
-// SizeBounds has the largest dimensions and the largest content of an image in a smaller size.
+// SizeBounds limits the dimensions and the content of the smaller copy for one purpose.
 type SizeBounds struct {
 	Purpose       Purpose
-	Width, Height int // pixels; at least two for each CSS pixel of the Purpose
+	Width, Height int // pixels of the copy: at least two for each CSS pixel of the Purpose
 	Bytes         int // bytes of the content
 }
 
-// SmallerSizes lists the smaller sizes, the largest first. A smaller size is not made if the image's own content is within
-// SizeBounds.Bytes and the smaller size would have as many bytes or more. Pages then show the image itself.
+// SmallerSizes lists the bounds of the smaller copies, the largest first. A copy that would have at least as many bytes as the
+// image itself is not made, provided that the image's content is within SizeBounds.Bytes. Pages then show the image itself.
 var SmallerSizes = []SizeBounds{
 	{ForPage, 960, 960, 240 << 10},
 	{ForLogo, 960, 96, 48 << 10},
 	{ForThumbnail, 192, 192, 32 << 10},
 }
 
-// SizedImage is an image in one of the smaller sizes.
+// SizedImage is a smaller copy of an image.
 type SizedImage struct {
 	Purpose       Purpose
 	Format        Format
@@ -102,8 +102,9 @@ var sizedImages = schema.NewType[SizedImage]("form",
 	schema.Field(schema.NewCell[[]byte](5, "content", schema.KindObject, []schema.Option{schema.NotShown, schema.RequiredInStore}), func(f *SizedImage) *[]byte { return &f.Content }),
 )
 
-// mayHave tells whether a smaller size is valid for the image. It must be within the bounds of its purpose, and not wider or
-// higher than the image. Its content must be smaller than the image's, unless the image's content exceeds the bound of bytes.
+// mayHave tells whether f is a valid smaller copy of the image. The copy must be within the bounds of its purpose, and neither
+// wider nor higher than the image. Its content must be shorter than the image's content, unless the image's content exceeds
+// SizeBounds.Bytes.
 func (m *Image) mayHave(f *SizedImage) bool {
 	for _, b := range SmallerSizes {
 		if b.Purpose == f.Purpose {
@@ -114,7 +115,7 @@ func (m *Image) mayHave(f *SizedImage) bool {
 	return false
 }
 
-// SizedFor returns the image in the smaller size for a purpose, or the image itself if there is no such size.
+// SizedFor returns the smaller copy of the image for a purpose, or the image itself if there is no such copy.
 func (m *Image) SizedFor(purpose Purpose) SizedImage {
 	for _, f := range m.Sizes {
 		if f.Purpose == purpose {
@@ -127,14 +128,14 @@ func (m *Image) SizedFor(purpose Purpose) SizedImage {
 // Name returns the last part of the image's address.
 func (m *Image) Name() string { return hex.EncodeToString(m.ID[:]) + "." + string(m.Format) }
 
-// SizedImageName returns the last part of the address of an image in the smaller size for a purpose. The argument name is the
-// image's own name. The result does not contain the format of the smaller image, which only the record has.
+// SizedImageName returns the name of the image's smaller copy for a purpose, which is the last part of the copy's address. The
+// argument name is the image's own name. The result does not contain the copy's format, which is known only from the record.
 func SizedImageName(name string, purpose Purpose) string {
 	digits, _, _ := strings.Cut(name, ".")
 	return digits + "-" + string(purpose)
 }
 
-// ParseSizedImageName returns the id and the purpose in a name that SizedImageName made.
+// ParseSizedImageName parses a name that SizedImageName made. It returns the id of the image and the purpose of the copy.
 func ParseSizedImageName(name string) (id ledger.ID, purpose Purpose, ok bool) {
 	digits, suffix, _ := strings.Cut(name, "-")
 	purpose = Purpose(suffix)
@@ -145,7 +146,7 @@ func ParseSizedImageName(name string) (id ledger.ID, purpose Purpose, ok bool) {
 	return id, purpose, ok
 }
 
-// ParseName returns the id and the format in an image's name.
+// ParseName parses a name that Image.Name made. It returns the id and the format of the image.
 func ParseName(name string) (id ledger.ID, format Format, ok bool) {
 	digits, suffix, _ := strings.Cut(name, ".")
 	format = Format(suffix)
@@ -164,7 +165,7 @@ func parseDigits(digits string) (id ledger.ID, ok bool) {
 	return id, err == nil
 }
 
-// NewImage returns a new image and the event of its creation.
+// NewImage returns a new image and the event that creates it.
 func NewImage(draft Image) (*Image, ledger.Event) {
 	return &draft, directory.CreatedEvent(ledger.Image, draft.ID, true)
 }

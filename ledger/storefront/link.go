@@ -12,7 +12,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Bounds of the texts and lists of a link or a product.
+// Maximum lengths of the texts and lists of a link or a product.
 const (
 	MaxName        = 200
 	MaxDescription = 2000
@@ -24,11 +24,11 @@ type AmountType string
 
 // The types of amounts.
 const (
-	Fixed   AmountType = "fixed"   // the link sets the amount
+	Fixed   AmountType = "fixed"   // every payment has the link's amount
 	Dynamic AmountType = "dynamic" // the payer enters the amount
 )
 
-// Link is a payment link: an address at which anybody can pay a partner.
+// Link is a payment link: the address of a page on which anybody can pay a partner.
 type Link struct {
 	ID          ledger.ID
 	Org         ledger.ID
@@ -41,7 +41,7 @@ type Link struct {
 	Products    []BoundProduct
 	Name        string
 	Description string
-	Metadata    []byte // JSON object, the merchant_meta of the link's payments; nil if absent
+	Metadata    []byte // JSON object that becomes the merchant_meta of the link's payments; nil if absent
 	ReturnURL   string
 	FailURL     string
 	Active      bool
@@ -53,21 +53,21 @@ type Link struct {
 
 // LinkAmount is the amount of a link's payments.
 type LinkAmount struct {
-	Default  money.Amount // the amount if its type is Fixed; the amount that the page suggests if it is Dynamic
-	Min, Max money.Amount // bounds of the amount that the payer enters; zero: none
+	Default  money.Amount // for the type Fixed, the amount to pay; for Dynamic, the amount that the page suggests
+	Min, Max money.Amount // bounds of the amount that the payer enters; zero: no bound
 	Currency money.Currency
 	Network  money.Network
 }
 
-// PayConfig says with which payment methods a link can be paid.
+// PayConfig lists the payment methods with which a link can be paid.
 type PayConfig struct {
 	Methods []string // types of money_storage, or Card; empty: all that the partner's terminals accept
 }
 
-// Card is the name that the methods of a link use for the money_storage type bank_card.
+// Card is the name in PayConfig.Methods for the money_storage type bank_card.
 const Card = "card"
 
-// Payments has the number and the sum of a link's charged payments.
+// Payments contains the number of a link's charged payments, and their sum.
 type Payments struct {
 	Count  int64
 	Amount money.Amount // in the link's asset
@@ -144,8 +144,8 @@ func methodsRule(value any) string {
 	return ""
 }
 
-// Types returns the types of money_storage with which the link can be paid, each once; nil: all that the partner's
-// terminals accept.
+// Types returns the types of money_storage with which the link can be paid, without duplicates. It returns nil if the link can
+// be paid with every type that the partner's terminals accept.
 func (p PayConfig) Types() (types []string) {
 	for _, name := range p.Methods {
 		if name == Card {
@@ -158,7 +158,7 @@ func (p PayConfig) Types() (types []string) {
 	return types
 }
 
-// crossCheckLink checks the amounts and their bounds.
+// crossCheckLink compares the amounts of a link with MaxAmount and with each other.
 func crossCheckLink(old, l *Link, f *schema.Faults) {
 	checkAmounts("amount.", l.Asset(), f, namedAmount{"default", l.Amount.Default}, namedAmount{"min", l.Amount.Min}, namedAmount{"max", l.Amount.Max})
 	a := &l.Amount
@@ -182,8 +182,8 @@ func (l *Link) Asset() money.Asset {
 // LogValue implements slog.LogValuer.
 func (l *Link) LogValue() slog.Value { return slog.StringValue(l.ID.String()) }
 
-// NewLink returns a new link with the fields of the draft, and the event of its creation. The caller has completed the draft
-// with data from the store. The error is *schema.Faults.
+// NewLink returns a new link with the fields of the draft, and the event that creates it. Before the call, the caller must fill
+// in the draft's fields that come from the store. The error is *schema.Faults.
 func NewLink(draft Link, f *schema.Faults) (*Link, ledger.Event, error) {
 	l := &draft
 	l.Amount.Network = l.Asset().Network
@@ -193,8 +193,8 @@ func NewLink(draft Link, f *schema.Faults) (*Link, ledger.Event, error) {
 	return l, directory.CreatedEvent(ledger.Link, l.ID, l.Active), nil
 }
 
-// Patch returns the link with a change, and the event of this change. The function change sets the fields of the request, and
-// completes them with data from the store. The event has no name if nothing changes. The error is *schema.Faults.
+// Patch returns a changed copy of the link, and the event of the change. The function change sets the fields that the request
+// and the store determine. If nothing changes, the event has no name. The error is *schema.Faults.
 func (l *Link) Patch(change schema.Change[Link]) (*Link, ledger.Event, error) {
 	next, f := *l, new(schema.Faults)
 	change(&next, f)

@@ -10,10 +10,10 @@ import (
 	"mizan/ledger/schema"
 )
 
-// MaxQuantity is the largest quantity of a product.
+// MaxQuantity is the largest value of Product.Quantity.
 const MaxQuantity = 9999
 
-// Product is an item that a partner sells on the product's own page or by payment links.
+// Product is an item that a partner sells. Every product has a page of its own, and payment links can show it too.
 type Product struct {
 	ID       ledger.ID
 	Org      ledger.ID
@@ -32,7 +32,7 @@ type Product struct {
 	// Deletions is the number of times that the product was deleted. A link shows the product only if the product was added
 	// to the link after the last deletion.
 	Deletions uint32
-	IsDeleted bool // was deleted, and was not switched on afterwards
+	IsDeleted bool // the product was deleted, and was not switched on again
 
 	Base string // scheme and host of the public addresses; set when the product is shown
 }
@@ -76,10 +76,10 @@ var Products = schema.NewType[Product]("product",
 		p.Org, p.ID, p.Created = envelope.Org, envelope.ID, envelope.Created
 	})
 
-// defaultCurrency is the currency of a product that names none (specification, "Product").
+// defaultCurrency is used if a request for a product names no currency (specification, "Product").
 const defaultCurrency = "RUB"
 
-// priceKind is the kind of prices. A price may be zero or absent. Its values are of type *money.Amount.
+// priceKind is the kind of columns for a price, which may be zero or absent. The values have the type *money.Amount.
 type priceKind struct{ schema.Kind }
 
 // Shape implements schema.Shaped.
@@ -143,7 +143,7 @@ func (p *Product) Asset() money.Asset {
 	return columns.ResolveNetwork(money.Asset{Currency: p.Currency, Network: p.Network, Env: p.Env})
 }
 
-// Total returns price × quantity; ok is false if the payer enters the amount.
+// Total returns price × quantity. If the payer enters the amount, ok is false.
 func (p *Product) Total() (total money.Amount, ok bool) {
 	n, _ := quantity(p.Quantity)
 	if p.Price == nil {
@@ -156,8 +156,8 @@ func (p *Product) Total() (total money.Amount, ok bool) {
 // LogValue implements slog.LogValuer.
 func (p *Product) LogValue() slog.Value { return slog.StringValue(p.ID.String()) }
 
-// NewProduct returns a new product with the fields of the draft, and the event of its creation. The caller has completed the
-// draft with data from the store. The error is *schema.Faults.
+// NewProduct returns a new product with the fields of the draft, and the event that creates it. Before the call, the caller
+// must fill in the draft's fields that come from the store. The error is *schema.Faults.
 func NewProduct(draft Product, f *schema.Faults) (*Product, ledger.Event, error) {
 	p := &draft
 	p.Network = p.Asset().Network
@@ -167,8 +167,8 @@ func NewProduct(draft Product, f *schema.Faults) (*Product, ledger.Event, error)
 	return p, directory.CreatedEvent(ledger.Product, p.ID, p.Active), nil
 }
 
-// Patch returns the product with a change, and the event of this change. The function change sets the fields of the request,
-// and completes them with data from the store. The event has no name if nothing changes. The error is *schema.Faults.
+// Patch returns a changed copy of the product, and the event of the change. The function change sets the fields that the
+// request and the store determine. If nothing changes, the event has no name. The error is *schema.Faults.
 func (p *Product) Patch(change schema.Change[Product]) (*Product, ledger.Event, error) {
 	next, f := *p, new(schema.Faults)
 	change(&next, f)
@@ -183,8 +183,8 @@ func (p *Product) Patch(change schema.Change[Product]) (*Product, ledger.Event, 
 	return &next, directory.SwitchEvent(ledger.Product, p.ID, p.Active, next.Active), nil
 }
 
-// Delete switches the product off, so that it can no longer be paid. By the count of deletions, it also removes the product
-// from its links.
+// Delete switches the product off, so that nobody can pay for it. It also increments Deletions, so that payment links no longer
+// show the product.
 func (p *Product) Delete() {
 	if !p.IsDeleted {
 		p.Deletions++

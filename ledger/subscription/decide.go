@@ -6,43 +6,43 @@ import (
 	"mizan/ledger"
 )
 
-// Delays, in time of the service's own clock.
+// Delays, measured by the service's own clock.
 const (
 	// PartnerCheckInterval is the time after which an inactive partner is checked again.
 	PartnerCheckInterval = time.Hour
 	// firstInquiryDelay and maxInquiryDelay are the shortest and the longest delay between inquiries about the outcome of a
-	// renewal. Normally the outcome is reported without an inquiry. An inquiry finds an outcome whose report was lost in a
-	// crash.
+	// renewal. Normally the outcome is reported without an inquiry. Inquiries are needed for an outcome whose report was lost
+	// in a crash.
 	firstInquiryDelay = time.Minute
 	maxInquiryDelay   = 24 * time.Hour
 )
 
-// MaxAttempts is the largest number of attempts at one renewal. After the automatic retries, a Resume is needed for each
-// further attempt.
+// MaxAttempts is the maximum number of attempts to charge one renewal. After the automatic retries, each further attempt needs
+// a Resume.
 const MaxAttempts = 255
 
-// retryDelays are the delays between a failed attempt and the next one. If the last retry fails, the
+// retryDelays are the delays before the first, second and third retry of an unpaid renewal. If the last retry fails, the
 // subscription is paused.
 var retryDelays = [...]time.Duration{24 * time.Hour, 3 * 24 * time.Hour, 5 * 24 * time.Hour}
 
-// Decision is the effect of a command or a timer on a subscription.
+// Decision describes how a command or a timer changes a subscription.
 type Decision struct {
-	Record        *Record // the changed record, a copy; the old record stays as it was
+	Record        *Record // a changed copy of the record; the old record does not change
 	Events        []ledger.Event
 	Notifications []Notification // notifications to merchants, in the order of Events
-	Due           ledger.Micros  // the record's next due instant; 0: never
-	MustRecord    bool           // the writer must not refuse the decision, because a timer or a past event caused it
-	Charge        bool           // charge the record's last renewal, unless its transaction already exists
+	Due           ledger.Micros  // when the record is due next; 0: never
+	MustRecord    bool           // the journal's writer must not refuse the decision, because a timer or a past event caused it
+	Charge        bool           // charge the renewal with the record's LastTransaction, unless that transaction exists already
 }
 
 // Notification tells the merchant about one event.
 type Notification struct {
 	Index    int // the event's index in Decision.Events
 	Event    Event
-	Progress Progress // the progress just after the event
+	Progress Progress // the subscription's progress just after the event
 }
 
-// newDecision begins a decision on a copy of the record.
+// newDecision returns a decision that has a copy of the record and changes nothing yet.
 func newDecision(r *Record) Decision {
 	copied := *r
 	return Decision{Record: &copied}
@@ -50,8 +50,8 @@ func newDecision(r *Record) Decision {
 
 func micros(instant time.Time) ledger.Micros { return ledger.MicrosOf(instant) }
 
-// New returns the decision to create a subscription on terms that Check has accepted. The initial payment pays the first
-// period, so the first renewal is one period later.
+// New returns the decision to create a subscription. Terms.Check must have accepted the terms. The initial payment pays for the
+// first period, so the first renewal is due one period after the creation.
 func New(id ledger.ID, partner int64, terms Terms, credential Credential, now time.Time) Decision {
 	d := Decision{Record: &Record{ID: id, Partner: partner, Terms: terms, Terminal: credential.Terminal, Asset: credential.Asset}}
 	r := d.Record
@@ -63,13 +63,13 @@ func New(id ledger.ID, partner int64, terms Terms, credential Credential, now ti
 	return d
 }
 
-// IsRenewalDue tells whether a renewal has to begin.
+// IsRenewalDue tells whether a renewal must begin now.
 func (r *Record) IsRenewalDue(now time.Time) bool {
 	return (r.State == Active || r.State == PastDue) && r.NextCharge <= micros(now)
 }
 
-// BeginRenewal returns the decision to charge a due renewal. transaction is the id of the new transaction that will charge
-// the renewal.
+// BeginRenewal returns the decision to charge a renewal that is due. transaction is the id for the new transaction that will
+// charge it.
 func (r *Record) BeginRenewal(transaction ledger.ID, now time.Time) Decision {
 	d := newDecision(r)
 	d.Record.RenewalsBegun++
@@ -89,8 +89,8 @@ func (r *Record) Postpone(now time.Time) Decision {
 	return d
 }
 
-// ContinueWaiting returns the decision to wait on for the outcome of the renewal under way, with the instant of the next
-// inquiry. If chargeMissing is true, the renewal's transaction does not exist, and the decision charges the renewal.
+// ContinueWaiting returns the decision to keep waiting for the outcome of the renewal under way, and sets when the next inquiry
+// is made. If the renewal's transaction does not exist, chargeMissing must be true; the decision then also charges the renewal.
 func (r *Record) ContinueWaiting(chargeMissing bool, now time.Time) Decision {
 	d := newDecision(r)
 	delay := min(firstInquiryDelay<<r.Inquiries, maxInquiryDelay)
@@ -103,8 +103,8 @@ func (r *Record) ContinueWaiting(chargeMissing bool, now time.Time) Decision {
 	return d
 }
 
-// OnOutcome returns the decision on the outcome of a renewal. transaction is the transaction that charges the renewal. ok is
-// false if that renewal is not under way.
+// OnOutcome returns the decision that records the outcome of a renewal. transaction is the transaction that charges the
+// renewal. If that renewal is not under way, ok is false.
 func (r *Record) OnOutcome(transaction ledger.ID, paid bool, now time.Time) (d Decision, ok bool) {
 	if !r.State.IsRenewing() || r.LastTransaction != transaction {
 		return Decision{}, false
@@ -148,22 +148,21 @@ func (d *Decision) onUnpaid(now time.Time) {
 	}
 }
 
-// Pause returns the decision to stop renewals until Resume. The error is a *ledger.Refusal, a Conflict if the subscription is
-// paused or cancelled.
+// Pause returns the decision to stop renewals until Resume. If the subscription is paused or cancelled, the error is a
+// *ledger.Refusal with the code Conflict.
 func (r *Record) Pause(now time.Time) (Decision, error) {
 	return r.onRequest(Pause, "subscription.Pause", now)
 }
 
-// Cancel returns the decision to end the subscription forever. The error is a *ledger.Refusal, a Conflict if the subscription
-// is cancelled already.
+// Cancel returns the decision to end the subscription forever. If the subscription is cancelled already, the error is a
+// *ledger.Refusal with the code Conflict.
 func (r *Record) Cancel(now time.Time) (Decision, error) {
 	return r.onRequest(Cancel, "subscription.Cancel", now)
 }
 
-// Resume returns the decision to continue a paused subscription. The next renewal, or the next attempt at an unpaid renewal,
-// keeps its due instant. If that instant has passed, the renewal or attempt is due at once. Later renewals keep their
-// instants. The error is a *ledger.Refusal, a Conflict if the subscription is not paused or the renewal has had MaxAttempts
-// attempts.
+// Resume returns the decision to continue a paused subscription. The pause does not move the next renewal, or the next attempt
+// at an unpaid renewal; if it is overdue, it begins at once. Later renewals are not moved either. If the subscription is not
+// paused, or if MaxAttempts attempts at the renewal have failed, the error is a *ledger.Refusal with the code Conflict.
 func (r *Record) Resume(now time.Time) (Decision, error) {
 	resumedRecord := *r
 	if r.State == Paused {
@@ -179,8 +178,8 @@ func (r *Record) Resume(now time.Time) (Decision, error) {
 	return d, err
 }
 
-// onRequest returns the decision on a partner's request; the error is a Conflict if the machine does not allow the request.
-// If a renewal is under way, inquiries about it continue.
+// onRequest returns the decision on a partner's request. If the state machine does not allow the event, the error is a
+// Conflict. If a renewal is under way, inquiries about its outcome continue.
 func (r *Record) onRequest(e Event, op string, now time.Time) (Decision, error) {
 	if _, ok := Machine.Next(r.State, e); !ok {
 		return Decision{}, ledger.Refuse(op, ledger.Conflict, "the subscription is %s", r.Status())

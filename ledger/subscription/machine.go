@@ -14,7 +14,7 @@ const (
 	Absent            State = "none"   // before creation; never stored
 	Active            State = "active" // the next renewal is not due yet
 	Renewing          State = "renewing"
-	PastDue           State = "past_due" // the last attempt at the renewal was not paid, and another attempt follows
+	PastDue           State = "past_due" // the last attempt at the renewal was not paid, and another will follow
 	Paused            State = "paused"
 	PausedRenewing    State = "paused_renewing"
 	Cancelled         State = "cancelled"
@@ -51,13 +51,13 @@ var notificationNames = map[Event]string{
 	Cancel:  "subscription.cancelled",
 }
 
-// NotificationName returns the event's name in notifications; notified is false if merchants are not notified of the event.
+// NotificationName returns the event's name in notifications. If merchants are not notified of the event, notified is false.
 func (e Event) NotificationName() (name string, notified bool) {
 	name, notified = notificationNames[e]
 	return name, notified
 }
 
-// Step is a transition in the machine's table: the next state and the reason.
+// Step is a transition of the state machine: the next state, and why the subscription enters it.
 type Step struct {
 	To  State
 	Why string
@@ -69,7 +69,7 @@ func (s Step) Target() State { return s.To }
 // Reason implements fsm.Transition.
 func (s Step) Reason() string { return s.Why }
 
-// Machine is the subscription's state machine. testdata/machine.txt has its table of transitions as text.
+// Machine is the state machine of subscriptions. testdata/machine.txt shows its transitions as a table.
 var Machine = fsm.MustCompile(
 	[]State{Absent, Active, Renewing, PastDue, Paused, PausedRenewing, Cancelled, CancelledRenewing},
 	[]Event{Create, Renew, WaitForPartner, WaitForOutcome, Renewed, Unpaid, Pause, Resume, Cancel},
@@ -115,8 +115,8 @@ var Machine = fsm.MustCompile(
 		},
 	})
 
-// Legal tells whether the event may change a subscription's state from one to the other. from is empty for the first event.
-// The checker calls Legal for each event of a journal.
+// Legal tells whether a subscription in the state from may enter the state to by this event. For a subscription's first event,
+// from is empty. The checker of the journal calls Legal for each event.
 func Legal(event, from, to string) bool {
 	if from == "" {
 		from = string(Absent)
@@ -125,9 +125,9 @@ func Legal(event, from, to string) bool {
 	return ok && string(step.To) == to
 }
 
-// move changes the record's state by an event, and adds the event to the decision. If the event has a notification, move adds
-// it too. The record's other fields must be changed before, because the notification shows them. An illegal event is a bug,
-// because the caller must have checked the state.
+// move changes the record's state as the event requires, and adds the event to the decision. If merchants are notified of the
+// event, move adds the notification too. The caller must change the record's other fields before the call, because the
+// notification shows them. The caller must also have checked that the event is legal in this state.
 func (d *Decision) move(e Event) {
 	from := d.Record.State
 	step, ok := Machine.Next(from, e)

@@ -7,29 +7,29 @@ import (
 	"mizan/ledger/money"
 )
 
-// Bounds of the fields of a partner's request.
+// Largest values in a partner's request.
 const (
 	MaxPeriodDays = 3_660   // ten years
 	MaxMetadata   = 8 << 10 // bytes of metadata
 )
 
-// Record is the stored state of a subscription. Only Progress and the counts of notifications change. The record's version,
-// times and due instant are not in it: the writer stores them in the same row.
+// Record is the stored state of a subscription. Only Progress, Notified and Unnotified change. The record's version, times and
+// due instant are not fields, because the journal's writer stores them beside the record.
 type Record struct {
 	ID      ledger.ID
 	Partner int64
 	Terms
 
-	Terminal ledger.ID   // the initial payment's terminal, which can charge the credential
-	Asset    money.Asset // the asset of the initial payment and of Amount
+	Terminal ledger.ID   // terminal of the initial payment, which can charge the credential
+	Asset    money.Asset // asset of the initial payment and of Amount
 
 	Progress
 
 	Notified   uint64 // number of events of which the merchant was notified
-	Unnotified uint64 // number of events of which the merchant was not notified, because there was no address
+	Unnotified uint64 // number of events of which the merchant was not notified, because it had no address
 }
 
-// Terms are the data of a partner's request for a subscription.
+// Terms are what a partner asks for when it requests a subscription.
 type Terms struct {
 	InitialPayment ledger.ID    // the payment whose stored credential is charged
 	Amount         money.Amount // the amount of a renewal, in minor units
@@ -37,17 +37,17 @@ type Terms struct {
 	Metadata       []byte // JSON object; nil: none
 }
 
-// Progress is the part of a subscription that changes.
+// Progress contains the fields of a subscription that change.
 type Progress struct {
 	State      State
-	Anchor     ledger.Micros // when the next renewal is due: a whole number of periods after the subscription's creation
-	NextCharge ledger.Micros // when the next attempt is made: at Anchor, or later after a pause or an unpaid attempt
+	Anchor     ledger.Micros // when the next renewal is due, a whole number of periods after the creation
+	NextCharge ledger.Micros // when the next attempt is made: at Anchor, or later after a pause or a failed attempt
 
 	Renewals        uint64    // number of paid renewals
-	RenewalsBegun   uint64    // number of attempts that have begun, paid or not; also the number of the last attempt
+	RenewalsBegun   uint64    // number of attempts so far, paid or not, and so the number of the last attempt
 	LastTransaction ledger.ID // the last attempt's transaction
-	Failures        uint8     // failed attempts at the renewal that is due, at most MaxAttempts; a pause does not reset them
-	Inquiries       uint8     // inquiries about the renewal under way, counted until their delay is maxInquiryDelay
+	Failures        uint8     // number of failed attempts at the due renewal, at most MaxAttempts; a pause does not reset it
+	Inquiries       uint8     // number of inquiries about the renewal under way, up to the first with maxInquiryDelay
 }
 
 // Status returns the status that merchants see: active, past_due, paused or cancelled.
@@ -69,20 +69,21 @@ func Statuses() []string {
 	return []string{string(Active), string(PastDue), string(Paused), string(Cancelled)}
 }
 
-// NextRenewal returns the instant at which the next renewal is or was due. If the instant is in the past, the renewal waits
-// for its partner to become active. ok is false if no renewal will follow. It is also false if the instant of the next
-// renewal depends on the outcome of the renewal under way.
+// NextRenewal returns the instant at which the next renewal is due. If the instant is in the past, the renewal waits until its
+// partner is active again. If no renewal will follow, ok is false. While a renewal is under way, ok is false too, because the
+// next instant depends on the renewal's outcome.
 func (s *Progress) NextRenewal() (due ledger.Micros, ok bool) {
 	switch s.State {
 	case Active:
 		return s.NextCharge, true
 	case PastDue:
-		return s.NextCharge, int(s.Failures) <= len(retryDelays) // false after the last retry, because the subscription is about to be paused
+		// After the last retry there is no next renewal, because the subscription is about to be paused.
+		return s.NextCharge, int(s.Failures) <= len(retryDelays)
 	}
 	return 0, false
 }
 
-// Credential describes the stored credential that an initial payment left for further charges.
+// Credential describes the stored credential (such as a card's token) that the initial payment has left for further charges.
 type Credential struct {
 	Terminal ledger.ID
 	Asset    money.Asset
@@ -90,8 +91,8 @@ type Credential struct {
 	HasToken bool // the provider's token is stored
 }
 
-// Check calls refuse for each wrong field of the terms, with the field's name in the request. found tells whether the initial
-// payment exists and belongs to the partner. Check does not refuse missing fields; the caller does.
+// Check calls refuse for each field of the terms that is wrong. field is its name in the request. found tells whether the
+// initial payment exists and belongs to the partner. The caller, and not Check, must refuse a request that lacks a field.
 func (t *Terms) Check(credential Credential, found bool, refuse func(field, detail string)) {
 	const paymentField = "initial_payment_id"
 	switch {
@@ -113,5 +114,5 @@ func (t *Terms) Check(credential Credential, found bool, refuse func(field, deta
 	}
 }
 
-// period returns the time between two renewals, in days of 24 hours.
+// period returns the time between two renewals: PeriodDays days of 24 hours.
 func (r *Record) period() time.Duration { return time.Duration(r.PeriodDays) * 24 * time.Hour }

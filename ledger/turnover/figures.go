@@ -8,14 +8,14 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Key identifies the figures that are counted separately within a partner's day.
+// Key distinguishes the figures within a partner's day. Each combination of type, currency and network has figures of its own.
 type Key struct {
 	Type     payment.Type
 	Currency money.Currency
-	Network  money.Network // also empty if the scale (number of decimals) of the asset is not known
+	Network  money.Network // also empty if the asset's scale (number of decimals) is not known
 }
 
-// Sum is a number of charges, refunds or chargebacks and the sum of their amounts, in minor units.
+// Sum contains the number of some charges, refunds or chargebacks, and the sum of their amounts in minor units.
 type Sum struct {
 	Count  uint64
 	Amount money.Amount
@@ -27,8 +27,8 @@ func (s *Sum) add(o *Sum) (err error) {
 	return err
 }
 
-// declineCodes are the codes of declined charges. The index of a code is stored, so new codes are added at the end. Index 0
-// counts the declined charges whose code is not in the list.
+// declineCodes are the codes of declined charges. The index of a code is stored, so new codes must be added at the end. Index 0
+// stands for all codes that are not in the list.
 var declineCodes = [...]payment.Code{
 	"", payment.UnexpectedCard, payment.ReturnURLsMissing, payment.NoTerminal, payment.InsufficientBalance, payment.FeeExceedsAmount,
 	payment.AmountOutOfRange, payment.NoExchangeRate, payment.LimitExceeded, payment.AntiFraud, payment.CardDeclined, payment.InsufficientFunds,
@@ -36,22 +36,22 @@ var declineCodes = [...]payment.Code{
 	payment.ForcedByTerminal, payment.HoldExpired, payment.CancelledByCaller,
 }
 
-// Other is shown as the code of declined charges whose code is not in the list declineCodes.
+// Other is shown instead of a code that is not in declineCodes.
 const Other payment.Code = "other"
 
-// Codes returns the codes of declined charges, with Other at the end.
+// Codes returns all codes under which declined charges are counted. The last one is Other.
 func Codes() []payment.Code { return append(slices.Clone(declineCodes[1:]), Other) }
 
-// Figures has the numbers and sums of a day for one Key.
+// Figures contains the numbers and sums of a partner's day for one Key.
 type Figures struct {
 	Charged  Sum // charges that succeeded
-	Refunded Sum // refunds that succeeded; their charges may be of earlier days
-	Reversed Sum // chargebacks; their charges may be of earlier days; only the part that no refund had returned
+	Refunded Sum // refunds that succeeded; the refunded charges may be of earlier days
+	Reversed Sum // chargebacks, of charges that may be of earlier days, without the part that was refunded before
 	Declined [len(declineCodes)]uint64
-	Last     ledger.Micros // when the last counted event was booked
+	Last     ledger.Micros // booked time of the last counted event
 }
 
-// Add adds other figures of the same key. The error is an overflow of a sum.
+// Add adds other figures of the same key. It fails if a sum overflows.
 func (f *Figures) Add(o *Figures) error {
 	for i, n := range o.Declined {
 		f.Declined[i] += n
@@ -65,7 +65,7 @@ func (f *Figures) Add(o *Figures) error {
 	return nil
 }
 
-// Attempts returns how many charges ended: the successful ones and the declined ones.
+// Attempts returns the number of charges that have ended, successful or declined.
 func (f *Figures) Attempts() uint64 {
 	n := f.Charged.Count
 	for _, declined := range f.Declined {
@@ -80,7 +80,7 @@ type Decline struct {
 	Count uint64
 }
 
-// Declines returns the reasons for which charges were declined, the most frequent first.
+// Declines returns the number of declined charges for each reason, the most frequent reason first.
 func (f *Figures) Declines() (list []Decline) {
 	for i, n := range f.Declined {
 		switch {
@@ -95,10 +95,10 @@ func (f *Figures) Declines() (list []Decline) {
 	return list
 }
 
-// Day has the figures of one partner on one day in one environment.
+// Day contains the figures of one partner in one environment on one day.
 type Day map[Key]*Figures
 
-// Add adds the figures of another Day. The error is an overflow of a sum.
+// Add adds the figures of another Day. It fails if a sum overflows.
 func (d Day) Add(o Day) error {
 	for key, figures := range o {
 		if err := d.add(key, figures); err != nil {
@@ -108,7 +108,7 @@ func (d Day) Add(o Day) error {
 	return nil
 }
 
-// AddItem counts an event. The error is an overflow of a sum.
+// AddItem adds the figures of one event. It fails if a sum overflows.
 func (d Day) AddItem(item *Item) error { return d.add(item.Key, &item.Figures) }
 
 func (d Day) add(key Key, figures *Figures) error {

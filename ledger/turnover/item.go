@@ -9,7 +9,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// effect tells which figure an event changes.
+// effect says which of the figures an event changes.
 type effect uint8
 
 const (
@@ -19,9 +19,9 @@ const (
 	reverses
 )
 
-// effects has the events that are counted. Reroute is not among them, because another terminal continues the same attempt.
-// SettleAttempt and SettleLate are not among them, because they record money that moved after its transaction had ended, and
-// that is returned.
+// effects maps the events that are counted to their effects. Reroute is not counted, because another terminal continues the
+// same attempt. SettleAttempt and SettleLate are not counted either: they record money that moved after its transaction had
+// ended, and such money is returned.
 var effects = map[payment.Event]effect{
 	payment.Settle: charges, payment.Capture: charges,
 	payment.Refuse: declines, payment.Decline: declines, payment.Fail: declines, payment.Void: declines, payment.Expire: declines,
@@ -30,27 +30,27 @@ var effects = map[payment.Event]effect{
 	payment.Return:     reverses,
 }
 
-// Counts tells whether a transaction's event with this name is counted.
+// Counts tells whether events of transactions with this name are counted.
 func Counts(name string) bool { return effects[payment.Event(name)] != 0 }
 
-// Place is the day, the partner and the environment under which an event is counted.
+// Place says under which environment, partner and day an event is counted.
 type Place struct {
 	Env     money.Env
 	Partner int64
 	Day     ledger.Date
 }
 
-// Item has the figures of one event.
+// Item contains what one event adds to the figures.
 type Item struct {
 	Place
 	Key     Key
 	Figures Figures
 }
 
-// ItemOf returns the figures of an event. Counts must be true for the event's name. The record may have changed since the
-// event. earlier returns the number of earlier events of the record with the same name. ItemOf calls earlier only if the
-// record has several refunds or attempts. The error is that of earlier, or says that the record lacks the refund or attempt
-// that the event has added.
+// ItemOf returns what an event adds to the figures. Counts must be true for the event's name. r is the event's record, which
+// may have changed since the event. If the record has several refunds or attempts, ItemOf calls earlier, which returns the
+// number of earlier events of the record with the same name. ItemOf fails if earlier fails, or if the record lacks the refund
+// or attempt that the event has added.
 func ItemOf(e *ledger.Event, r *payment.Record, earlier func() (int, error)) (Item, error) {
 	item := Item{Place: Place{r.Asset.Env, r.Partner, e.Booked.Date()}, Key: Key{r.Type, r.Asset.Currency, r.Asset.Network}}
 	f := &item.Figures
@@ -76,7 +76,7 @@ func ItemOf(e *ledger.Event, r *payment.Record, earlier func() (int, error)) (It
 		refund, err = elementOf(e, succeeded, earlier)
 		f.Refunded = Sum{1, refund.Amount}
 	case reverses:
-		item.Key.Type = payment.Payment // the return is a payout, but it is counted as a chargeback of a payment
+		item.Key.Type = payment.Payment // a chargeback is recorded as a payout, but counted under the type of payments
 		f.Reversed = Sum{1, r.Amount}
 	}
 	if _, isResolved := r.Asset.Scale(); !isResolved {
@@ -88,7 +88,7 @@ func ItemOf(e *ledger.Event, r *payment.Record, earlier func() (int, error)) (It
 	return item, err
 }
 
-// elementOf returns the element of a record's list that an event has added.
+// elementOf returns the element that an event has added to a list in its record.
 func elementOf[T any](e *ledger.Event, list []T, earlier func() (int, error)) (element T, err error) {
 	index := 0
 	if len(list) > 1 {

@@ -13,14 +13,14 @@ import (
 	"mizan/ledger/payment"
 )
 
-// rowKind is the first byte of the keys of this package's rows in an organization's key-value store. There is one row whose
-// key is only this byte. It has a Seq: all events up to it are counted in the other rows.
+// rowKind is the first byte of the keys of this package's rows in an organization's key-value store. The row whose key is just
+// this byte contains a Seq: all events up to this Seq are counted in the other rows.
 const rowKind = 'v'
 
-// rowForm is the version of the stored form, and the first byte of a row.
+// rowForm is the version of the rows' form, and the first byte of each row.
 const rowForm = 1
 
-// keyLength is the length of a day's key.
+// keyLength is the length in bytes of the key of a row with a day's figures.
 const keyLength = 1 + 1 + 8 + 4
 
 // ErrForm is the error for a row of turnover that this package did not write.
@@ -29,11 +29,11 @@ var ErrForm = errors.New("turnover: a row of an unknown form")
 // IsRow tells whether a row with this key belongs to this package.
 func IsRow(key []byte) bool { return len(key) > 0 && key[0] == rowKind }
 
-// Rows returns the prefix of all keys of this package.
+// Rows returns the common prefix of the keys of this package's rows.
 func Rows() []byte { return []byte{rowKind} }
 
-// RowsOf returns the prefix of the keys of a partner's days in an environment. If partner is 0, the prefix includes all
-// partners. The keys are ordered by partner and day.
+// RowsOf returns the common prefix of the keys of the rows of a partner in an environment. If partner is 0, it returns the
+// common prefix for all partners. The keys are ordered by partner and day.
 func RowsOf(env money.Env, partner int64) []byte {
 	key := []byte{rowKind, byte(env)}
 	if partner != 0 {
@@ -42,12 +42,12 @@ func RowsOf(env money.Env, partner int64) []byte {
 	return key
 }
 
-// Key returns the key of the row of a day.
+// Key returns the key of the row with the figures of this place.
 func (p Place) Key() []byte {
 	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64([]byte{rowKind, byte(p.Env)}, uint64(p.Partner)), uint32(p.Day))
 }
 
-// ParseKey parses the key of the row of a day.
+// ParseKey parses a key that Place.Key returned.
 func ParseKey(key []byte) (p Place, err error) {
 	if len(key) != keyLength || key[0] != rowKind || !money.Env(key[1]).Valid() {
 		return p, ErrForm
@@ -55,12 +55,12 @@ func ParseKey(key []byte) (p Place, err error) {
 	return Place{money.Env(key[1]), int64(binary.BigEndian.Uint64(key[2:])), ledger.Date(binary.BigEndian.Uint32(key[10:]))}, nil
 }
 
-// EncodeCounted returns the key and the bytes of the row with the Seq up to which all events are counted.
+// EncodeCounted returns the key and the bytes of the row that records that all events up to the Seq are counted.
 func EncodeCounted(seq uint64) (key, row []byte) {
 	return Rows(), binary.AppendUvarint([]byte{rowForm}, seq)
 }
 
-// DecodeCounted parses a row that EncodeCounted made.
+// DecodeCounted returns the Seq in a row that EncodeCounted made.
 func DecodeCounted(row []byte) (seq uint64, err error) {
 	r := reader{src: row}
 	if r.byte() != rowForm {
@@ -81,19 +81,20 @@ func (r *Row) Encode() []byte {
 	dst := binary.AppendUvarint([]byte{rowForm}, r.Seq)
 	for _, key := range slices.SortedFunc(maps.Keys(r.Day), Key.Compare) {
 		dst = append(dst, byte(key.Type))
-		dst = money.Asset{Currency: key.Currency, Network: key.Network, Env: money.Prod}.AppendBinary(dst) // the environment is in the key, so the row has a constant
+		// The row's key contains the environment, so the row itself always contains Prod.
+		dst = money.Asset{Currency: key.Currency, Network: key.Network, Env: money.Prod}.AppendBinary(dst)
 		dst = r.Day[key].append(dst)
 	}
 	return dst
 }
 
-// Compare orders keys by asset and type.
+// Compare orders keys by currency, network and type.
 func (k Key) Compare(o Key) int {
 	return cmp.Or(cmp.Compare(k.Currency, o.Currency), cmp.Compare(k.Network, o.Network), cmp.Compare(k.Type, o.Type))
 }
 
-// append appends the stored form of the figures: Last, the sums, and for each reason its number and the count of declined
-// charges. The number 255 ends the list of reasons.
+// append appends the stored form of the figures: Last, the sums, and the list of reasons for declined charges. The list
+// contains the number of each reason's code and the count of charges. The number 255 ends the list.
 func (f *Figures) append(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(f.Last))
 	for _, sum := range [...]*Sum{&f.Charged, &f.Refunded, &f.Reversed} {
@@ -107,8 +108,8 @@ func (f *Figures) append(dst []byte) []byte {
 	return append(dst, math.MaxUint8)
 }
 
-// Decode parses a row. It counts declined charges with unknown codes as Other, so that a release can read the rows of a later
-// release.
+// Decode parses a row. Declined charges with unknown codes are counted as Other, so that this release can read rows that a
+// later release wrote.
 func Decode(row []byte) (*Row, error) {
 	r := reader{src: row}
 	if r.byte() != rowForm {
@@ -137,7 +138,7 @@ func Decode(row []byte) (*Row, error) {
 	return decoded, r.end()
 }
 
-// reader parses a row. After the first invalid part, hasFailed stays true, and all further reads return zero.
+// reader parses a row. Once it finds an invalid part, hasFailed stays true, and all further reads return zero values.
 type reader struct {
 	src       []byte
 	hasFailed bool

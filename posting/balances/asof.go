@@ -11,19 +11,19 @@ import (
 // AsOf selects accounts and the time of their totals.
 type AsOf struct {
 	Env         money.Env
-	Prefix      string          // prefix of the paths of the accounts; empty: all accounts
-	After       *ledger.Account // begin after this account; if it is a group (see ledger.Path.IsGroup), after the group's accounts; nil: begin with the first account
+	Prefix      string          // select accounts whose paths begin with this prefix; empty: all accounts
+	After       *ledger.Account // begin after this account or, if it is a group (see ledger.Path.IsGroup), after the group's last account; nil: begin with the first account
 	At          ledger.Micros   // count everything booked at or before this instant
-	On          ledger.Date     // count everything that takes effect on or before this day instead; 0: use At
-	BookedUntil ledger.Micros   // with On, do not count what was booked after this instant; 0: no bound
+	On          ledger.Date     // if set, count everything that takes effect on or before this day, and ignore At
+	BookedUntil ledger.Micros   // if On is set, do not count what was booked after this instant; 0: no bound
 	Paged       bool            // the caller stops after a page and continues in another call
 
 	Only     func(ledger.Account) bool // selects accounts; nil: all accounts with the prefix
-	Currency *money.Currency           // the currency of all accounts that Only selects; nil: they may have several
+	Currency *money.Currency           // the currency of all accounts that Only selects; nil if they may have different currencies
 }
 
-// end returns the instant up to which totals are read by booked time. A balance by effective date is computed from these totals
-// and from a correction.
+// end returns the booked time up to which totals are read. For a balance by effective date, correctForDay then corrects these
+// totals.
 func (q *AsOf) end() ledger.Micros {
 	if q.On != 0 {
 		return min(endOf(q.On), q.seen())
@@ -34,8 +34,8 @@ func (q *AsOf) end() ledger.Micros {
 // endOf returns a day's last instant.
 func endOf(day ledger.Date) ledger.Micros { return ledger.MicrosOf((day + 1).Time()) - 1 }
 
-// seen returns the latest booked time that a line may have to count. A line that is booked later does not count, whatever its
-// effective day is.
+// seen returns the instant after which lines are ignored. A line that was booked later does not count, whatever its effective
+// day is.
 func (q *AsOf) seen() ledger.Micros {
 	if q.BookedUntil != 0 {
 		return q.BookedUntil
@@ -43,7 +43,7 @@ func (q *AsOf) seen() ledger.Micros {
 	return math.MaxInt64
 }
 
-// keyRange is a range of accounts, by their keys in checkpoints.
+// keyRange is a range of accounts, ordered by key (see store.AccountKey).
 type keyRange struct {
 	from  string // inclusive
 	until string // exclusive; empty: no bound
@@ -62,19 +62,19 @@ func (q *AsOf) keyRange() keyRange {
 	return r
 }
 
-// after returns the account after which the selected accounts begin; nil: there is none. If q.After is a group, after returns a
-// made-up account that comes after all accounts of the group.
+// after returns the account after which the selected accounts begin, or nil if they begin with the first account. If q.After
+// is a group, after returns a made-up account that is ordered after all accounts of the group.
 func (q *AsOf) after() *ledger.Account {
 	if q.After == nil || !q.After.Path.IsGroup() {
 		return q.After
 	}
-	const afterAllSegments = "\x7f" // no path has this character
+	const afterAllSegments = "\x7f" // no path contains this character
 	last := ledger.Account{Path: q.After.Path + afterAllSegments}
 	last.Asset.Env = q.Env
 	return &last
 }
 
-// selects tells whether the query selects an account. The account's path must begin with q.Prefix.
+// selects tells whether the query selects an account whose path begins with q.Prefix.
 func (q *AsOf) selects(a ledger.Account) bool { return q.Only == nil || q.Only(a) }
 
 // keyRangeOf returns the range that contains one account.

@@ -9,9 +9,10 @@ import (
 	"mizan/posting/store"
 )
 
-// readChain returns the chain of the checkpoint with the given id: the checkpoint, its base (an earlier checkpoint), the base's
-// base and so on; nil if id.Seq is 0. If a base does not exist, the error is a *NotWholeError with the Seq of the checkpoint that
-// refers to it. If the given checkpoint itself does not exist, the error has the Seq of id.
+// readChain returns the chain of a checkpoint: the checkpoint itself, its base (an earlier checkpoint), the base's base and
+// so on. If id.Seq is 0, the chain is empty. If a base does not exist, the error is a *NotWholeError with the Seq of the
+// checkpoint that refers to the base. If the checkpoint id itself does not exist, the error is a *NotWholeError with the Seq
+// of id.
 func readChain(view *posting.View, org ledger.ID, id store.CheckpointID) (chain []Checkpoint, err error) {
 	wrongSeq := id.Seq
 	for id.Seq != 0 {
@@ -28,14 +29,14 @@ func readChain(view *posting.View, org ledger.ID, id store.CheckpointID) (chain 
 	return chain, nil
 }
 
-// movementFunc is called with an account's key in checkpoints and the account's movement: the amounts that were added to its
-// totals. The key and the movement are valid until the call returns.
+// movementFunc is called with an account's key and the account's movement, which is what was added to the account's totals.
+// The key and the movement are valid until the call returns.
 type movementFunc func(key []byte, m *ledger.Movement) (more bool, err error)
 
-// sum adds up the movements in the checkpoints of a chain and in a turnover (the sums of the events after the newest
-// checkpoint). It calls fn with every account in the range keys that has a movement, in the order of the accounts' keys.
-// If the turnover was cut because there were too many accounts, sum reads the events again for the next accounts. If a
-// row of a checkpoint is wrong, the error is a *NotWholeError, and fn has not been called for any account of that row.
+// sum adds up each account's movements in the checkpoints of a chain and in a turnover (the sums of the events after the
+// newest checkpoint). It calls fn with each account in the range keys that has a movement, ordered by key. The turnover may
+// contain only the first accounts of the range; then sum reads the events again for the next accounts. If a row of a
+// checkpoint is wrong, the error is a *NotWholeError, and fn was not called for any account of that row.
 func (r *Reader) sum(view *posting.View, chain []Checkpoint, t *turnover, keys keyRange, maxAccounts int, fn movementFunc) error {
 	for {
 		part := keys
@@ -53,7 +54,7 @@ func (r *Reader) sum(view *posting.View, chain []Checkpoint, t *turnover, keys k
 	}
 }
 
-// sumPart is sum for a range of accounts that the turnover covers.
+// sumPart does the work of sum for a range of accounts that the turnover contains completely.
 func sumPart(view *posting.View, chain []Checkpoint, t *turnover, keys keyRange, fn movementFunc) (more bool, err error) {
 	m := merger{sources: []source{t.in(keys)}}
 	for i := range chain {
@@ -75,17 +76,18 @@ func sumPart(view *posting.View, chain []Checkpoint, t *turnover, keys keyRange,
 	}
 }
 
-// source has accounts in the order of their keys, each with a movement (the amounts to add to its totals).
+// source returns accounts ordered by key. Each account has a movement: the amounts to add to the account's totals.
 type source interface {
-	// next returns the next account; a nil key after the last one. The key and the movement are valid until next is called again.
+	// next returns the next account. After the last account, it returns a nil key. The key and the movement are valid until
+	// next is called again.
 	next() (key []byte, m *ledger.Movement, err error)
 }
 
-// merger adds up several sources.
+// merger merges several sources, and adds up the movements of each account.
 type merger struct {
 	sources []source
 	current []sourceAccount // current account of each source
-	key     []byte          // the account to which next has moved
+	key     []byte          // key of the account to which next has moved
 	sum     ledger.Movement // sum of the account's movements in all sources
 }
 
@@ -102,7 +104,7 @@ func (m *merger) advance(source int) (err error) {
 	return err
 }
 
-// next moves to the next account that any source has. It returns false after the last one.
+// next moves to the next account that at least one of the sources has. It returns false if there is none.
 func (m *merger) next() (bool, error) {
 	var first []byte
 	for i := range m.current {
@@ -127,14 +129,14 @@ func (m *merger) next() (bool, error) {
 	return true, nil
 }
 
-// turnoverReader is a source that has the accounts of a turnover.
+// turnoverReader is a source that returns the accounts of a turnover.
 type turnoverReader struct {
 	*turnover
 	order []string
 	key   []byte
 }
 
-// in returns a reader of the turnover's accounts in a range.
+// in returns a reader of those accounts of the turnover that are in a range.
 func (t *turnover) in(keys keyRange) *turnoverReader {
 	start, _ := slices.BinarySearch(t.order, keys.from)
 	order := t.order[start:]

@@ -9,11 +9,11 @@ import (
 	"mizan/posting/store"
 )
 
-// Checkpoint is the head of a checkpoint. A checkpoint is made after an event. It contains a sum for each account: the
-// amounts that the organization's events after an earlier checkpoint (its base) and up to that event have added to the
-// totals. Its rows can be computed from the journal alone. A reader of a trial balance adds up a checkpoint, its base,
-// the base's base and so on (its chain), and the events after the checkpoint. A missing or wrong checkpoint costs time
-// and never changes a result.
+// Checkpoint is the head row of a checkpoint. A checkpoint belongs to an event of an organization. For each account it
+// contains a sum: the amounts that were added to the account's totals by the events after an earlier checkpoint (the base),
+// up to the checkpoint's own event. All rows of a checkpoint can be computed from the journal. To compute a trial balance, a
+// reader adds up a checkpoint, its base, the base's base and so on (the chain), and the events after the checkpoint. If a
+// checkpoint is missing or wrong, readers take longer, but return the same results.
 type Checkpoint = store.CheckpointHead
 
 // NotWholeError is the error for a checkpoint whose rows are missing or differ from its head.
@@ -26,25 +26,26 @@ func (e *NotWholeError) Error() string {
 	return fmt.Sprintf("the checkpoint after event %d is not whole", e.Seq)
 }
 
-// Distances between checkpoints, in events. A checkpoint is made at the end of each UTC day with events. Within a day, the
-// next one is made after distanceRatio events for each account, but at least minDistance and at most maxDistance events.
-// A checkpoint takes some bytes for each account that moved. So a greater distance saves space if the same accounts move
-// again and again, but a reader has to read the events of up to one distance.
+// Distances between checkpoints, in events. A checkpoint is made at the end of each UTC day that has events. On a day with
+// many events, more checkpoints are made: the distance to the next one is distanceRatio times the number of accounts, but at
+// least minDistance and at most maxDistance. A checkpoint takes space for each account that has postings since the base. So a
+// greater distance saves space if the same accounts have postings again and again. But a reader then has to read more events
+// after the last checkpoint.
 const (
 	minDistance   = 32_768
 	maxDistance   = 65_536
 	distanceRatio = 4
 )
 
-// maxChain bounds the checkpoints that a reader adds up. In a chain each checkpoint has more than twice as many
-// accounts as the newer one before it (see checkpointsToMerge). So the oldest checkpoint of a longer chain would have
-// more than 2^64 accounts.
+// maxChain is the maximum number of checkpoints that a reader adds up. Each base has more than twice as many accounts as the
+// checkpoint that refers to it (see checkpointsToMerge). So the oldest checkpoint of a longer chain would have more than 2^64
+// accounts.
 const maxChain = 64
 
 // NextCheckpoint returns the seq of the event after which the next checkpoint is made. The next checkpoint is the one that
-// follows previous or, if previous is the zero value, the first one. due is false as long as that event is not booked, or may
-// still be followed by events of the same day. The event is the last one of a UTC day or, on a day with many events, the one at a
-// fixed distance from previous. The result depends on the journal alone, so a rebuilt checkpoint equals the lost one.
+// follows previous. If previous is the zero value, it is the first checkpoint. The event is the last one of a UTC day or, on
+// a day with many events, the one at a fixed distance from previous. While this event is not booked, or events of the same
+// day may still follow it, due is false. The result depends only on the journal, so a rebuilt checkpoint equals the lost one.
 func NextCheckpoint(view *posting.View, org ledger.ID, previous *Checkpoint) (seq uint64, due bool, err error) {
 	head, _, err := view.Head(org)
 	if err != nil {
@@ -72,13 +73,13 @@ func NextCheckpoint(view *posting.View, org ledger.ID, previous *Checkpoint) (se
 	return endOfDay, endOfDay < head, nil
 }
 
-// distance returns the number of events from a checkpoint to the next on a day with many events.
+// distance returns the number of events between a checkpoint and the next one on a day with many events.
 func distance(c *Checkpoint) uint64 {
 	return min(max(minDistance, distanceRatio*c.ChainAccounts), maxDistance)
 }
 
-// seqUntil returns the seq of the last event booked at or before an instant. It looks at the journal's last event,
-// head, first, because the instant is probably later.
+// seqUntil returns the seq of the last event booked at or before an instant. It first looks at the journal's last event,
+// head, because most callers ask for an instant after it.
 func seqUntil(view *posting.View, org ledger.ID, head uint64, at ledger.Micros) (uint64, error) {
 	last, _, found, err := view.Event(org, head)
 	if err != nil || found && last.Booked <= at {
@@ -87,16 +88,17 @@ func seqUntil(view *posting.View, org ledger.ID, head uint64, at ledger.Micros) 
 	return view.SeqAt(org, at)
 }
 
-// DraftCheckpoint builds the rows of the checkpoint after the event seq. previous is the checkpoint before it; the zero value:
-// there is none. DraftCheckpoint calls write with each row, the head last. It reads the events since previous, and the rows of
-// the checkpoints that it merges into the new one. In memory it holds the sums of the events (a turnover) and, of each merged
-// checkpoint, one row of each height (index rows and parts form a tree). Errors: *NotWholeError, the store's, and those of write.
+// DraftCheckpoint builds the rows of the checkpoint after the event seq, and calls write with each row, the head last.
+// previous is the checkpoint before the new one, or the zero value if there is none. DraftCheckpoint reads the events since
+// previous, and the rows of the checkpoints that it merges into the new one. The rows of a checkpoint form a tree. In memory
+// DraftCheckpoint holds the sums of the events (a turnover) and, for each merged checkpoint, one row of each height of the
+// tree. It returns a *NotWholeError, an error of the store, or an error of write.
 func DraftCheckpoint(view *posting.View, org ledger.ID, previous *Checkpoint, seq uint64, write func(posting.KV) error) (*Checkpoint, error) {
 	return draft(view, org, previous, seq, maxTurnover, 0, write)
 }
 
-// draft is DraftCheckpoint with two bounds: maxAccounts bounds the accounts in a turnover, and rowBytes the length of rows. If
-// rowBytes is 0, rows have the length that the store prescribes.
+// draft does the work of DraftCheckpoint. maxAccounts bounds the number of accounts in a turnover, and rowBytes the length of
+// rows. If rowBytes is 0, the store's own bound is used.
 func draft(view *posting.View, org ledger.ID, previous *Checkpoint, seq uint64, maxAccounts, rowBytes int, write func(posting.KV) error) (*Checkpoint, error) {
 	e, _, found, err := view.Event(org, seq)
 	if err != nil {
@@ -119,7 +121,7 @@ func draft(view *posting.View, org ledger.ID, previous *Checkpoint, seq uint64, 
 	w.Write = func(key, row []byte) error { return write(posting.KV{Org: org, Key: key, Value: row}) }
 	err = new(Reader).sum(view, chain[:merged], moved, keyRange{}, maxAccounts, func(key []byte, m *ledger.Movement) (bool, error) {
 		if bytes.HasPrefix(key, []byte(store.GroupKeys)) {
-			return true, nil // a group's sum, which the writer computes again from the accounts
+			return true, nil // skip a group's sum, because the writer computes it again from the accounts
 		}
 		return true, w.Add(key, m)
 	})
@@ -137,11 +139,11 @@ func draft(view *posting.View, org ledger.ID, previous *Checkpoint, seq uint64, 
 	return &w.Head, err
 }
 
-// checkpointsToMerge returns how many checkpoints of a chain, from the newest on, are merged into a new checkpoint.
-// movedAccounts is the number of accounts with postings since the newest checkpoint. A checkpoint is merged if it has at
-// most twice as many accounts as the newer ones and the moved accounts together. So each checkpoint of a chain has more
-// than twice as many accounts as the newer one before it, which keeps chains short. An account is rewritten only a few
-// times. Then it is in a checkpoint that is much larger than the newer ones, and such a checkpoint is rarely merged.
+// checkpointsToMerge returns how many of a chain's newest checkpoints are merged into a new checkpoint. movedAccounts is the
+// number of accounts with postings since the newest checkpoint. A checkpoint is merged if its number of accounts is at most
+// twice the sum of movedAccounts and the numbers of accounts of all newer checkpoints. So each base has more than twice as
+// many accounts as the checkpoint that refers to it, which keeps chains short. An account is rewritten only a few times:
+// after that it is in a checkpoint that is much larger than the newer ones, and such a checkpoint is rarely merged.
 func checkpointsToMerge(chain []Checkpoint, movedAccounts uint64) (merged int) {
 	for above := movedAccounts; merged < len(chain) && chain[merged].Accounts <= 2*above; merged++ {
 		above += chain[merged].Accounts
@@ -149,8 +151,8 @@ func checkpointsToMerge(chain []Checkpoint, movedAccounts uint64) (merged int) {
 	return merged
 }
 
-// RemovalsAfter calls fn for each row of the checkpoints of an organization that follow c, heads first. If c is the zero value,
-// it calls fn for the rows of all checkpoints. Each KV that fn gets removes one row.
+// RemovalsAfter calls fn with KVs that remove the checkpoints of an organization that follow c. There is one KV for each row,
+// and the heads come first. If c is the zero value, the KVs remove all checkpoints.
 func RemovalsAfter(view *posting.View, org ledger.ID, c *Checkpoint, fn func(removal posting.KV) error) error {
 	for _, from := range [...]struct{ prefix, key []byte }{
 		{store.CheckpointHeads(), store.KeyCheckpointHead(c.Booked + 1)},
@@ -166,7 +168,7 @@ func RemovalsAfter(view *posting.View, org ledger.ID, c *Checkpoint, fn func(rem
 	return nil
 }
 
-// Checkpoints calls fn with an organization's checkpoints, the earliest first. It skips
+// Checkpoints calls fn with each checkpoint of an organization, the earliest first, until fn returns false. It skips
 // checkpoints whose head cannot be parsed.
 func Checkpoints(view *posting.View, org ledger.ID, fn func(*Checkpoint) (more bool, err error)) error {
 	return view.KVsAscending(org, store.CheckpointHeads(), nil, func(key, row []byte) (bool, error) {
@@ -178,8 +180,8 @@ func Checkpoints(view *posting.View, org ledger.ID, fn func(*Checkpoint) (more b
 	})
 }
 
-// HasRows tells whether all parts and index rows of a checkpoint exist. Their content is checked when they are
-// read.
+// HasRows tells whether all parts and index rows of a checkpoint exist. It does not check their content, which is checked
+// when the rows are read.
 func HasRows(view *posting.View, org ledger.ID, c *Checkpoint) (bool, error) {
 	rows := uint64(0)
 	lastHeight, nextNumber := 0, 0
@@ -197,7 +199,8 @@ func HasRows(view *posting.View, org ledger.ID, c *Checkpoint) (bool, error) {
 	return rows == c.Rows, err
 }
 
-// checkpointAt returns the last checkpoint up to an instant; the zero value if there is none.
+// checkpointAt returns the last checkpoint whose event was booked at or before an instant. If there is none, it returns the
+// zero value.
 func checkpointAt(view *posting.View, org ledger.ID, at ledger.Micros) (found Checkpoint, err error) {
 	if at < 0 {
 		return found, nil // nothing is booked before 1970, and keys are unsigned

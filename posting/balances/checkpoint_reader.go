@@ -9,22 +9,22 @@ import (
 	"mizan/posting/store"
 )
 
-// checkpointReader reads one checkpoint's accounts in a range. It reads the parts (rows with accounts) that have these
-// accounts and the index rows (lists of rows) above them, and checks each row against the row that lists it.
+// checkpointReader reads those accounts of a checkpoint that are in a range. They are in parts (rows with accounts), which it
+// finds through index rows (lists of rows). It checks each row against the row that lists it.
 type checkpointReader struct {
 	view       *posting.View
 	org        ledger.ID
 	checkpoint *Checkpoint
 	keys       keyRange
-	lists      []itemList // from the head's list down to the list with the current part
+	lists      []itemList // lists that are being read: the head's list first, the list with the current part last
 	part       *store.CheckpointPart
 }
 
-// itemList is the list of a checkpoint's rows in its head or in an index row.
+// itemList is a list of rows of a checkpoint. The checkpoint's head and each index row contain such a list.
 type itemList struct {
 	items       []store.CheckpointItem
-	firstNumber int // number of the first of the rows
-	next        int // index in items of the next row to read
+	firstNumber int // number of the first row in the list
+	next        int // index in items of the row to read next
 }
 
 func newCheckpointReader(view *posting.View, org ledger.ID, c *Checkpoint, keys keyRange) *checkpointReader {
@@ -33,14 +33,14 @@ func newCheckpointReader(view *posting.View, org ledger.ID, c *Checkpoint, keys 
 	return r
 }
 
-// enter begins to read a list, at the last of its rows that may have the range's first account.
+// enter begins to read a list. It skips the rows before the one that may contain the first account of the range.
 func (r *checkpointReader) enter(list itemList) {
 	isAfter := func(i int) bool { return string(list.items[i].First) > r.keys.from }
 	list.next = max(0, sort.Search(len(list.items), isAfter)-1)
 	r.lists = append(r.lists, list)
 }
 
-// next implements source. The error is a *NotWholeError if a row is wrong.
+// next implements source. If a row is wrong, the error is a *NotWholeError.
 func (r *checkpointReader) next() ([]byte, *ledger.Movement, error) {
 	for {
 		if r.part == nil {
@@ -62,7 +62,7 @@ func (r *checkpointReader) next() ([]byte, *ledger.Movement, error) {
 	}
 }
 
-// nextPart moves to the next part of the range; it returns false if there is none.
+// nextPart reads the next part that may have accounts in the range. It returns false if there is none.
 func (r *checkpointReader) nextPart() (bool, error) {
 	for len(r.lists) > 0 {
 		list := &r.lists[len(r.lists)-1]
@@ -93,8 +93,7 @@ func (r *checkpointReader) nextPart() (bool, error) {
 	return false, nil
 }
 
-// row reads the row with the given height and number. The row's SHA-256 must be the item's Sum; otherwise the error is a
-// *NotWholeError.
+// row reads the row with the given height and number. If the row's SHA-256 is not item.Sum, the error is a *NotWholeError.
 func (r *checkpointReader) row(height, number int, item *store.CheckpointItem) ([]byte, error) {
 	row, found, err := r.view.KV(r.org, store.KeyCheckpointRow(r.checkpoint.Seq, height, number))
 	if err == nil && (!found || sha256.Sum256(row) != item.Sum) {

@@ -13,19 +13,19 @@ import (
 
 // Bounds for reading a page of a trial balance in one currency.
 const (
-	maxPassed = 512    // accounts that the reader passes over before it uses the index of currencies
-	maxListed = 16_384 // accounts that the index lists in one currency; with more accounts, a page is soon full without the index
-	maxIndex  = 65_536 // accounts that the index lists in all currencies of an organization
+	maxPassed = 512    // number of accounts that the reader looks at before it uses the index of currencies
+	maxListed = 16_384 // maximum number of accounts that the index lists in one currency; in a currency with more accounts, a page is full soon without the index
+	maxIndex  = 65_536 // maximum number of accounts that the index of an organization lists in all currencies together
 )
 
-// currencyIndex lists an organization's accounts in each currency that few accounts have. Without it a page in such a currency
-// would pass over most accounts. It is in memory only: it is made when the first such page is read, and extended by the
-// accounts of later events.
+// currencyIndex lists an organization's accounts by currency, but leaves out currencies with many accounts. Without the
+// index, a reader of a page in a rare currency would have to skip most accounts of the organization. The index is only in
+// memory. It is built when the first such page is read, and extended by the accounts of later events.
 type currencyIndex struct {
 	mu     sync.Mutex
-	seq    uint64 // the accounts of all events up to this one are listed
+	seq    uint64 // the index lists the accounts of all events up to this one
 	lists  map[currency]*accountList
-	listed int // accounts in all lists
+	listed int // number of accounts in all lists together
 }
 
 type currency struct {
@@ -33,15 +33,15 @@ type currency struct {
 	code money.Currency
 }
 
-// accountList has the accounts of one currency, by their keys in checkpoints.
+// accountList lists the keys of the accounts in one currency.
 type accountList struct {
-	isTooLong bool // the list is empty, because the currency has too many accounts
+	isTooLong bool // the currency has too many accounts, so the list is empty
 	known     map[string]bool
-	sorted    []string // sorted copy of the known accounts; nil if accounts were added since it was made; never changed
+	sorted    []string // sorted copy of known, whose elements are never changed; nil if known has grown since the copy was made
 }
 
-// accountsOf returns the keys of all accounts in a currency that had postings up to the event seq, in order. The keys may include
-// accounts that have postings only after that event. isListed is false if there are too many.
+// accountsOf returns the sorted keys of all accounts in a currency that had postings up to the event seq. The keys may
+// include accounts whose first posting comes after that event. If the currency has too many accounts, isListed is false.
 func (x *currencyIndex) accountsOf(view *posting.View, org ledger.ID, c currency, seq uint64) (keys []string, isListed bool, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -64,7 +64,7 @@ func (x *currencyIndex) accountsOf(view *posting.View, org ledger.ID, c currency
 	return l.sorted, true, nil
 }
 
-// build lists all accounts in the view.
+// build builds the index from all accounts in the view.
 func (x *currencyIndex) build(view *posting.View, org ledger.ID) error {
 	head, _, err := view.Head(org)
 	if err != nil {
@@ -83,7 +83,7 @@ func (x *currencyIndex) build(view *posting.View, org ledger.ID) error {
 	return nil
 }
 
-// extend lists the accounts of the events up to a seq.
+// extend adds the accounts of the next events to the index, up to the event seq.
 func (x *currencyIndex) extend(view *posting.View, org ledger.ID, seq uint64) error {
 	return view.EventsAscending(org, x.seq+1, func(e ledger.Event, _ []byte) (bool, error) {
 		if e.Entry != nil {
@@ -130,8 +130,8 @@ func (x *currencyIndex) drop() {
 	*longest = accountList{isTooLong: true}
 }
 
-// restOfCurrency calls fn with the selected accounts after q.After in the currency q.Currency, if the index lists that currency.
-// Then isComplete is true. Otherwise it calls fn for no account.
+// restOfCurrency reads the selected accounts after q.After with the help of the index of currencies. If the index lists
+// q.Currency, restOfCurrency calls fn with these accounts, and isComplete is true. Otherwise it does not call fn.
 func (r *Reader) restOfCurrency(view *posting.View, org ledger.ID, q *AsOf, fn accountFunc) (isComplete bool, err error) {
 	head, _, err := view.Head(org)
 	if err != nil {

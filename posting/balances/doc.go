@@ -1,54 +1,57 @@
-// Package balances reads balances of any moment, of one account or of all, by booked time or by effective date. It
-// also makes checkpoints (stored sums of the amounts that events added to accounts), from which trial balances start.
+// Package balances reads the balances that one account or all accounts had at any moment, by booked time or by effective
+// date. It also makes checkpoints, which make trial balances faster. A checkpoint is a stored sum of the amounts that events
+// added to accounts.
 //
-// There are two ways to compute the totals of a trial balance, as booked up to a moment. Both give the same
-// rows.
+// There are two ways to compute the totals in a trial balance of everything that was booked up to a moment. Both give the
+// same rows.
 //
-//   - From the pages (the stored rows with accounts' lines): the last line of an account up to that moment has the account's
-//     totals. The cost is proportional to the number of accounts that are read. This way is used for fewer than
-//     fewAccounts accounts, for the first maxOfPage accounts of a caller who reads page by page, and for an organization whose
-//     checkpoints are missing or far behind.
-//   - From the last checkpoint up to that moment, and the events after it. A checkpoint contains a sum for each account: the
-//     amounts that the events since an earlier checkpoint (its base) have added to the totals. So the totals are the sum over
-//     the checkpoint, its base, the base's base and so on (its chain), and the later events. The cost is proportional to the
-//     number of accounts that are read plus the number of later events, which the distance between checkpoints bounds.
+//   - From the pages, which are the stored rows with the lines of accounts. An account's last line up to that moment contains
+//     the account's totals. The cost is proportional to the number of accounts that are read. This way is used if fewer than
+//     fewAccounts accounts are selected, for the first maxOfPage accounts of a caller that reads the result page by page, and
+//     if the organization's checkpoints are missing or far behind.
+//   - From the last checkpoint before that moment, and the events after the checkpoint. For each account, a checkpoint
+//     contains the amounts that the events since an earlier checkpoint (its base) have added to the account's totals. So the
+//     totals are the sum over the checkpoint, its base, the base's base and so on (its chain), and the later events. The cost
+//     is proportional to the number of accounts that are read plus the number of later events. The distance between
+//     checkpoints bounds the number of later events.
 //
-// A page in a currency that few accounts have takes its accounts from an index in memory (currencyIndex).
+// If a caller reads page by page in a currency that few accounts have, the accounts are found in an index in memory
+// (currencyIndex).
 //
-// A checkpoint also contains the sums of groups of accounts: an account's group is the first two segments of its path, or its
-// class if the path has no more. The groups are disjoint, so the sums over all accounts and over a class are sums over a few
-// groups. The Reader caches the sums of groups of an organization after the last event that was requested, and extends them by
-// later events (follower).
+// A checkpoint also contains sums over groups of accounts. If an account's path has more than two segments, the first two are
+// its group. Otherwise its class is its group. The groups are disjoint, so a sum over all accounts or over a class is a sum
+// over a few groups. For the last event that was requested of an organization, the Reader caches the sums of the
+// organization's groups. It extends these sums by later events (see follower).
 //
-// A balance by effective date is the balance booked up to the end of the day, corrected by the lines whose
-// booked time and effective day are on different sides of that instant. The correction takes one pass
-// over the organization's shifted lines (those whose effective day is not their booked day). Both ways use the
-// same correction, and so do the sums of groups.
+// A balance by effective date is the balance that was booked up to the end of the day, plus a correction. The correction is
+// for the lines that were booked on one side of the day's end and take effect on the other. To find them, the reader reads
+// all shifted lines of the organization once (lines whose effective day is not the day on which they were booked). Both ways
+// use the same correction, and so do the sums of groups.
 //
 // Invariants:
-//  1. A checkpoint never changes a result. A row of a checkpoint is used only if it matches the row that lists it.
-//     Otherwise the totals of its accounts are read from the pages.
-//  2. The position and the content of a checkpoint follow from the journal alone, so a rebuilt
-//     checkpoint equals the lost one.
-//  3. Accounts come in the order of their keys, each once, even if the reader changes from one way to
-//     the other in between.
-//  4. While it reads, a reader holds at most twice maxTurnover accounts in memory, and one row of each height of at most
-//     maxChain checkpoints. Afterwards it caches at most maxKept accounts. Making a checkpoint takes no more memory
-//     than reading.
-//  5. A Reader caches the sums of groups of at most maxFollowed organizations, at 2×maxMoments+1 moments each. While it extends
-//     sums by new events it reads no event twice. One caller extends them; others wait or take an earlier moment.
-//  6. The base of a checkpoint has more than twice as many accounts as the checkpoint. So a chain is short, all its
-//     checkpoints together have less than twice as many accounts as its oldest one, and an account is rewritten only
-//     when its checkpoint is merged into a larger one.
+//  1. A checkpoint never changes a result. A row of a checkpoint is used only if it matches the row that lists it. Otherwise
+//     the totals of the row's accounts, and of all accounts after them, are read from the pages.
+//  2. The position and the content of a checkpoint depend only on the journal, so a rebuilt checkpoint equals the lost one.
+//  3. A reader returns accounts ordered by key, and each account once, even if it changes from one way to the other in
+//     between.
+//  4. During a read, memory contains at most 2×maxTurnover accounts and, for each of at most maxChain checkpoints, one row of
+//     each height of the checkpoint's tree. After the read, at most maxKept accounts stay cached. Making a checkpoint takes
+//     no more memory than a read.
+//  5. A Reader caches the sums of groups of at most maxFollowed organizations, for at most 2×maxMoments+1 moments each. It
+//     reads each new event only once to extend the latest sums. Only one caller extends them. The other callers wait, or use
+//     the sums of an earlier moment.
+//  6. The base of a checkpoint has more than twice as many accounts as the checkpoint. So chains are short, all checkpoints
+//     of a chain together have less than twice as many accounts as the oldest one, and an account is rewritten only when its
+//     checkpoint is merged into a larger one.
 //
 // Callers: api/ledger, actors/period, actors/checkpoint, and the tests of snapshots/check.
 //
-// Rejected: another design would store all accounts in every checkpoint. It was not chosen because, with a million
-// accounts, either checkpoints are so rare that readers read millions of events, or checkpoints are most of the bytes
-// that the store writes. Checkpoints with the accounts' totals instead of the added amounts were not chosen because a
-// checkpoint of the few accounts that moved would have to look up their earlier totals all over its base. A choice
-// between the two ways by an estimate of their cost was not kept because the estimate's constants were right for one
-// machine only, and it chose checkpoints wherever there were any. Groups that contain each other (all accounts, a class, two
-// segments) were not chosen because the sums of disjoint ones are fewer rows with the same content. The number of accounts of
-// a group is not kept: whether an event opens an account cannot be seen from the event.
+// Rejected: Every checkpoint could contain all accounts. But with a million accounts, either checkpoints would be so rare
+// that readers read millions of events, or most of the bytes that the store writes would be checkpoints. Checkpoints could
+// contain the accounts' totals instead of the added amounts. But then, to write the few accounts that have new postings, the
+// maker of a checkpoint would have to look up their earlier totals all over the base. An estimate of the cost could choose
+// between the two ways. It was removed because its constants were right for only one machine, and because it chose
+// checkpoints whenever there were any. Groups could contain each other (all accounts, a class, two segments). But the sums of
+// disjoint groups contain the same information in fewer rows. The number of accounts in a group is not stored, because an
+// event does not show whether it opens an account.
 package balances

@@ -6,22 +6,22 @@ import (
 	"mizan/posting"
 )
 
-// addFunc is the method of a Movement that adds an amount to it.
+// addFunc is a method of Movement that adds an amount.
 type addFunc func(*ledger.Movement, ledger.Side, money.Amount) error
 
-// moveFunc is called with each posting that changes the totals of its account, with the method that adds its amount to the
-// account's movement. seq is the number of the posting's event.
+// moveFunc is called with each posting that changes the totals of its account. add adds the posting's amount to the account's
+// movement. seq is the number of the posting's event.
 type moveFunc func(seq uint64, p *ledger.Posting, add addFunc) error
 
-// entryReader reads what an organization's events change in the totals of accounts. It remembers pending entries, because a
+// entryReader reads how an organization's events change the totals of accounts. It keeps pending entries in memory, because a
 // capture releases the amounts of the pending entry that it closes, but does not contain these amounts.
 type entryReader struct {
 	org               ledger.ID
 	maxHolds          int                         // maximum number of pending entries in memory
-	holds, olderHolds map[uint64][]ledger.Posting // seq → postings of a pending entry; at most half of maxHolds each
+	holds, olderHolds map[uint64][]ledger.Posting // postings of pending entries, by seq; each map has at most half of maxHolds
 }
 
-// eachMove calls move for each change by the events after afterSeq and up to upToSeq, in their order.
+// eachMove calls move for each change that the events after afterSeq and up to upToSeq make, in the order of the events.
 func (r *entryReader) eachMove(view *posting.View, afterSeq, upToSeq uint64, move moveFunc) error {
 	if afterSeq >= upToSeq {
 		return nil
@@ -37,7 +37,7 @@ func (r *entryReader) eachMove(view *posting.View, afterSeq, upToSeq uint64, mov
 	return err
 }
 
-// movesOf calls move for each change by one event.
+// movesOf calls move for each change that one event makes.
 func (r *entryReader) movesOf(view *posting.View, e *ledger.Event, move moveFunc) error {
 	if e.Entry == nil {
 		return nil
@@ -69,7 +69,7 @@ func (r *entryReader) movesOf(view *posting.View, e *ledger.Event, move moveFunc
 	return nil
 }
 
-// remember keeps a pending entry in memory. If there are too many, the older half is dropped.
+// remember keeps a pending entry in memory. If there are too many, it drops the older half.
 func (r *entryReader) remember(seq uint64, postings []ledger.Posting) {
 	if r.holds == nil || len(r.holds) >= r.maxHolds/2 {
 		r.holds, r.olderHolds = make(map[uint64][]ledger.Posting), r.holds
@@ -82,7 +82,7 @@ func (r *entryReader) forget(seq uint64) {
 	delete(r.olderHolds, seq)
 }
 
-// holdOf returns the postings of a pending entry that is closed, and forgets it.
+// holdOf returns the postings of the pending entry seq, and removes it from memory, because it is closed now.
 func (r *entryReader) holdOf(view *posting.View, seq uint64) ([]ledger.Posting, error) {
 	for _, holds := range [...]map[uint64][]ledger.Posting{r.holds, r.olderHolds} {
 		if postings, isKept := holds[seq]; isKept {

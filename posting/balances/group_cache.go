@@ -9,41 +9,42 @@ import (
 	"mizan/posting"
 )
 
-// A page about the present may show an earlier moment if more than fewNewEvents events were booked since then, and if the moment
-// is at most maxAge ago. After half of maxAge the first reader extends the sums; the others do not wait for it.
+// A page about the present may show an earlier moment if more than fewNewEvents events were booked since then, and if the
+// moment is at most maxAge ago. When half of maxAge has passed, the first reader extends the sums, and the other readers do
+// not wait for it.
 const (
 	fewNewEvents = 2_000
 	maxAge       = time.Second
 )
 
-// groupCache has the sums of groups of the organizations whose sums were read last.
+// groupCache caches the sums of groups for the organizations that were read most recently.
 type groupCache struct {
 	now func() time.Time // nil: time.Now
 
 	mu        sync.Mutex
 	followers map[ledger.ID]*follower
-	uses      uint64 // number of calls of follower
+	uses      uint64 // number of calls of the method groupCache.of
 }
 
-// follower has the sums of groups of one organization after the last event that a reader requested. It extends them by later
-// events, so that no event is read twice.
+// follower caches the sums of an organization's groups after the last event that a reader requested. It extends these sums by
+// later events, so that no event is read twice.
 type follower struct {
 	org     ledger.ID
-	lastUse uint64 // value of groupCache.uses at the last use of this follower
+	lastUse uint64 // groupCache.uses at the last use of this follower
 
 	mu      sync.Mutex // held while the sums are extended; guards the builder
 	builder *groupBuilder
 
 	latest     atomic.Pointer[moment] // the builder's sums
 	momentsMu  sync.Mutex             // guards recent and past
-	recent     []*moment              // the last values of latest
-	past       []*moment              // requested moments that were earlier than the latest one
+	recent     []*moment              // the previous values of latest
+	past       []*moment              // moments that a reader requested when latest was already later
 	currencies currencyIndex
 
-	pastMu sync.Mutex // held while the sums of another moment are computed
+	pastMu sync.Mutex // held while the sums of a moment before latest are computed
 }
 
-// of returns an organization's follower.
+// of returns the follower of an organization. If there is none, it makes one.
 func (c *groupCache) of(org ledger.ID) *follower {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -81,12 +82,13 @@ func (c *groupCache) time() time.Time {
 	return time.Now()
 }
 
-// Present opens a view with the function open, and returns the booked time of the moment that a page about the present shows.
-// That is the last event or, while many events are booked, a moment at most a second ago. The sums of groups at that moment
-// are cached. If no event is booked, the time is 0. The caller must close the view.
+// Present opens a view with the function open, and returns the moment that a page about the present should show. The moment
+// is the booked time of the last event. While many events are being booked, it may also be the booked time of an event that
+// was the last one at most a second ago. The sums of groups at that moment are cached. If there is no event, the moment is 0.
+// The caller must close the view.
 func (r *Reader) Present(org ledger.ID, open func() *posting.View) (view *posting.View, at ledger.Micros, err error) {
 	f := r.groups.of(org)
-	now := r.groups.time() // before the view is opened, so that no moment looks later than it is
+	now := r.groups.time() // read before the view is opened, so that no moment looks more recent than it is
 	view = open()
 	defer func() {
 		if err != nil {
@@ -108,7 +110,8 @@ func (r *Reader) Present(org ledger.ID, open func() *posting.View) (view *postin
 		return view, latest.booked, nil
 	}
 	defer f.mu.Unlock()
-	// Another reader may have extended the sums meanwhile. A new view has all events in the sums, and few others.
+	// Another reader may have extended the sums in the meantime. A view that is opened now contains all events of these sums,
+	// and few later ones.
 	view.Close()
 	now, view = r.groups.time(), open()
 	if head, _, err = view.Head(org); err != nil {
@@ -124,8 +127,9 @@ func (r *Reader) Present(org ledger.ID, open func() *posting.View) (view *postin
 	return view, latest.booked, nil
 }
 
-// ageAt returns how long ago the moment was the present. head is the last event in a view that was opened after the instant
-// now. The age is 0 if the moment is still the present, and more than maxAge if a page about the present may not show it.
+// ageAt returns how long ago the moment's event was the last one of the organization. head is the last event in a view that
+// was opened after the instant now. If the moment's event is still the last one, the age is 0. If a page about the present
+// must not show the moment, the age is more than maxAge.
 func (m *moment) ageAt(now time.Time, head uint64) time.Duration {
 	switch {
 	case m == nil || m.readAt.IsZero() || m.seq > head || m.seq < head && head-m.seq <= fewNewEvents:
@@ -136,8 +140,8 @@ func (m *moment) ageAt(now time.Time, head uint64) time.Duration {
 	return now.Sub(m.readAt)
 }
 
-// advance extends the sums to the event seq, and returns them. readAt is an instant at which that event was the last one; zero:
-// it is not known. The caller holds f.mu.
+// advance extends the latest sums to the event seq, and returns them. readAt is an instant at which that event was the last
+// one, or zero if no such instant is known. The caller holds f.mu.
 func (f *follower) advance(view *posting.View, seq uint64, readAt time.Time) (*moment, error) {
 	latest := f.latest.Load()
 	booked, err := bookedAt(view, f.org, seq)
@@ -145,7 +149,7 @@ func (f *follower) advance(view *posting.View, seq uint64, readAt time.Time) (*m
 		return nil, err
 	}
 	builder := f.builder
-	f.builder = nil // f.builder is set again after the builder was extended; it stays nil after an error
+	f.builder = nil // set again when the builder was extended; stays nil after an error
 	if builder == nil || seq-builder.seq > fewEvents {
 		started, err := startBuilder(view, f.org, seq, booked, latest)
 		if err != nil {
@@ -170,7 +174,7 @@ func (f *follower) advance(view *posting.View, seq uint64, readAt time.Time) (*m
 	return m, nil
 }
 
-// kept returns the cached moments.
+// kept returns the cached moments. One of them may be nil.
 func (f *follower) kept() []*moment {
 	f.momentsMu.Lock()
 	defer f.momentsMu.Unlock()
@@ -182,7 +186,7 @@ func (f *follower) kept() []*moment {
 func (f *follower) at(view *posting.View, booked ledger.Micros) (*moment, error) {
 	for _, m := range f.kept() {
 		if m != nil && m.booked == booked {
-			return m, nil // only one event has this booked time
+			return m, nil // no other event has this booked time
 		}
 	}
 	head, _, err := view.Head(f.org)
@@ -214,8 +218,8 @@ func (f *follower) advanceTo(view *posting.View, seq uint64) (*moment, error) {
 	return nil, nil
 }
 
-// compute returns the sums after an event before the latest one. It computes one moment at a time, so that many readers of the
-// past leave time for payments.
+// compute returns the sums after an event that precedes the latest sums. It computes the sums of one moment at a time, so
+// that many readers of the past leave processor time for payments.
 func (f *follower) compute(view *posting.View, seq uint64) (*moment, error) {
 	f.pastMu.Lock()
 	defer f.pastMu.Unlock()

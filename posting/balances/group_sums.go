@@ -12,29 +12,29 @@ import (
 	"mizan/posting/store"
 )
 
-// Bounds of the sums of groups that are cached.
+// Bounds of the cached sums of groups.
 const (
 	maxFollowed   = 16    // organizations with cached sums
-	maxMoments    = 16    // moments of an organization that were once its latest one, and as many other moments
+	maxMoments    = 16    // moments of an organization that were once its latest one, and the same number of other moments
 	maxGroupHolds = 4_096 // pending entries of an organization that are kept in memory
-	fewEvents     = 4_096 // if so few events follow the cached sums, no checkpoint is sought to start from
+	fewEvents     = 4_096 // if at most this many events follow the cached sums, these sums are extended, without a search for a checkpoint
 )
 
-// moment has the sums of an organization's groups after one event. It never changes.
+// moment is the state of the sums of an organization's groups after one event. A moment is never changed.
 type moment struct {
 	seq    uint64
 	booked ledger.Micros // the event's booked time
-	readAt time.Time     // when the event was the organization's last one; zero: it was followed by others
+	readAt time.Time     // an instant at which the event was the organization's last one; zero if no such instant is known
 	sums   []groupSum    // ordered by their keys
 }
 
-// groupSum is the sum of the accounts of a group in one asset.
+// groupSum is the sum over those accounts of a group that have the same asset.
 type groupSum struct {
 	key      string
 	movement ledger.Movement
 }
 
-// in returns the sums in a range of keys.
+// in returns the sums whose keys are in a range.
 func (m *moment) in(keys keyRange) []groupSum {
 	index := func(key string) int {
 		return sort.Search(len(m.sums), func(i int) bool { return m.sums[i].key >= key })
@@ -43,7 +43,7 @@ func (m *moment) in(keys keyRange) []groupSum {
 	return m.sums[start:max(start, index(keys.until))]
 }
 
-// copySums returns a copy of the sums that can be extended.
+// copySums returns a copy of the sums, which the caller may change.
 func (m *moment) copySums() store.GroupSums {
 	sums := make(store.GroupSums, len(m.sums))
 	for i := range m.sums {
@@ -53,9 +53,9 @@ func (m *moment) copySums() store.GroupSums {
 	return sums
 }
 
-// groupBuilder sums events by group.
+// groupBuilder adds up the changes of events by group.
 type groupBuilder struct {
-	seq        uint64 // the last event in the sums
+	seq        uint64 // the sums include the events up to this one
 	sums       store.GroupSums
 	reader     entryReader
 	key, group []byte // buffers
@@ -65,14 +65,14 @@ func newGroupBuilder(org ledger.ID, seq uint64, sums store.GroupSums) *groupBuil
 	return &groupBuilder{seq: seq, sums: sums, reader: entryReader{org: org, maxHolds: maxGroupHolds}}
 }
 
-// extend adds the events up to a seq. After an error the builder must not be used any more.
+// extend adds the next events to the sums, up to the event seq. After an error the builder must not be used any more.
 func (b *groupBuilder) extend(view *posting.View, seq uint64) error {
 	err := b.reader.eachMove(view, b.seq, seq, b.move)
 	b.seq = seq
 	return err
 }
 
-// move adds a posting's amount to the movement of the group of its account.
+// move adds a posting's amount to the sum of the group to which the posting's account belongs.
 func (b *groupBuilder) move(_ uint64, p *ledger.Posting, add addFunc) error {
 	b.key = store.AccountKey(b.key[:0], ledger.Account{Path: p.Account, Asset: p.Asset})
 	b.group = store.GroupKey(b.group[:0], b.key)
@@ -82,7 +82,7 @@ func (b *groupBuilder) move(_ uint64, p *ledger.Posting, add addFunc) error {
 	return nil
 }
 
-// moment returns the sums as they are now.
+// moment returns a copy of the current sums.
 func (b *groupBuilder) moment(booked ledger.Micros) *moment {
 	m := &moment{seq: b.seq, booked: booked, sums: make([]groupSum, 0, len(b.sums))}
 	for _, key := range b.sums.Keys() {
@@ -91,9 +91,9 @@ func (b *groupBuilder) moment(booked ledger.Micros) *moment {
 	return m
 }
 
-// startBuilder returns a builder whose sums need only a few more events to be the sums after the event seq. The builder starts
-// with the sums of base (an earlier moment, or nil), with those of a checkpoint, or with no event. If too many events follow each
-// of these, startBuilder sums the accounts' totals, which it reads from their pages.
+// startBuilder returns a builder whose sums include all events up to the event seq except the last few. The builder starts
+// with the sums of base (an earlier moment, or nil), with the sums of a checkpoint, or with empty sums. If too many events
+// follow each of these, startBuilder adds up the totals of all accounts, which it reads from their pages.
 func startBuilder(view *posting.View, org ledger.ID, seq uint64, booked ledger.Micros, base *moment) (*groupBuilder, error) {
 	if base != nil && seq-base.seq <= fewEvents {
 		return newGroupBuilder(org, base.seq, base.copySums()), nil
@@ -118,7 +118,7 @@ func startBuilder(view *posting.View, org ledger.ID, seq uint64, booked ledger.M
 	return newGroupBuilder(org, seq, sums), err
 }
 
-// groupsOfChain returns the sums of groups after a checkpoint, from the checkpoint's chain.
+// groupsOfChain returns the sums of groups after the event of a checkpoint. It adds up the sums in the checkpoint's chain.
 func groupsOfChain(view *posting.View, org ledger.ID, c *Checkpoint) (store.GroupSums, error) {
 	sums := make(store.GroupSums)
 	chain, err := readChain(view, org, c.CheckpointID)
@@ -141,7 +141,8 @@ func groupsOfChain(view *posting.View, org ledger.ID, c *Checkpoint) (store.Grou
 	return sums, nil
 }
 
-// groupsOfPages sums the totals of all accounts of an organization after the event that was booked at an instant.
+// groupsOfPages returns the sums of groups after the event that was booked at an instant. It adds up the totals of all
+// accounts of the organization, which it reads from their pages.
 func groupsOfPages(view *posting.View, org ledger.ID, booked ledger.Micros) (store.GroupSums, error) {
 	sums := make(store.GroupSums)
 	var group []byte
@@ -159,7 +160,7 @@ func groupsOfPages(view *posting.View, org ledger.ID, booked ledger.Micros) (sto
 	return sums, nil
 }
 
-// bookedAt returns the booked time of the event seq; 0 if seq is 0.
+// bookedAt returns the booked time of the event seq. If seq is 0, it returns 0.
 func bookedAt(view *posting.View, org ledger.ID, seq uint64) (ledger.Micros, error) {
 	e, _, found, err := view.Event(org, seq)
 	if err == nil && !found && seq != 0 {
@@ -168,7 +169,7 @@ func bookedAt(view *posting.View, org ledger.ID, seq uint64) (ledger.Micros, err
 	return e.Booked, err
 }
 
-// nearest returns the last of the moments that is not after the event seq; nil if there is none.
+// nearest returns the last moment that is not after the event seq. If there is none, it returns nil.
 func nearest(moments []*moment, seq uint64) (found *moment) {
 	for _, m := range moments {
 		if m != nil && m.seq <= seq && (found == nil || m.seq > found.seq) {
@@ -178,7 +179,7 @@ func nearest(moments []*moment, seq uint64) (found *moment) {
 	return found
 }
 
-// keep appends a moment, and drops the first one if there are too many.
+// keep appends a moment. If there are too many moments, it drops the first one.
 func keep(moments []*moment, m *moment) []*moment {
 	if len(moments) == maxMoments {
 		moments = slices.Delete(moments, 0, 1)

@@ -9,17 +9,17 @@ import (
 	"mizan/posting/store"
 )
 
-// groupFunc is called with a group (its path and an asset) and the sums of the totals of its accounts.
+// groupFunc is called with a group's path and an asset, and with the sum of the totals of the group's accounts in this asset.
 type groupFunc func(group ledger.Account, t *ledger.Totals) (more bool, err error)
 
-// AreGroups tells whether the accounts whose paths begin with a prefix make up whole groups. If they do, Groups returns the sums
-// of these groups.
+// AreGroups tells whether a prefix selects whole groups of accounts, so that Groups can return their sums.
 func AreGroups(prefix string) bool { return prefix == "" || ledger.Path(prefix).IsGroup() }
 
-// Groups calls fn with the sums of the groups whose paths begin with q.Prefix (see [ledger.Path.Group]), ordered by
-// path, currency and network. They are the sums over the totals that TrialBalance returns for the accounts of the group, but
-// their cost does not depend on the number of accounts. AreGroups must be true for the prefix. The query selects groups
-// with Only and After as TrialBalance selects accounts. Errors: fn's, money.ErrOverflow, *store.DamageError, or an I/O error.
+// Groups calls fn with the sums of the groups whose paths begin with q.Prefix (see [ledger.Path.Group]), ordered by path,
+// currency and network. The sums of a group are the sums over the totals that TrialBalance would return for the group's
+// accounts, but the cost does not depend on the number of accounts. AreGroups(q.Prefix) must be true. q.Only and q.After
+// select groups here, while they select accounts in TrialBalance. Groups returns an error of fn, money.ErrOverflow, a
+// *store.DamageError, or an I/O error.
 func (r *Reader) Groups(view *posting.View, org ledger.ID, q AsOf, fn func(group ledger.Account, t *ledger.Totals) (more bool, err error)) error {
 	m, err := r.groups.of(org).at(view, q.end())
 	if err != nil {
@@ -56,7 +56,8 @@ func (r *Reader) Groups(view *posting.View, org ledger.ID, q AsOf, fn func(group
 	return nil
 }
 
-// correctedForDay returns the sums by effective date: it adds, for each account, the correction that correctForDay makes.
+// correctedForDay returns the sums by effective date. To the booked sums it adds, for each account, the correction that
+// correctForDay makes.
 func (m *moment) correctedForDay(view *posting.View, org ledger.ID, q *AsOf) (*moment, error) {
 	all := AsOf{Env: q.Env}
 	var sums store.GroupSums
@@ -80,8 +81,8 @@ func (m *moment) correctedForDay(view *posting.View, org ledger.ID, q *AsOf) (*m
 	return newGroupBuilder(org, m.seq, sums).moment(m.booked), nil
 }
 
-// limitRelease changes the crossing so that adding it makes no pending total of the account negative. (applyTo sets a negative
-// pending total to zero.)
+// limitRelease reduces the crossing if it would make a pending total of the account negative. So the crossing can be added to
+// a group's sum. The result is the same as with applyTo, which sets a negative pending total to zero.
 func (x *accountCrossing) limitRelease(view *posting.View, org ledger.ID, q *AsOf) error {
 	if !x.crossing.DebitsPending.Negative && !x.crossing.CreditsPending.Negative {
 		return nil
@@ -100,16 +101,17 @@ func (x *accountCrossing) limitRelease(view *posting.View, org ledger.ID, q *AsO
 	return nil
 }
 
-// Level calls fn with the sums one level below q.Prefix. If q.Prefix is empty, Level does what Groups does. Otherwise q.Prefix is
-// the path of a class, such as "L:". Then fn gets the sums of the class's groups. It also gets the totals of each account of the
-// class whose path has only two segments, such as "A:bank". The order is that of Groups. q.After is an account or a group.
+// Level calls fn with the sums one level below q.Prefix. If q.Prefix is empty, Level does the same as Groups. Otherwise
+// q.Prefix must be the path of a class, such as "A:". Then Level calls fn with the sums of the class's groups, and with the
+// totals of each account of the class whose path has only two segments, such as "A:bank". The order is the same as in Groups.
+// q.After may be an account or a group.
 func (r *Reader) Level(view *posting.View, org ledger.ID, q AsOf, fn func(groupOrAccount ledger.Account, t *ledger.Totals) (more bool, err error)) error {
 	if q.Prefix == "" {
 		return r.Groups(view, org, q, fn)
 	}
 	ofClass := q
 	ofClass.After, ofClass.Only = nil, nil
-	hasDirect := false // the class has accounts of two segments
+	hasDirect := false // the class has accounts whose paths have only two segments
 	var groups []accountTotals
 	err := r.Groups(view, org, ofClass, func(group ledger.Account, t *ledger.Totals) (bool, error) {
 		switch {
@@ -151,14 +153,15 @@ type accountTotals struct {
 	totals  ledger.Totals
 }
 
-// levelMerger passes groups to fn. The caller passes the accounts between the groups.
+// levelMerger calls fn with groups. Its caller calls fn with the accounts that come between the groups.
 type levelMerger struct {
 	groups []accountTotals
 	fn     groupFunc
 	more   bool
 }
 
-// groupsBefore passes to fn the groups that precede an account; all remaining groups if the account is nil.
+// groupsBefore calls fn with the groups that precede an account. If the account is nil, it calls fn with all remaining
+// groups.
 func (l *levelMerger) groupsBefore(a *ledger.Account) (err error) {
 	for l.more && err == nil && len(l.groups) > 0 && (a == nil || precedes(&l.groups[0].account, a)) {
 		l.more, err = l.fn(l.groups[0].account, &l.groups[0].totals)
@@ -167,13 +170,13 @@ func (l *levelMerger) groupsBefore(a *ledger.Account) (err error) {
 	return err
 }
 
-// precedes tells whether a comes before b. Each is an account or a group, and both are of the same environment.
+// precedes tells whether a comes before b. Both a and b must be accounts or groups of the same environment.
 func precedes(a, b *ledger.Account) bool {
 	return string(store.AccountKey(nil, *a)) < string(store.AccountKey(nil, *b))
 }
 
-// eachDirect calls fn with the accounts after q.After whose paths have one segment after q.Prefix. It passes over the other
-// accounts with one seek for each group.
+// eachDirect calls fn with the accounts after q.After whose paths have exactly one segment after q.Prefix. It skips all other
+// accounts of a group with one seek.
 func eachDirect(view *posting.View, org ledger.ID, q *AsOf, fn func(ledger.Account) (more bool, err error)) error {
 	rest := *q
 	for after := rest.after(); ; after = rest.after() {

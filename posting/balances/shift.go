@@ -10,9 +10,9 @@ import (
 	"mizan/posting/store"
 )
 
-// correctForDay calls fn with accounts and their totals, which it gets by calling read. If q.On is set, correctForDay corrects
-// the totals by the lines that cross the end of that day: lines that are booked on one side of the day's end and take effect on
-// the other. It also adds the accounts that have only such lines.
+// correctForDay calls read to get accounts and their totals, and calls fn with them. If q.On is set, it first corrects the
+// totals for the lines that cross the end of that day: lines that were booked on one side of the day's end and take effect on
+// the other. Then it also calls fn with the accounts that have only such lines.
 func correctForDay(view *posting.View, org ledger.ID, q *AsOf, fn accountFunc, read func(accountFunc) error) error {
 	if q.On == 0 {
 		return read(fn)
@@ -23,7 +23,7 @@ func correctForDay(view *posting.View, org ledger.ID, q *AsOf, fn accountFunc, r
 	if err != nil {
 		return err
 	}
-	applyCurrent := func(t *ledger.Totals) (include bool, err error) { // applies the current crossing and calls fn
+	applyCurrent := func(t *ledger.Totals) (include bool, err error) { // adds the current crossing to t and calls fn
 		if err := current.applyTo(org, t); err != nil {
 			return false, err
 		}
@@ -53,21 +53,21 @@ func correctForDay(view *posting.View, org ledger.ID, q *AsOf, fn accountFunc, r
 	return err
 }
 
-// crosses tells whether a line with the effective day counts, and whether the line crosses the end of the day q.On. A
-// line crosses the day's end if it counts although it was booked later, or does not count although it was booked before.
+// crosses tells whether a line with the given effective day counts, and whether the line crosses the end of the day q.On. A
+// line crosses the day's end if it counts although it was booked after the day's end, or does not count although it was
+// booked before.
 func (q *AsOf) crosses(l *posting.Line, effective ledger.Date) (counts, crosses bool) {
 	counts = effective <= q.On && l.Booked <= q.seen()
 	return counts, counts != (l.Booked <= q.end())
 }
 
-// accountCrossing is the correction of one account's totals by its lines that cross the day's end.
+// accountCrossing is the correction of one account's totals for those of its lines that cross the day's end.
 type accountCrossing struct {
 	key      []byte
 	crossing crossing
 }
 
-// crossings returns the accounts with lines whose booked time and effective day are on different
-// sides of a day's end, in the order of their keys.
+// crossings returns, ordered by key, the accounts with lines that cross the end of the day q.On.
 func crossings(view *posting.View, org ledger.ID, keys keyRange, q *AsOf) iter.Seq2[accountCrossing, error] {
 	return func(yield func(accountCrossing, error) bool) {
 		var current accountCrossing
@@ -104,15 +104,15 @@ func crossings(view *posting.View, org ledger.ID, keys keyRange, q *AsOf) iter.S
 	}
 }
 
-// crossing is the sum of the amounts by which the lines that cross a day's end change an account's totals. The sum
-// is applied as a whole, because the lines are not in the order of booking.
+// crossing is the sum of the changes that the lines that cross a day's end make to an account's totals. The changes are not
+// added one by one, because the lines are not in the order of booking.
 type crossing struct {
 	ledger.Movement
-	capture uint64 // seq of the last capture whose hold was counted
+	capture uint64 // seq of the last capture whose released amounts are in the sum
 }
 
-// applyTo adds the crossing to the account's totals. A pending total that would become negative becomes zero. That
-// happens if a hold takes effect later than the entry that closes it.
+// applyTo adds the crossing to the account's totals. If a hold takes effect later than the entry that closes the hold, a
+// pending total could become negative. Then applyTo sets the pending total to zero.
 func (x *accountCrossing) applyTo(org ledger.ID, t *ledger.Totals) error {
 	m := ledger.MovementOf(t)
 	if err := m.Add(&x.crossing.Movement); err != nil {
@@ -152,8 +152,9 @@ func addLine(view *posting.View, c *crossing, org ledger.ID, a ledger.Account, l
 	return post(l.Side, l.Amount)
 }
 
-// addCaptured calls release with the amounts that the capture with the given seq has released on the account a. The capture also
-// posts to this account. No line contains these amounts, so they are read from the pending entry that the capture closes.
+// addCaptured calls release with the amounts that the capture with the given seq has released on the account a. The capture
+// must have a posting to this account. No line contains the released amounts, so they are read from the pending entry that
+// the capture closes.
 func addCaptured(view *posting.View, release func(ledger.Side, money.Amount) error, org ledger.ID, a ledger.Account, seq uint64) error {
 	capture, _, found, err := view.Event(org, seq)
 	if err != nil {

@@ -13,28 +13,28 @@ import (
 	"mizan/posting/store/damage"
 )
 
-// Bounds of the choice between the two ways to read a trial balance: from the accounts' pages, or from a checkpoint.
+// Bounds that decide how a trial balance is read: from the accounts' pages (stored rows of lines), or from a checkpoint.
 const (
-	fewAccounts      = 16    // if fewer accounts than this are selected, they are read from their pages
-	maxOfPage        = 2_048 // a caller who reads a page of a trial balance gets the first accounts from their pages, up to this number
-	maxBehind        = 4     // that caller gets further accounts from a checkpoint if at most maxBehind × distance events follow the checkpoint
+	fewAccounts      = 16    // if fewer accounts than this are in the range, they are read from their pages
+	maxOfPage        = 2_048 // if AsOf.Paged is set, up to this many accounts are read from their pages first
+	maxBehind        = 4     // the accounts after them are read from a checkpoint if at most maxBehind × distance events follow it
 	eventsPerAccount = 32    // reading an account's pages takes as long as reading this many events
 )
 
-// Reader reads trial balances and the sums of groups of accounts. It caches the sums of events for the next page of the same
-// trial balance, and the sums of groups. The zero value is ready to use. It is safe for concurrent use.
+// Reader reads trial balances and the sums of groups of accounts. It caches the sums of groups, and it caches sums of events
+// for the next page of the same trial balance. The zero value is ready to use. A Reader is safe for concurrent use.
 type Reader struct {
 	cached    atomic.Pointer[turnover]
 	groups    groupCache
-	maxOfPage int // 0: the constant maxOfPage; tests set this field, to read pages from checkpoints
+	maxOfPage int // replaces the constant maxOfPage if it is not 0; tests set it, so that a checkpoint is used after fewer accounts
 }
 
-// accountFunc is called with an account's key in checkpoints and the account's totals. The key is valid until
-// the call returns.
+// accountFunc is called with an account's key and the account's totals. The key is valid until the call returns.
 type accountFunc func(key []byte, t *ledger.Totals) (more bool, err error)
 
-// TrialBalance calls fn with the accounts of an organization that have postings up to the moment that q selects, and
-// with their totals, ordered by path, currency and network. Errors: fn's, *store.DamageError, or an I/O error.
+// TrialBalance calls fn with each selected account of an organization that has postings up to the moment in q, and with the
+// account's totals. The accounts are ordered by path, currency and network. TrialBalance returns an error of fn, a
+// *store.DamageError, or an I/O error.
 func (r *Reader) TrialBalance(view *posting.View, org ledger.ID, q AsOf, fn func(ledger.Account, *ledger.Totals) (more bool, err error)) error {
 	row := func(key []byte, t *ledger.Totals) (bool, error) {
 		a, ok := store.ParseAccountKey(key)
@@ -78,8 +78,9 @@ func (r *Reader) TrialBalance(view *posting.View, org ledger.ID, q AsOf, fn func
 	return fromPages(view, org, &q, row)
 }
 
-// firstFromPages calls fn with the first of the selected accounts, whose totals it reads from their pages. It stops after
-// maxAccounts accounts, and then sets q.After to the last of them. isComplete is true if fn needs no further account.
+// firstFromPages calls fn with the first selected accounts, whose totals it reads from their pages. It stops after
+// maxAccounts accounts, and sets q.After to the last of them. If there are no more accounts, or fn wants no more, isComplete
+// is true.
 func firstFromPages(view *posting.View, org ledger.ID, q *AsOf, maxAccounts int, fn accountFunc) (isComplete bool, err error) {
 	var key []byte
 	last, count := q.after(), 0
@@ -105,7 +106,7 @@ func firstFromPages(view *posting.View, org ledger.ID, q *AsOf, maxAccounts int,
 	return isComplete, err
 }
 
-// hasFewAccounts tells whether only a few accounts are selected.
+// hasFewAccounts tells whether fewer than fewAccounts accounts follow q.After and have the prefix.
 func hasFewAccounts(view *posting.View, org ledger.ID, q *AsOf) (bool, error) {
 	count := 0
 	err := view.AccountsFrom(org, q.Prefix, q.Env, q.after(), func(ledger.Account) (bool, error) {
@@ -115,7 +116,7 @@ func hasFewAccounts(view *posting.View, org ledger.ID, q *AsOf) (bool, error) {
 	return count < fewAccounts, err
 }
 
-// startingPoint returns the checkpoint from which a trial balance is computed, and the seq of the last event that counts.
+// startingPoint returns the last checkpoint before the moment of a trial balance, and the seq of the last event that counts.
 func startingPoint(view *posting.View, org ledger.ID, q *AsOf) (c Checkpoint, upToSeq uint64, err error) {
 	end := q.end()
 	if c, err = checkpointAt(view, org, end); err != nil {
@@ -128,8 +129,8 @@ func startingPoint(view *posting.View, org ledger.ID, q *AsOf) (c Checkpoint, up
 	return c, upToSeq, err
 }
 
-// isNear tells whether few enough events lie between the checkpoint and the last event that counts. If too many do,
-// because checkpoints are made late or not at all, the accounts' pages are faster to read.
+// isNear tells whether few enough events follow the checkpoint, up to the last event that counts. If checkpoints are made
+// late or not at all, too many events follow, and the accounts' pages are faster to read.
 func (q *AsOf) isNear(c *Checkpoint, upToSeq uint64) bool {
 	maxEvents := maxBehind * distance(c)
 	if !q.Paged {
@@ -138,7 +139,7 @@ func (q *AsOf) isNear(c *Checkpoint, upToSeq uint64) bool {
 	return c.Seq <= upToSeq && upToSeq-c.Seq <= maxEvents
 }
 
-// fromPages reads the totals of each account from its pages.
+// fromPages calls fn with accounts, whose totals it reads from their pages.
 func fromPages(view *posting.View, org ledger.ID, q *AsOf, fn accountFunc) error {
 	return correctForDay(view, org, q, fn, func(fn accountFunc) error {
 		var key []byte
@@ -153,8 +154,8 @@ func fromPages(view *posting.View, org ledger.ID, q *AsOf, fn accountFunc) error
 	})
 }
 
-// fromCheckpoint adds the events after a checkpoint, up to upToSeq, to the totals of the checkpoint's chain. It holds at
-// most twice maxAccounts accounts in memory.
+// fromCheckpoint calls fn with accounts, whose totals it computes: it adds up the checkpoint's chain and the events after the
+// checkpoint, up to upToSeq. It holds at most 2×maxAccounts accounts in memory.
 func (r *Reader) fromCheckpoint(view *posting.View, org ledger.ID, q *AsOf, c *Checkpoint, upToSeq uint64, maxAccounts int, fn accountFunc) error {
 	chain, err := readChain(view, org, c.CheckpointID)
 	if err != nil {
@@ -175,8 +176,8 @@ func (r *Reader) fromCheckpoint(view *posting.View, org ledger.ID, q *AsOf, c *C
 	})
 }
 
-// Account returns an account's totals as of q.At or, by effective date, as of q.On and q.BookedUntil; false if the account has
-// no posting up to then. Errors: *store.DamageError, or an I/O error.
+// Account returns an account's totals as of q.At or, if q.On is set, by effective date as of q.On and q.BookedUntil. If the
+// account has no posting up to then, found is false. The error is a *store.DamageError or an I/O error.
 func Account(view *posting.View, org ledger.ID, a ledger.Account, q *AsOf) (t ledger.Totals, found bool, err error) {
 	t, found, err = view.TotalsAt(org, a, q.end())
 	if err != nil || q.On == 0 {
@@ -194,8 +195,8 @@ func Account(view *posting.View, org ledger.ID, a ledger.Account, q *AsOf) (t le
 	return t, found, nil
 }
 
-// AtMonthEnd returns the hash and the number of rows of an organization's trial balance by
-// effective date at a month's end, in the form of period.Balance.
+// AtMonthEnd computes an organization's trial balance by effective date at the end of a month. It returns the hash and the
+// number of rows, as period.Balance defines them.
 func AtMonthEnd(view *posting.View, org ledger.ID, m period.Month) (sum [32]byte, rows uint64, err error) {
 	b, r := period.NewBalance(org, m), new(Reader)
 	for _, env := range [...]money.Env{money.Prod, money.Test} {

@@ -9,27 +9,28 @@ import (
 	"mizan/posting/store"
 )
 
-// Bounds of turnovers (for each account, the sum of the changes that events make to its totals).
+// Bounds of turnovers. A turnover contains, for each account, the sum of the changes that a range of events makes to the
+// account's totals.
 const (
-	maxTurnover = 65_536 // maximum number of accounts; a turnover with twice as many is cut to this number
-	maxHolds    = 65_536 // maximum number of pending entries in memory, which captures may close; others are read from the journal
+	maxTurnover = 65_536 // number of accounts to which a turnover is cut when it has more than twice as many
+	maxHolds    = 65_536 // maximum number of pending entries in memory; if a capture closes another pending entry, that one is read from the journal
 	maxKept     = 16_384 // maximum number of accounts in the cached turnover: about 8 MB
 	minKept     = 1_024  // minimum number of events in a cached turnover; a turnover of fewer events is not cached
 )
 
-// turnover has, for each account, the sum of the changes that the events after a checkpoint make to the account's
-// totals. If there are too many accounts, it has only the first ones.
+// turnover contains, for each account, the sum of the changes that the events after a checkpoint make to the account's
+// totals. If there are too many accounts, it contains only the first ones.
 type turnover struct {
 	org               ledger.ID
-	afterSeq, upToSeq uint64   // its events are those after afterSeq, up to and including upToSeq
-	keys              keyRange // keys.until is lowered when there are too many accounts
+	afterSeq, upToSeq uint64   // the turnover is the sum of the events after afterSeq, up to and including upToSeq
+	keys              keyRange // range of the accounts in the turnover; keys.until is lowered when there are too many accounts
 	isCut             bool     // keys.until was lowered
 	movements         map[string]*ledger.Movement
 	order             []string // the sorted keys of movements
 }
 
-// weight returns the number of accounts with postings in the events; if there are too many for a turnover, a lower
-// bound of the number. The result depends on the events alone.
+// weight returns the number of accounts with postings in the events. If the turnover was cut because there were too many
+// accounts, weight returns a lower bound of their number. The result depends only on the events.
 func (t *turnover) weight() uint64 {
 	if t.isCut {
 		return 2 * maxTurnover
@@ -37,7 +38,7 @@ func (t *turnover) weight() uint64 {
 	return uint64(len(t.order))
 }
 
-// turnoverBuilder sums events into a turnover.
+// turnoverBuilder adds up the changes of events in a turnover.
 type turnoverBuilder struct {
 	*turnover
 	reader      entryReader
@@ -45,8 +46,8 @@ type turnoverBuilder struct {
 	key         []byte // buffer for an account's key
 }
 
-// maxAccounts returns the number of accounts to which a turnover for the query is cut when it has twice as
-// many. For a caller that reads pages, the number is so small that the turnover can always be cached.
+// maxAccounts returns the number of accounts to which a turnover for the query is cut when it has more than twice as many. If
+// the caller reads page by page, the number is so small that the turnover can always be cached.
 func (q *AsOf) maxAccounts() int {
 	if q.Paged {
 		return maxKept / 2
@@ -54,10 +55,10 @@ func (q *AsOf) maxAccounts() int {
 	return maxTurnover
 }
 
-// turnover returns the turnover of the events after afterSeq and up to upToSeq, for the range keys or, if the range
-// has too many accounts, for its beginning. It returns the cached turnover if that is for the same events and contains
-// the beginning of the range. Otherwise it computes a new turnover, and caches it if it has few accounts and many
-// events. A cached turnover stays valid because the journal's past never changes.
+// turnover returns the turnover of the events after afterSeq and up to upToSeq, for the accounts in the range keys. If there
+// are too many accounts, the turnover contains only the beginning of the range. If the cached turnover is for the same events
+// and contains the beginning of the range, turnover returns it. Otherwise it computes a new turnover, and caches this
+// turnover if it has few accounts and many events. A cached turnover stays valid because the journal's past never changes.
 func (r *Reader) turnover(view *posting.View, org ledger.ID, keys keyRange, afterSeq, upToSeq uint64, maxAccounts int) (*turnover, error) {
 	t := r.cached.Load()
 	if t != nil && t.org == org && t.afterSeq == afterSeq && t.upToSeq == upToSeq && t.keys.has(keys.from) {
@@ -94,7 +95,8 @@ func (t *turnoverBuilder) move(seq uint64, p *ledger.Posting, add addFunc) error
 	return nil
 }
 
-// movementOf returns the movement of a posting's account; nil if the account is outside the turnover's range of keys.
+// movementOf returns the movement of a posting's account. If the account is outside the turnover's range of keys, it returns
+// nil.
 func (t *turnoverBuilder) movementOf(p *ledger.Posting) *ledger.Movement {
 	t.key = store.AccountKey(t.key[:0], ledger.Account{Path: p.Account, Asset: p.Asset})
 	if m := t.movements[string(t.key)]; m != nil {
@@ -109,7 +111,7 @@ func (t *turnoverBuilder) movementOf(p *ledger.Posting) *ledger.Movement {
 	return m
 }
 
-// shrink drops the last accounts of the turnover, and ignores them from now on.
+// shrink drops the last accounts of the turnover. From now on, the turnover ignores postings to them.
 func (t *turnoverBuilder) shrink() {
 	sortedKeys := slices.Sorted(maps.Keys(t.movements))
 	t.keys.until, t.isCut = sortedKeys[t.maxAccounts], true

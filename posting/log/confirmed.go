@@ -12,21 +12,22 @@ import (
 	"mizan/posting/store/damage"
 )
 
-// confirmedName is the name of the file of confirmations. It says which frame (the content of one group) was durable when
-// Confirm was last called. The file is separate from the segments, so that Replay detects a last segment that was replaced by
-// an older copy. It has two slots for marks, which are written in turn. If the file is lost, Open makes a new one.
+// confirmedName is the name of the file of confirmations. The file says which frame (the content of one group) was the last
+// durable one when Confirm was last called. It is separate from the segments. So if the last segment was replaced by an older
+// copy, Replay detects it. The file has two slots for marks, which are written alternately. If the file is lost, Open makes a
+// new one.
 const confirmedName = "confirmed"
 
-// confirmedEpoch is the epoch of the marks in the file of confirmations. It need not be random, because this file never
-// contains anything but such marks.
+// confirmedEpoch is the epoch of the marks in the file of confirmations. It need not be random, because the file of
+// confirmations never contains anything but such marks.
 var confirmedEpoch epoch
 
 // confirmations is the open file of confirmations.
 type confirmations struct {
 	writing sync.Mutex // held while a mark is written
 	file    disk.File
-	next    int64         // the slot for the next mark; the other slot has the last mark
-	last    atomic.Uint64 // the number in the last mark
+	next    int64         // the slot into which the next mark is written; the other slot contains the last mark
+	last    atomic.Uint64 // number of the frame in the last mark
 }
 
 // openConfirmed opens the file of confirmations, and makes one if there is none.
@@ -42,7 +43,8 @@ func (l *Local) openConfirmed() (err error) {
 	return nil
 }
 
-// checkConfirmed checks that the log has the confirmed frames, given the last frame of the log.
+// checkConfirmed checks that the log still has the frames that were confirmed. last is the last frame that was found in the
+// log.
 func (l *Local) checkConfirmed(last Mark) error {
 	c := &l.confirmations
 	buf := make([]byte, slotSize)
@@ -68,8 +70,8 @@ func (l *Local) checkConfirmed(last Mark) error {
 	return nil
 }
 
-// Confirm durably records which frame is the last durable one, outside the segment that has the frame. It should be called from
-// time to time, and when no other frame follows soon. It is safe for concurrent use, also while a frame is appended.
+// Confirm records which frame is the last durable one, in a file that is separate from the segments. It should be called from
+// time to time, and also when no other frame will follow soon. It is safe for concurrent use, also while a frame is appended.
 func (l *Local) Confirm() error {
 	c := &l.confirmations
 	c.writing.Lock()
@@ -94,7 +96,7 @@ func (l *Local) Confirm() error {
 	return nil
 }
 
-// lastDurable returns the mark of the last durable frame; the zero value before Replay.
+// lastDurable returns the mark of the last durable frame. Before Replay it returns the zero value.
 func (l *Local) lastDurable() Mark {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -9,9 +9,9 @@ import (
 	"mizan/internal/assert"
 )
 
-// A frame (the content of one group) is a header and a payload. The header has, in this order: a check of the rest of
-// the header, the payload's checksum and length, the frame's number, the previous frame's hash, and the frame's hash.
-// Numbers are big-endian.
+// A frame (the content of one group) is a header and a payload. The header has, in this order: a checksum of the rest of the
+// header, the payload's checksum and length, the frame's number, the previous frame's hash, and the frame's hash. Numbers are
+// big-endian.
 const (
 	checkSize      = 8
 	payloadSumAt   = checkSize
@@ -23,19 +23,18 @@ const (
 	// HeaderSize is the number of bytes before a frame's payload.
 	HeaderSize = hashAt + 32
 
-	// Frames and marks begin at multiples of blockSize, which is the smallest unit that a disk writes or a multiple of
-	// it.
+	// Frames and marks begin at multiples of blockSize. blockSize is a multiple of the smallest unit that a disk writes.
 	blockSize = 4096
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// epoch has random bytes that are new each time a file becomes a segment. Checksums depend on them, so content of an earlier
-// use of the file has wrong checksums.
+// epoch contains random bytes, which are chosen anew each time a file becomes a segment. Checksums depend on the epoch, so
+// content from an earlier use of the file has wrong checksums.
 type epoch [16]byte
 
 // check returns a checksum of content for a segment with this epoch: the beginning of a SHA-256 over the epoch, the kind and
-// the content. It depends on the kind so that a mark is never taken for a frame, or a frame for a mark.
+// the content. The checksum depends on the kind, so that a mark is never taken for a frame, or a frame for a mark.
 func (e *epoch) check(kind string, content []byte) [checkSize]byte {
 	var buf [len(epoch{}) + len(frameKind) + HeaderSize]byte // large enough for the content of both kinds
 	sum := sha256.Sum256(append(append(append(buf[:0], e[:]...), kind...), content...))
@@ -56,7 +55,7 @@ type header struct {
 	payloadSum  uint32
 }
 
-// fill writes the header of the payload into buf. buf has HeaderSize bytes for the header, followed by the payload.
+// fill writes a frame's header into the first HeaderSize bytes of buf. After them, buf contains the payload.
 func (e *epoch) fill(buf []byte, m Mark, previous [32]byte) {
 	payload := buf[HeaderSize:]
 	binary.BigEndian.PutUint32(buf[payloadSumAt:], crc32.Checksum(payload, castagnoli))
@@ -84,12 +83,12 @@ func (e *epoch) parse(buf []byte) (h header, ok bool) {
 	return h, true
 }
 
-// framed returns how many bytes a frame takes in a segment, including the unused rest of its last block.
+// framed returns the number of bytes that a frame takes in a segment, including the unused rest of the frame's last block.
 func framed(payloadSize int) int64 {
 	return (int64(HeaderSize+payloadSize) + blockSize - 1) / blockSize * blockSize
 }
 
-// markSlot is the content of a slot for a mark. It says that the frame of the mark was acknowledged.
+// markSlot is the content of a slot for a mark. A mark says that a frame was acknowledged.
 type markSlot struct {
 	Mark
 	isContinued bool // the next segment exists

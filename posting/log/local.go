@@ -17,7 +17,7 @@ import (
 type Options struct {
 	Dir         string
 	Disk        disk.Opener // opens the directory Dir; nil: disk.Local
-	SegmentSize int64       // bytes of new segments, the files of the log; a multiple of 4 KiB, at least 28 KiB. Existing segments keep their size
+	SegmentSize int64       // size of each new segment (a file of the log) in bytes: a multiple of 4 KiB, at least 28 KiB. Existing segments keep their size
 }
 
 // directory opens the directory of the log.
@@ -47,18 +47,18 @@ type Local struct {
 
 	making sync.Mutex // held while spare files are created, and while segments are released
 
-	mu                 sync.Mutex // never held during operations of the disk
+	mu                 sync.Mutex // never held during disk operations
 	durable            Mark       // the last frame that is durable; guarded by mu
 	segments           []*segment // oldest first; never empty; guarded by mu
 	spares             []string   // names of files that may become segments; guarded by mu
-	leftovers          []*segment // segments before a gap in the sequence; Replay removes them
+	leftovers          []*segment // segments that are older than a gap in the sequence; Replay removes them
 	isReplayed         bool       // guarded by mu
 	highestSpareNumber uint64     // the highest number in the name of a spare or unfinished file; guarded by mu
 }
 
 var _ Log = (*Local)(nil)
 
-// Append implements Log. Together with the frame it writes a mark, which says that the previous frame was acknowledged.
+// Append implements Log. Together with the frame, Append writes a mark, which says that the previous frame was acknowledged.
 func (l *Local) Append(m Mark, buf []byte) error {
 	assert.That(l.tail > 0, "a log is written before it was replayed")
 	assert.That(m.N == l.last.N+1, "frame %d after frame %d", m.N, l.last.N)
@@ -99,17 +99,18 @@ func (l *Local) write(s *segment, frame []byte) error {
 	return s.file.Datasync()
 }
 
-// markLast writes the mark that the last frame was acknowledged, unless a confirmation already says so.
+// markLast writes a mark, which says that the last frame was acknowledged. It writes none if a confirmation or the header of
+// the segment already names this frame.
 func (l *Local) markLast(s *segment) error {
-	if l.confirmations.last.Load() == l.last.N || s.after.N == l.last.N { // the segment's header names the last frame
+	if l.confirmations.last.Load() == l.last.N || s.after.N == l.last.N { // the second condition: the segment's header names the last frame
 		return nil
 	}
 	return s.writeMark(markSlot{Mark: l.last})
 }
 
-// rotate begins the next segment, because the present one is full. First the new segment becomes durable under its name. Then
-// a mark in the full segment, which says that the new segment exists, becomes durable. Only then may a frame be written into
-// the new segment.
+// rotate begins the next segment, because the current one is full. First the new segment becomes durable under its name. Then
+// rotate writes a mark into the full segment, which says that the new segment exists, and makes the mark durable. Only then
+// may a frame be written into the new segment.
 func (l *Local) rotate(full *segment) (*segment, error) {
 	if err := l.MakeSpare(); err != nil {
 		return nil, err
@@ -158,18 +159,18 @@ func (l *Local) beginSegment(name string, sequence uint64, after Mark) (*segment
 		err = l.dir.Sync()
 	}
 	if err != nil {
-		_ = f.Close() // the first error is reported
+		_ = f.Close() // the first error is returned
 		return nil, err
 	}
 	return s, nil
 }
 
-// MakeSpare makes a spare file, which will become the next segment, if there is none. If nobody has called MakeSpare in
-// advance, Append makes the file and takes longer. MakeSpare is safe for concurrent use. The error is ErrNoSpace if the disk
-// is full.
+// MakeSpare makes a spare file if there is none. A spare file will become the next segment. If nobody has called MakeSpare in
+// advance, Append makes the file, and takes longer. MakeSpare is safe for concurrent use. If the disk is full, the error is
+// ErrNoSpace.
 func (l *Local) MakeSpare() error {
 	if l.HasSpare() {
-		return nil // returns without waiting for a release that is under way
+		return nil // return without waiting for a release that is under way
 	}
 	l.making.Lock()
 	defer l.making.Unlock()
@@ -196,7 +197,8 @@ func (l *Local) MakeSpare() error {
 	return nil
 }
 
-// nameForSpare returns a number for the name of a new spare file. If there is a spare file already, isNeeded is false.
+// nameForSpare returns a number for the name of a new spare file. If there already is a spare file, no new one is needed, and
+// isNeeded is false.
 func (l *Local) nameForSpare() (number uint64, isNeeded bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -207,8 +209,9 @@ func (l *Local) nameForSpare() (number uint64, isNeeded bool) {
 	return l.highestSpareNumber, true
 }
 
-// Release implements Log. Segments without a needed frame become spare files. They do so one by one, the oldest first, so
-// that a crash leaves no gap in the sequence of segments. Before Replay has returned, nothing is released.
+// Release implements Log. Release turns segments whose frames are no longer needed into spare files, or removes them. It
+// begins with the oldest segment and finishes one before it takes the next, so that a crash leaves no gap in the sequence of
+// segments. Before Replay has returned, Release does nothing.
 func (l *Local) Release(below uint64) error {
 	l.making.Lock() // one release at a time
 	defer l.making.Unlock()
@@ -223,8 +226,9 @@ func (l *Local) Release(below uint64) error {
 	}
 }
 
-// takeOldest takes the oldest segment out of the log if none of its frames is needed any more. It returns the segment, and
-// the name that its file gets as a spare file. If the name is empty, the file must be removed instead.
+// takeOldest takes the oldest segment out of the log if none of its frames is needed any more. It returns the segment and a
+// name. The caller must rename the segment's file to this name, which makes it a spare file. If the name is empty, the caller
+// must remove the file instead.
 func (l *Local) takeOldest(below uint64) (oldest *segment, spare string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -240,8 +244,8 @@ func (l *Local) takeOldest(below uint64) (oldest *segment, spare string) {
 	return oldest, spare
 }
 
-// recycle removes the file of a segment, or makes it a spare file. The file becomes a spare file only after its new name is
-// durable.
+// recycle removes the file of a segment, or makes it a spare file. The file is not used as a spare file before its new name
+// is durable.
 func (l *Local) recycle(s *segment, spare string) error {
 	if err := s.file.Close(); err != nil {
 		return err
@@ -262,7 +266,7 @@ func (l *Local) addSpareName(name string) {
 	l.spares = append(l.spares, name)
 }
 
-// Size returns the bytes that the log takes on the disk.
+// Size returns the number of bytes that the log takes on the disk.
 func (l *Local) Size() (size int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -272,7 +276,7 @@ func (l *Local) Size() (size int64) {
 	return size + int64(len(l.spares))*l.segmentSize
 }
 
-// Segments returns how many segments have frames, and how many spare files may become segments.
+// Segments returns the number of segments in use, and the number of spare files that may become segments.
 func (l *Local) Segments() (used, spare int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -303,11 +307,11 @@ func (l *Local) Close() error {
 	return err
 }
 
-// Owner returns the owner that the newest segment with an owner contains; zeros if there is none.
+// Owner returns the owner that is stored in the newest segment that has one. If no segment has an owner, it returns zeros.
 func (l *Local) Owner() Owner { return l.owner }
 
-// SetOwner sets the owner that is stored in new segments. If the log has no frames, its only segment gets the owner at once.
-// No frame may be appended at the same time.
+// SetOwner sets the owner that is stored in new segments. If the log has no frames, SetOwner replaces its only segment by one
+// with the owner. No frame may be appended at the same time.
 func (l *Local) SetOwner(owner Owner) error {
 	l.owner = owner
 	first := l.current
@@ -328,7 +332,7 @@ func (l *Local) SetOwner(owner Owner) error {
 }
 
 // Create makes a log without frames in a new directory. after is the mark of the frame before the log's first frame. If the
-// process ends during Create, the directory may have no segment.
+// process ends during Create, the directory may contain no segment.
 func Create(o Options, after Mark) error {
 	if err := os.Mkdir(o.Dir, 0o700); err != nil {
 		return fmt.Errorf("log: %w", err)

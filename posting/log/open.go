@@ -40,8 +40,8 @@ func open(dir disk.Directory, segmentSize int64) (*Local, error) {
 	return l, nil
 }
 
-// list finds the segments and the spare files that may become segments, and removes files that a killed process has not
-// finished.
+// list finds the segments, and the spare files that may become segments. It removes files that a killed process has left
+// unfinished.
 func (l *Local) list() error {
 	names, err := l.dir.Names()
 	if err != nil {
@@ -101,9 +101,9 @@ func (l *Local) addSpare(name string) error {
 	return nil
 }
 
-// compareSegments keeps the newest segments, back to the first gap in their sequence numbers. The segments before a gap are
-// leftovers: somebody may have put them back, or a segment after them may be lost. If frames of the lost segment are needed,
-// Replay returns an error.
+// compareSegments keeps the newest segments, back to the first gap in their sequence numbers. The segments before the gap
+// become leftovers: somebody may have put them back, or the segments in the gap may be lost. If frames of a lost segment are
+// needed, Replay returns an error.
 func (l *Local) compareSegments() error {
 	if len(l.segments) == 0 {
 		return damage.New(l.dir.Path(""), "no segment of the log is in it")
@@ -121,8 +121,8 @@ func (l *Local) compareSegments() error {
 	return nil
 }
 
-// Replay implements Log. Before it calls fn, it makes the end of the log durable, because a killed process may have left the
-// end in the page cache only. The error is ErrReleased if the log begins after the frame from.
+// Replay implements Log. Before Replay calls fn, it makes the end of the log durable, because a killed process may have left
+// the end only in the page cache. If the log begins after the frame from, the error is ErrReleased.
 func (l *Local) Replay(from uint64, fn func(Frame) error) (Mark, error) {
 	if first := l.First(); from < first {
 		return Mark{}, fmt.Errorf("log: %w: frame %d, and the first is %d", ErrReleased, from, first)
@@ -155,13 +155,13 @@ func (l *Local) Replay(from uint64, fn func(Frame) error) (Mark, error) {
 	l.mu.Lock()
 	l.isReplayed, l.durable = true, end.last
 	l.mu.Unlock()
-	return l.last, l.Confirm() // so that the next start does not write the last frame again
+	return l.last, l.Confirm() // with this confirmation, the next start does not write the last frame again
 }
 
-// logEnd is where a log ends.
+// logEnd is the position at which a log ends.
 type logEnd struct {
 	last Mark
-	at   int64 // where the next frame begins, in the last segment
+	at   int64 // offset of the next frame in the last segment
 }
 
 // findEnd reads the last segment and makes its last frame durable. If the frame is known to be durable already, findEnd does
@@ -190,7 +190,8 @@ func (l *Local) reader(s *segment) *segmentReader {
 	return &segmentReader{segment: s, path: l.dir.Path(s.name), last: s.after, at: framesAt}
 }
 
-// removeLeftovers removes the segments before a gap. Replay calls it when it has found all frames without them.
+// removeLeftovers removes the segments before a gap. Replay calls it after it has found all needed frames in the other
+// segments.
 func (l *Local) removeLeftovers() error {
 	for _, s := range l.leftovers {
 		if err := errors.Join(s.file.Close(), l.dir.Remove(s.name)); err != nil {
@@ -201,10 +202,11 @@ func (l *Local) removeLeftovers() error {
 	return nil
 }
 
-// makeDurable makes the end of the log durable. The end may be in the page cache only, because the previous process may have
+// makeDurable makes the end of the log durable. The end may be only in the page cache, because the previous process may have
 // been killed, or a sync may have failed. After a failed sync the kernel treats unwritten pages as written. So makeDurable
-// writes again the blocks before the frames, and the last frame, which is from lastAt to tail. It also writes the mark that
-// says that the last segment exists, because the previous process may have ended before it wrote this mark.
+// writes the blocks before the frames again, and also the last frame, which is between the offsets lastAt and tail. In the
+// segment before the last one, it writes the mark that says that the last segment exists, because the previous process may
+// have ended before it wrote this mark.
 func (l *Local) makeDurable(lastAt, tail int64) error {
 	if err := l.dir.Sync(); err != nil {
 		return err
@@ -230,7 +232,7 @@ func (l *Local) makeDurable(lastAt, tail int64) error {
 	return current.file.Datasync()
 }
 
-// First returns the number of the oldest frame in the log or, if there is none, of the next frame that Append will write.
+// First returns the number of the oldest frame in the log. If the log has no frames, it returns the number of the next frame.
 func (l *Local) First() uint64 { return l.segments[0].after.N + 1 }
 
 // segmentReader reads the frames of a segment in order.
@@ -248,7 +250,8 @@ type segmentReader struct {
 // readAhead is the number of bytes that are read at once.
 const readAhead = 1 << 20
 
-// bytes returns n bytes of the segment from the offset at, or fewer at the segment's end. They are valid until the next call.
+// bytes returns n bytes of the segment, beginning at the offset at. If the segment ends earlier, it returns fewer bytes. The
+// bytes are valid until the next call.
 func (r *segmentReader) bytes(at int64, n int) ([]byte, error) {
 	n = int(min(int64(n), r.size-at))
 	if at < r.start || at+int64(n) > r.start+int64(len(r.window)) {
@@ -262,7 +265,7 @@ func (r *segmentReader) bytes(at int64, n int) ([]byte, error) {
 	return r.window[at-r.start:][:n], nil
 }
 
-// readFrames reads the frames of the segment, up to the first bad one. It calls fn with those whose numbers are at least
+// readFrames reads the frames of the segment, up to the first bad one. It calls fn with the frames whose numbers are at least
 // from.
 func (r *segmentReader) readFrames(from uint64, fn func(Frame) error) (err error) {
 	if r.mark, err = r.readMark(); err != nil {
@@ -300,8 +303,8 @@ func (r *segmentReader) readFrames(from uint64, fn func(Frame) error) (err error
 	return nil
 }
 
-// checkEnd checks that the last segment ends where the log does: no mark names a later frame, and no later frame
-// follows.
+// checkEnd checks that nothing is missing after the frames that were read from the last segment: no mark names a later frame,
+// and the segment contains no later frame behind a bad one.
 func (r *segmentReader) checkEnd() error {
 	switch {
 	case r.mark.isContinued:

@@ -16,7 +16,7 @@ import (
 )
 
 // A segment is a file with consecutive frames of the log. Before the frames it has a block with the segment's header and two
-// blocks for marks, which say which frame was acknowledged. The two blocks are written in turn.
+// blocks for marks. A mark says which frame was acknowledged. Marks are written into the two blocks alternately.
 const (
 	slotsAt  = blockSize
 	slots    = 2
@@ -51,14 +51,14 @@ const (
 	segmentPrefix = "segment-"
 	sparePrefix   = "spare-"  // a file that may become a segment
 	newPrefix     = "new-"    // a spare file that is still being written
-	sequenceForm  = "%s%016x" // the form of a file's name: prefix and number
+	sequenceForm  = "%s%016x" // format of a file name: prefix and number
 )
 
 func nameOf(prefix string, sequence uint64) string {
 	return fmt.Sprintf(sequenceForm, prefix, sequence)
 }
 
-// sequenceOf returns the number in the name of a file; ok is false if the name has another form.
+// sequenceOf returns the number in the name of a file. If the name is not the prefix and a number, ok is false.
 func sequenceOf(name, prefix string) (sequence uint64, ok bool) {
 	digits, hasPrefix := strings.CutPrefix(name, prefix)
 	sequence, err := strconv.ParseUint(digits, 16, 64)
@@ -82,7 +82,7 @@ func (s *segment) begin(sequence uint64, owner Owner, after Mark) error {
 	return s.file.Datasync()
 }
 
-// readHeader reads the header of a segment into s, whose file and name are set.
+// readHeader reads the header of a segment into s. The fields file and name of s must be set.
 func (s *segment) readHeader(path string) error {
 	buf := make([]byte, segmentHeader)
 	if _, err := s.file.ReadAt(buf, 0); err != nil && !errors.Is(err, io.EOF) {
@@ -122,8 +122,7 @@ func (s *segment) writeMark(m markSlot) error {
 	return err
 }
 
-// readMark returns the highest mark of the segment. If no mark was written yet, that is the mark in the segment's
-// header.
+// readMark returns the highest mark of the segment. If no mark was written yet, it returns the mark in the segment's header.
 func (s *segment) readMark() (highest markSlot, err error) {
 	highest.Mark = s.after
 	buf := make([]byte, slotSize)
@@ -138,8 +137,7 @@ func (s *segment) readMark() (highest markSlot, err error) {
 	return highest, nil
 }
 
-// writeAgain writes a part of the segment with the content that it has already, so that the next sync makes this content
-// durable.
+// writeAgain reads a part of the segment and writes the same content again, so that the next sync makes this content durable.
 func (s *segment) writeAgain(from, to int64) error {
 	buf := make([]byte, to-from)
 	if _, err := s.file.ReadAt(buf, from); err != nil && !errors.Is(err, io.EOF) {

@@ -8,9 +8,9 @@ import (
 	"mizan/posting/store/damage"
 )
 
-// removableKinds lists the kinds of rows that can be removed, and prefixSingleRows, which has few rows. An
-// increment (a backup of the rows written since an earlier backup) cannot show that a row was removed. So
-// it contains all rows of these kinds, and a restore replaces the earlier rows of these kinds.
+// removableKinds lists the kinds of rows that can be removed, and also prefixSingleRows, a kind with few rows. An increment
+// (a backup of the rows that were written since an earlier backup) cannot show that a row was removed. So every increment
+// contains all rows of these kinds, and a restore replaces all earlier rows of these kinds.
 var removableKinds = []byte{prefixDue, prefixSingleRows, prefixKV, prefixSealed, prefixBuffer}
 
 // IncludedInEveryIncrement tells whether every increment contains all rows of the kind to which this key belongs.
@@ -22,16 +22,17 @@ func IncludedInEveryIncrement(key []byte) bool {
 type StoredRow struct {
 	Key    []byte
 	Stored []byte // the value with its checksum
-	Group  uint64 // number of a group since which the row has not changed, at most the snapshot's; 0: since the store was created
+	Group  uint64 // the row has not changed after this group, which is not later than the snapshot's; 0: it has not changed since the store was created
 }
 
-// StoredRows calls fn with the rows of a backup by ascending key, until fn returns false. It begins with
-// the first key ≥ from; nil means the first key of all. If since is 0, the backup has all rows. Otherwise it
-// is an increment: the rows written after group since, and all rows of the kinds that IncludedInEveryIncrement accepts.
-// The slices are valid until fn returns. Errors: *DamageError, or the error of fn.
+// StoredRows calls fn with the rows of a backup, in ascending order of their keys, until fn returns false. It begins with the
+// first key ≥ from. If from is nil, it begins with the first key of all. If since is 0, the backup contains all rows.
+// Otherwise it is an increment. An increment contains the rows that were written after group since, and all rows for which
+// IncludedInEveryIncrement returns true. The slices are valid until fn returns. StoredRows returns a *DamageError, or the
+// error of fn.
 //
-// While an iterator is open, Badger keeps in memory each table that the iterator has visited. So a caller
-// with many rows should read them in several calls of StoredRows.
+// While an iterator is open, Badger keeps every table in memory that the iterator has visited. So a caller that reads many
+// rows should call StoredRows several times, each time for a part of them.
 func (sn *Snapshot) StoredRows(from []byte, since uint64, fn func(StoredRow) (more bool, err error)) error {
 	if err := sn.checkReadable(); err != nil {
 		return err
@@ -71,7 +72,7 @@ func (sn *Snapshot) visitRows(prefix, from []byte, afterVersion uint64, fn func(
 		row := m.places[m.current]
 		key := row.Key()
 		switch {
-		case key[0] == prefixValues: // the row describes a file of this directory
+		case key[0] == prefixValues: // not in a backup: the row describes a file of values in this directory
 			continue
 		case row.Version() <= afterVersion:
 			continue
@@ -96,14 +97,15 @@ func (sn *Snapshot) visitRows(prefix, from []byte, afterVersion uint64, fn func(
 }
 
 // RowCheck checks the rows of a store, which the caller adds in ascending order of their keys. Each row must match its
-// checksum. The group rows must form a chain without a gap, beginning with group 1. The zero value has checked no row.
+// checksum. The group rows must form a chain without a gap, beginning with group 1. The zero value is ready for the first
+// row.
 type RowCheck struct {
 	lastKey     []byte   // key of the row that was added last
 	lastGroup   log.Mark // number and hash of the last group row
-	newestGroup uint64   // largest number of a group that wrote one of the rows
+	newestGroup uint64   // the largest StoredRow.Group so far
 }
 
-// Add checks the next row. An error means that no store can have these rows.
+// Add checks the next row. An error means that the rows cannot come from a store.
 func (c *RowCheck) Add(r StoredRow) error {
 	switch {
 	case len(r.Key) == 0 || len(r.Key) > MaxKey || len(r.Stored) > MaxValue+checksumSize:
@@ -137,8 +139,8 @@ func (c *RowCheck) checkGroupRow(key, value []byte) error {
 	return nil
 }
 
-// LastGroup returns the number and hash of the last group row; 0 and zeros if there was none.
+// LastGroup returns the number and the hash of the last group row. If there was none, it returns 0 and zeros.
 func (c *RowCheck) LastGroup() (n uint64, hash [32]byte) { return c.lastGroup.N, c.lastGroup.Hash }
 
-// Schema is the version of the forms of rows that this release writes.
+// Schema is the version of the row formats that this release writes.
 const Schema = schema

@@ -28,15 +28,15 @@ import (
 const (
 	memTables       = 1        // number of memtables that may wait for a flush, in addition to the one being written and the one being flushed
 	levelZeroTables = 10       // number of tables in level 0 at which it is compacted; a backwards seek searches each of them
-	levelZeroStall  = 20       // number of tables in level 0 at which flushes, and then groups, wait for compaction
-	baseLevel       = 96 << 20 // bytes of the level into which level 0 is merged, about as large as level 0 at that time; a merge needs as much free space
+	levelZeroStall  = 20       // number of tables in level 0 at which flushes wait for compaction, and soon groups too
+	baseLevel       = 96 << 20 // size in bytes of the level into which level 0 is merged, about the size of level 0 at that time; a merge needs as much free space
 	baseTable       = 2 << 20  // the size of a table below level 0; larger tables take more memory to build
 )
 
-// badgerLog is Badger's logger. It passes the messages on, without the names of keys and tables in them. It also stops the
-// store when a flush or a compaction has failed, for example because Badger could not append to its list of tables or sync
-// it. After such a failure the list may name tables that Badger has deleted, or end with an incomplete record. Without the
-// stop Badger would try again and append to this list.
+// badgerLog is Badger's logger. It writes Badger's messages to the store's log, without the keys and table names in them. It
+// also stops the store when a flush or a compaction has failed, for example because Badger could not append to its list of
+// tables or sync it. After such a failure the list may name tables that Badger has deleted, or end with an incomplete record.
+// If the store did not stop, Badger would try again and append to this list.
 type badgerLog struct {
 	store *Store
 	audit *badgerfile.CompactionAudit // nil while the store is created
@@ -102,14 +102,14 @@ func (l *badgerLog) log(level slog.Level, format string, args []any) {
 	l.store.log.Log(context.Background(), level, "badger: "+messageTitle(format), "cause", cause(args))
 }
 
-// backgroundError is a failure of Badger's background work, outside of any Apply.
+// backgroundError is a failure of Badger's background work. It does not belong to a call of Apply.
 type backgroundError struct {
 	work, cause string // the work that failed, and why
 }
 
 func (e *backgroundError) Error() string { return "store: " + e.work + ": " + e.cause }
 
-// messageTitle returns the text of a log message's format, up to its first argument.
+// messageTitle returns the beginning of a log message that is always the same: its format up to the first argument.
 func messageTitle(format string) string {
 	text, _, _ := strings.Cut(format, "%")
 	return strings.TrimRight(strings.TrimSpace(text), ":,[( ")

@@ -8,8 +8,8 @@ import (
 	"mizan/ledger"
 )
 
-// MaxBlock is the maximum length in bytes of a row with a block. Every single event fits into a row, because
-// ledger.MaxPostings bounds the number of its postings.
+// MaxBlock is the maximum length of a block's row in bytes. Every event fits into a row, because an event has at most
+// ledger.MaxPostings postings.
 const MaxBlock = 64 << 10
 
 // Block builds the row of a block. A block has consecutive events of one organization.
@@ -29,7 +29,7 @@ func (b *Block) Add(seq uint64, canonical []byte) {
 	b.events = append(b.events, canonical...)
 }
 
-// Full tells whether a further event of n bytes would make the block too long.
+// Full tells whether the block has no room for another event of n bytes.
 func (b *Block) Full(n int) bool { return b.Count > 0 && len(b.events)+n+64 > MaxBlock }
 
 // Bytes returns the size of the events in the block.
@@ -71,7 +71,7 @@ func DecodeBlock(key, row []byte) (BlockRow, error) {
 	return b, nil
 }
 
-// Each calls fn with every event's seq and canonical bytes, in order.
+// Each calls fn with the seq and the canonical bytes of each event, in order.
 func (b *BlockRow) Each(fn func(seq uint64, canonical []byte) (more bool, err error)) error {
 	r := reader{src: b.events}
 	for i := range b.Count {
@@ -89,17 +89,18 @@ func (b *BlockRow) Each(fn func(seq uint64, canonical []byte) (more bool, err er
 	return nil
 }
 
-// Subtree is the hash of a complete subtree of an organization's hash tree, whose leaves are the events. The subtree has
-// 1<<Level leaves. The first of them is leaf number Index<<Level, counted from 0.
+// Subtree is the hash of a complete subtree of an organization's hash tree. The leaves of the tree are the organization's
+// events. The subtree has 1<<Level leaves, and its first leaf is number Index<<Level of the tree, counted from 0.
 type Subtree struct {
 	Level int
 	Index uint64
 	Hash  [32]byte
 }
 
-// EncodeTree appends the tree row of a block, which has two lists of subtrees. edge is the right edge of the tree after the
-// block: the complete subtrees that together have all leaves, the lowest level last. crossing has the subtrees that begin
-// before the block and end in it. The hashes of subtrees inside the block can be computed from the block's events.
+// EncodeTree appends the tree row of a block. The row contains two lists of subtrees. edge is the right edge of the tree
+// after the block: the complete subtrees that together have all leaves, the lowest level last. crossing lists the subtrees
+// that begin before the block and end in it. Subtrees that are inside the block are not stored, because their hashes can be
+// computed from the block's events.
 func EncodeTree(dst []byte, edge []Subtree, crossing []Subtree) []byte {
 	dst = append(dst, 1)
 	for _, list := range [2][]Subtree{edge, crossing} {
@@ -168,7 +169,7 @@ func DecodeDues(row []byte, fn func(DueItem)) error {
 	return nil
 }
 
-// ListRow is a row of a list of records. It says that a record was changed, by an event with the booked time Booked.
+// ListRow is a row of a list of records. It says that an event changed a record. Booked is the booked time of the event.
 type ListRow struct {
 	Booked     ledger.Micros
 	IsCreation bool // the event created the record

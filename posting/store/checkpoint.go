@@ -13,12 +13,13 @@ import (
 	"mizan/ledger/money"
 )
 
-// A checkpoint has a sum for each account of an organization: the amounts that the events since an earlier checkpoint have
-// added to the account's totals. After all accounts it has the sums of groups of accounts (see GroupSums), in the same form. It
-// is stored as several KVs (rows of key and value). The head describes the checkpoint. The parts contain the accounts. If there
-// are so many parts that the head has no room for their list, there are also index rows. An index row lists parts, or index rows of the height below. The head's key has the booked time of the checkpoint's event.
-// The key of a part or an index row has the event's seq, the row's height (0: a part) and its number among the rows of that
-// height. In the order of keys all heads come before all other rows, so that the heads can be read together.
+// For each account of an organization, a checkpoint contains a sum: the amounts that the events since an earlier checkpoint
+// have added to the account's totals. The sums of groups of accounts (see GroupSums) follow after all accounts, in the same
+// format. A checkpoint is stored as several KVs (rows of key and value). The head describes the checkpoint. The parts contain
+// the accounts. If the list of parts does not fit into the head, there are also index rows. An index row lists parts, or
+// index rows that are one height lower. The head's key contains the booked time of the checkpoint's event. The key of a part
+// or an index row contains the event's seq, the row's height (0 for a part), and the row's number among the rows of that
+// height. In key order all heads come before all other rows, so that the heads can be read together.
 const (
 	kvCheckpointHeads = "th"
 	kvCheckpointRows  = "tp"
@@ -26,7 +27,7 @@ const (
 
 // Limits of the rows of a checkpoint.
 const (
-	maxCheckpointRow    = 32 << 10 // maximum bytes of a part, an index row or the list in a head, without its last item
+	maxCheckpointRow    = 32 << 10 // maximum length in bytes of a part, an index row, or the list in a head, without the last item
 	maxCheckpointHeight = 8        // never reached: a part has about a thousand accounts, and an index row lists hundreds of rows
 )
 
@@ -36,9 +37,9 @@ type CheckpointID struct {
 	Booked ledger.Micros // the event's booked time
 }
 
-// CheckpointHead describes a checkpoint. Base is an earlier checkpoint. The checkpoint contains a sum for each account: the
-// amounts that the organization's events after the base's event and up to the checkpoint's own event have added to the
-// totals. So an account's totals after the checkpoint's event are the sum of its amounts in the checkpoint, in the base, in
+// CheckpointHead describes a checkpoint. Base is an earlier checkpoint. For each account, the checkpoint contains the amounts
+// that were added to the account's totals by the events after the base's event, up to the checkpoint's own event. So to get
+// an account's totals after the checkpoint's event, a reader adds up the account's amounts in the checkpoint, in the base, in
 // the base's base and so on.
 type CheckpointHead struct {
 	CheckpointID
@@ -53,7 +54,7 @@ type CheckpointHead struct {
 
 // CheckpointItem describes a part or an index row in the list of the row above it.
 type CheckpointItem struct {
-	First []byte   // AccountKey of the first account in the row, or in the parts below the row
+	First []byte   // AccountKey of the first account in the part or, for an index row, in the parts below it
 	Sum   [32]byte // SHA-256 of the row
 }
 
@@ -89,11 +90,11 @@ func ParseCheckpointRow(key []byte) (seq uint64, height, number int, ok bool) {
 	return binary.BigEndian.Uint64(key[2:]), int(key[10]), int(binary.BigEndian.Uint32(key[11:])), true
 }
 
-// AccountKey appends the key of an account in checkpoints. The keys of the account's pages contain the same
-// bytes, so checkpoints and pages have the accounts in the same order.
+// AccountKey appends the key that an account has in checkpoints. The keys of the account's pages contain the same bytes, so
+// the order of accounts is the same in checkpoints and in pages.
 func AccountKey(dst []byte, a ledger.Account) []byte { return accountKey(dst, a) }
 
-// ParseAccountKey returns the account of which AccountKey has made this key.
+// ParseAccountKey returns the account whose AccountKey is key.
 func ParseAccountKey(key []byte) (ledger.Account, bool) {
 	return ParsePagePrefix(append(orgKey(nil, prefixPage, ledger.ID{}), key...))
 }
@@ -101,7 +102,7 @@ func ParseAccountKey(key []byte) (ledger.Account, bool) {
 // checkpointForm is the first byte of a head's row.
 const checkpointForm = 3
 
-// EncodeCheckpointHead returns the row of a head. It ends with a SHA-256, by which readers detect a changed head.
+// EncodeCheckpointHead returns the row of a head. The row ends with a SHA-256, so that readers detect a changed head.
 func EncodeCheckpointHead(h *CheckpointHead) []byte {
 	row := []byte{checkpointForm}
 	for _, n := range [...]uint64{h.Seq, h.Previous, h.Base.Seq, uint64(h.Base.Booked), h.Accounts, h.ChainAccounts, h.Rows, uint64(h.Height)} {
@@ -112,7 +113,7 @@ func EncodeCheckpointHead(h *CheckpointHead) []byte {
 	return append(row, sum[:]...)
 }
 
-// headSum returns the SHA-256 of the key of a head and its row without the SHA-256 at the end.
+// headSum returns the SHA-256 over a head's key and row. row must not include the SHA-256 at its end.
 func headSum(key, row []byte) [32]byte { return sha256.Sum256(slices.Concat(key, row)) }
 
 // DecodeCheckpointHead parses the key and the value of a head. The result shares no memory with them.
@@ -133,7 +134,7 @@ func DecodeCheckpointHead(key, row []byte) (h CheckpointHead, err error) {
 	h.Height = int(min(height, maxCheckpointHeight))
 	h.List = r.items()
 	if r.bad || height > maxCheckpointHeight || h.Previous >= h.Seq || h.Base.Seq > h.Previous || h.Base.Seq > 0 && h.Base.Booked >= h.Booked {
-		return h, fmt.Errorf("checkpoint %x: cut short", key) // no event has the seq 0
+		return h, fmt.Errorf("checkpoint %x: cut short", key) // this also refuses seq 0, which no event has
 	}
 	return h, nil
 }
@@ -150,7 +151,7 @@ func appendItem(row []byte, item *CheckpointItem) []byte {
 	return append(append(row, item.First...), item.Sum[:]...)
 }
 
-// items parses items up to the end of the row. They share the memory of the row.
+// items parses the rest of the row as a list of items. The items share the memory of the row.
 func (r *reader) items() (items []CheckpointItem) {
 	for !r.bad && len(r.src) > 0 {
 		item := CheckpointItem{First: r.take(int(min(r.uvarint(), MaxKey)))}
@@ -160,8 +161,8 @@ func (r *reader) items() (items []CheckpointItem) {
 	return items
 }
 
-// DecodeCheckpointIndex parses an index row. items describes the rows that the index row lists; they are one height lower.
-// firstNumber is the number of the first of these rows. The items share the memory of the row.
+// DecodeCheckpointIndex parses an index row. items describes the rows that the index row lists. These rows are one height
+// lower. firstNumber is the number of the first of them. The items share the memory of the row.
 func DecodeCheckpointIndex(row []byte) (firstNumber int, items []CheckpointItem, err error) {
 	r := reader{src: row}
 	firstNumber, items = int(r.uvarint()), r.items()
@@ -171,29 +172,30 @@ func DecodeCheckpointIndex(row []byte) (firstNumber int, items []CheckpointItem,
 	return firstNumber, items, nil
 }
 
-// CheckpointWriter builds the rows of a checkpoint from accounts, which the caller adds in the order of their keys. The writer
-// itself sums the accounts by group. It has only one part, one list of each height and the sums of groups in memory.
+// CheckpointWriter builds the rows of a checkpoint from accounts, which the caller adds in the order of their keys. The
+// writer itself computes the sums of groups. In memory it holds only one part, one list for each height, and the sums of
+// groups.
 type CheckpointWriter struct {
 	Head     CheckpointHead
 	RowBytes int                         // maximum length of a row in bytes; 0: maxCheckpointRow
 	Write    func(key, row []byte) error // called with each finished row except the head; it may keep the slices
 
 	part, firstKey, lastKey []byte
-	lists                   []checkpointList // for each height, the list of its rows
+	lists                   []checkpointList // for each height, the rows that are in no index row yet
 	groups                  GroupSums        // sums of the accounts so far
 	groupKey                []byte           // buffer for the key of a group
 }
 
-// checkpointList lists rows of one height that are in no index row yet.
+// checkpointList lists those rows of one height that are in no index row yet.
 type checkpointList struct {
 	items   []CheckpointItem
-	bytes   int // length of the items when they are encoded
+	bytes   int // encoded length of items
 	written int // number of rows of this height so far
 }
 
-// Add adds an account. For each account, a part has the account's key and movement (the amounts that were added to its
-// totals). The beginning that a key shares with the previous key in the part is left out. The errors of Add and of Finish are
-// those of the function Write.
+// Add adds an account. A part contains each account's key and movement (the amounts that were added to the account's totals).
+// If a key begins like the previous key in the part, the shared beginning is not stored again. Add and Finish return only
+// errors of the function Write.
 func (w *CheckpointWriter) Add(key []byte, m *ledger.Movement) error {
 	if w.groups == nil {
 		w.groups = make(GroupSums)
@@ -234,7 +236,7 @@ func (w *CheckpointWriter) finishPart() error {
 	return w.write(0, w.firstKey, part)
 }
 
-// write writes a row and adds it to the list of its height. If the list is long enough, write makes an index row of it.
+// write writes a row and adds it to the list of its height. When the list is long enough, write turns it into an index row.
 func (w *CheckpointWriter) write(height int, firstKey, row []byte) error {
 	if len(w.lists) == height {
 		w.lists = append(w.lists, checkpointList{})
@@ -254,7 +256,7 @@ func (w *CheckpointWriter) write(height int, firstKey, row []byte) error {
 	return w.writeIndex(height)
 }
 
-// writeIndex makes an index row of the list of rows of a height.
+// writeIndex writes the list of a height as an index row, and empties the list.
 func (w *CheckpointWriter) writeIndex(height int) error {
 	list := &w.lists[height]
 	firstNumber, items := list.written-len(list.items), list.items
@@ -262,7 +264,7 @@ func (w *CheckpointWriter) writeIndex(height int) error {
 	return w.write(height+1, items[0].First, appendItems(binary.AppendUvarint(nil, uint64(firstNumber)), items))
 }
 
-// Finish adds the groups and writes the remaining rows. Afterwards Head is complete, and the caller must write it.
+// Finish adds the groups and writes the remaining rows. After that, w.Head is complete, and the caller must write the head.
 func (w *CheckpointWriter) Finish() error {
 	for _, key := range w.groups.Keys() {
 		if err := w.add([]byte(key), w.groups[key]); err != nil {
@@ -313,13 +315,13 @@ func (r *reader) movement() (m ledger.Movement) {
 			*member = money.Signed{Negative: isNegative, Abs: r.amount()}
 		}
 		if member.IsZero() && (isSet || isNegative) {
-			r.bad = true // appendMovement never encodes a zero like this
+			r.bad = true // appendMovement sets no flag for a zero
 		}
 	}
 	return m
 }
 
-// CheckpointPart reads the accounts and groups of a part in their order.
+// CheckpointPart reads the accounts and groups of a part in order.
 type CheckpointPart struct {
 	Key      []byte // key of the current account or group, valid until Next is called again
 	Movement ledger.Movement
@@ -329,7 +331,7 @@ type CheckpointPart struct {
 // NewCheckpointPart returns a reader that begins at the first account of the part.
 func NewCheckpointPart(row []byte) *CheckpointPart { return &CheckpointPart{row: reader{src: row}} }
 
-// Next reads the next account. After the last one it returns false.
+// Next reads the next account or group. After the last one it returns false.
 func (p *CheckpointPart) Next() (bool, error) {
 	r := &p.row
 	if len(r.src) == 0 {
@@ -347,17 +349,17 @@ func (p *CheckpointPart) Next() (bool, error) {
 	return true, nil
 }
 
-// GroupKeys is the first byte of the keys of groups in checkpoints. The keys of accounts begin with an environment, which is
-// a lower number. So all groups come after all accounts.
+// GroupKeys is the first byte of every group's key in a checkpoint. The key of an account begins with an environment, which
+// is a lower number. So all groups come after all accounts.
 const GroupKeys = "\xff"
 
-// GroupSums are the movements of groups of accounts (see [ledger.Path.Group]), one for each asset of a group, by the keys of
-// the groups in checkpoints. A group's key is GroupKeys and the AccountKey of the group's path.
+// GroupSums maps the keys of groups (see [ledger.Path.Group]) to their movements. A group has one key and one movement for
+// each of its assets. The key is GroupKeys, followed by the AccountKey of the group's path and the asset.
 type GroupSums map[string]*ledger.Movement
 
 // GroupKey appends the key of an account's group. accountKey is the account's AccountKey.
 func GroupKey(dst, accountKey []byte) []byte {
-	end := max(0, bytes.IndexByte(accountKey, 0)) // of the environment and the path
+	end := max(0, bytes.IndexByte(accountKey, 0)) // end of the environment and the path
 	group := bytes.IndexByte(accountKey[:end], ':') + 1
 	group += bytes.IndexByte(accountKey[group:end], ':') + 1
 	return append(append(append(dst, GroupKeys...), accountKey[:group]...), accountKey[end:]...)
@@ -372,14 +374,15 @@ func ParseGroupKey(key []byte) (group ledger.Account, ok bool) {
 	return ParseAccountKey(accountKey)
 }
 
-// OutOfRange is the movement of a group whose sum does not fit into an amount. The accounts of such a group have sums that
-// fit, so a checkpoint can be made and the accounts can be read; the sum of the group is refused.
+// OutOfRange stands for the movement of a group whose sum does not fit into an amount. The sums of the group's single
+// accounts do fit. So a checkpoint can be made and the accounts can be read, but reading the sum of the group returns an
+// error.
 var OutOfRange = func() ledger.Movement {
 	most := money.Signed{Abs: money.Max}
 	return ledger.Movement{DebitsPosted: most, CreditsPosted: most, DebitsPending: most, CreditsPending: most}
 }()
 
-// Of returns the movement of the group with the key.
+// Of returns the movement of the group with this key. If there is none, Of adds a zero movement.
 func (s GroupSums) Of(key []byte) *ledger.Movement {
 	m := s[string(key)]
 	if m == nil {
@@ -389,7 +392,7 @@ func (s GroupSums) Of(key []byte) *ledger.Movement {
 	return m
 }
 
-// Add adds a movement to that of a group. The sum remains OutOfRange once it is.
+// Add adds a movement to the movement of a group. Once a sum is OutOfRange, it stays OutOfRange.
 func (s GroupSums) Add(key []byte, m *ledger.Movement) {
 	sum := s.Of(key)
 	if *sum == OutOfRange || *m == OutOfRange || sum.Add(m) != nil {
@@ -400,8 +403,8 @@ func (s GroupSums) Add(key []byte, m *ledger.Movement) {
 // Keys returns the keys of the groups in order.
 func (s GroupSums) Keys() []string { return slices.Sorted(maps.Keys(s)) }
 
-// ParseShifted splits the key of a shifted line (a line whose effective day is not its booked day). account is the key that
-// the line's account has in checkpoints; it shares the memory of key. effective is the line's effective day.
+// ParseShifted splits the key of a shifted line (a line whose effective day is not its booked day). account is the AccountKey
+// of the line's account, and shares the memory of key. effective is the line's effective day.
 func ParseShifted(key []byte) (account []byte, effective ledger.Date, ok bool) {
 	const dateSeqLine = 4 + 8 + 2 // bytes of the effective date, the seq and the line's index
 	if effective, ok = ParseShiftedDate(key); !ok {

@@ -15,9 +15,9 @@ import (
 	"mizan/posting/store/damage"
 )
 
-// createIfNew makes an empty store if there is none. It builds the store under another name and
-// renames it when its log exists. A crash leaves either a complete store with its log, or no store and at
-// most a log without groups. In the second case the next start builds the store again.
+// createIfNew makes an empty store if there is none. It builds the store in a directory with a temporary name, makes the log,
+// and then renames the directory. So after a crash there is either a complete store with its log, or no store and at most a
+// log without groups. In the second case the next start builds the store again.
 func (s *Store) createIfNew() error {
 	entries, err := os.ReadDir(s.path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -44,7 +44,8 @@ func (s *Store) createIfNew() error {
 	return nil
 }
 
-// refuseIfStoreWasLost returns an error if there is a log with groups but no store. It removes a log without groups.
+// refuseIfStoreWasLost returns an error if there is a log with groups but no store. If the log has no groups, it removes the
+// log.
 func (s *Store) refuseIfStoreWasLost() error {
 	o := s.logOptions()
 	if _, err := os.Lstat(o.Dir); errors.Is(err, fs.ErrNotExist) {
@@ -62,7 +63,7 @@ func (s *Store) refuseIfStoreWasLost() error {
 	case last.N > 0:
 		return damage.New(s.path, "it is gone, but the log has group %d", last.N)
 	}
-	// The directory is renamed before it is removed, because a log of which only a part is left would look like damage.
+	// The directory is renamed before it is removed, because a partly removed log would look like a damaged one.
 	removed := filepath.Join(s.options.Dir, buildLogName)
 	if err := errors.Join(os.RemoveAll(removed), os.Rename(o.Dir, removed), durable.SyncDir(s.options.Dir)); err != nil {
 		return fmt.Errorf("store: %w", err)
@@ -94,7 +95,7 @@ func (s *Store) create() error {
 	return durable.SyncDir(filepath.Join(s.options.Dir, "..")) // the name of the data directory may be new too
 }
 
-// createBadger makes Badger's files in path. Badger then has one row, the schema, with the version of group 0.
+// createBadger makes Badger's files in path. After that, Badger has one row: the schema, with the version of group 0.
 func (s *Store) createBadger(path string) error {
 	db, err := openBadger(s.badgerOptions(path, nil), path)
 	if err != nil {

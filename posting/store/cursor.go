@@ -12,9 +12,9 @@ import (
 // A snapshot reads rows from up to three places: the recent groups; the groups before them, which are being written to
 // Badger; and Badger. A cursor iterates over one place. A merge iterates over all of them.
 
-// cursor iterates over those visible rows of one place whose keys begin with a prefix, in one direction. Its slices are valid
-// until the cursor moves. A deleted row counts as a row, because it hides the row with the same key in the places that
-// follow.
+// cursor iterates, in one direction, over those visible rows of one place whose keys begin with a prefix. The slices that it
+// returns are valid until the cursor moves. A deleted row counts as a row, because it hides older rows with the same key in
+// the other places.
 type cursor interface {
 	Valid() bool
 	Key() []byte
@@ -31,15 +31,15 @@ type forwardCursor interface {
 	Seek(key []byte) // moves to the first row whose key is ≥ key
 }
 
-// merge iterates over several places. If several places have a row with the same key, the row of the first of these
-// places counts.
+// merge iterates over several places together. If several places have a row with the same key, merge returns the row of the
+// first of these places.
 type merge[C cursor] struct {
 	places    []C
 	direction int // 1: in ascending order of the keys; -1: in descending order
-	current   int // index of the place of the current row; -1: there is none
+	current   int // index of the place that has the current row; -1 if there is no current row
 }
 
-// choose finds the place of the current row.
+// choose finds the place whose row comes next in the direction of the merge. This row becomes the current row.
 func (m *merge[C]) choose() {
 	m.current = -1
 	for i, p := range m.places {
@@ -49,7 +49,7 @@ func (m *merge[C]) choose() {
 	}
 }
 
-// next moves past the current row, in every place that has it.
+// next moves every place that has the current row's key past this key.
 func (m *merge[C]) next() error {
 	row := m.places[m.current]
 	for i, p := range m.places {
@@ -72,8 +72,8 @@ func (m *merge[C]) close() {
 	}
 }
 
-// forward iterates over the rows whose keys are ≥ from and begin with prefix. It leaves out those rows of Badger whose newest
-// version is not above afterVersion.
+// forward returns a merge of the rows whose keys are ≥ from and begin with prefix. The merge leaves out those rows of Badger
+// whose newest version is not above afterVersion.
 func (sn *Snapshot) forward(prefix, from []byte, afterVersion uint64) (*merge[forwardCursor], error) {
 	if bytes.Compare(from, prefix) < 0 {
 		from = prefix
@@ -173,11 +173,11 @@ func (sn *Snapshot) descend(prefix, from []byte, fn func(key, stored []byte) (mo
 
 // Badger's iterators read two items in advance. By default they skip every deleted row on the way to the second item, so one
 // backwards seek near many deleted rows reads all these rows. With the option AllVersions a deleted row is an ordinary item,
-// so only two items are read. But then the iterator returns every version of a row, and the code below must choose the
-// newest.
+// so only two items are read. But then the iterator returns every version of a row, so the code below must find the newest
+// one.
 
-// maxVersionSteps is the number of versions of a key that are read one by one before a seek skips the rest. A row that is set
-// often has many versions until the next compaction.
+// maxVersionSteps is the number of versions of a key that are read one by one. After that, a seek skips the remaining
+// versions. A row that is set often has many versions until the next compaction.
 const maxVersionSteps = 4
 
 // lowestKey is the smallest key.
@@ -242,7 +242,7 @@ type badgerBackward struct {
 	prefix   []byte
 	isValid  bool
 	row, val []byte
-	place    []byte // memory for the place of val
+	place    []byte // memory for the place of a value that is stored in a file of values
 }
 
 // badgerBackward returns a cursor at the greatest key that is ≤ from and begins with prefix. If from is nil, it is at the
@@ -271,7 +271,7 @@ func (c *badgerBackward) seek(start []byte) (err error) {
 	return nil
 }
 
-// Next moves to the next lower row that is not deleted.
+// Next moves to the row with the next lower key, and skips deleted rows.
 func (c *badgerBackward) Next() (err error) {
 	defer c.sn.store.failOnPanic(&err)
 	c.isValid = false
@@ -280,7 +280,7 @@ func (c *badgerBackward) Next() (err error) {
 			if bytes.Compare(key, c.prefix) < 0 {
 				return nil
 			}
-			c.it.Next() // skip a key after those with the prefix
+			c.it.Next() // skip a key that comes after all keys with the prefix
 			continue
 		}
 		if c.isValid, err = c.read(); err != nil {
@@ -290,8 +290,8 @@ func (c *badgerBackward) Next() (err error) {
 	return nil
 }
 
-// read reads the row at the iterator and moves the iterator to the next lower row. Most keys have one version. If a key has
-// several, read looks the newest one up. If the row is deleted, found is false.
+// read reads the row at the iterator, and moves the iterator to the next lower key. Most keys have only one version. If a key
+// has several versions, read looks up the newest one. If the row is deleted, found is false.
 func (c *badgerBackward) read() (found bool, err error) {
 	item := c.it.Item()
 	c.row = append(c.row[:0], item.Key()...)
@@ -311,7 +311,7 @@ func (c *badgerBackward) read() (found bool, err error) {
 		}
 		c.it.Next()
 	}
-	if steps == 0 && found && meta == metaPlace { // the values of older versions may be in files that were removed
+	if steps == 0 && found && meta == metaPlace { // the value of an older version is not read, because its file may have been removed
 		c.place = append(c.place[:0], c.val...)
 		c.val, err = c.sn.store.readPlace(c.row, c.place, c.val)
 		return err == nil, err
@@ -342,7 +342,8 @@ func (c *badgerBackward) Close() {
 }
 
 // seekBelow moves a backwards iterator to the greatest stored key that is below key. Badger can only seek to the greatest key
-// at or below a given one. So seekBelow seeks to the greatest possible key below key, which has MaxKey bytes.
+// at or below a given key. So seekBelow computes the greatest possible key of MaxKey bytes that is below key, and seeks to
+// this key.
 func seekBelow(it *badger.Iterator, key []byte) {
 	n := len(key) - 1
 	below := append(make([]byte, 0, MaxKey), key[:n]...)
@@ -353,13 +354,13 @@ func seekBelow(it *badger.Iterator, key []byte) {
 		}
 	}
 	assert.That(len(below) > 0, "nothing is below the lowest key")
-	it.Seek(below) // Badger takes an empty key for the end of all keys
+	it.Seek(below) // below must not be empty, because Badger takes an empty key for the end of all keys
 }
 
-// descentStart returns the key at which a descent over the keys with the prefix begins. Badger's backwards seek needs a key
-// that is at or above all these keys. If from is not such a key, descentStart returns the first key after the prefix; if
-// there is a row with this key, the descent skips it. sharedPrefix is a prefix of all keys between start and the sought ones.
-// If no key can be sought, ok is false.
+// descentStart returns the key at which a descent over the keys with the prefix begins. If from begins with the prefix, this
+// is from. If from is nil or comes after all keys with the prefix, this is the first key after all of them. If a row has this
+// key, the descent skips the row. sharedPrefix is a common prefix of start and the keys with the prefix. If from comes before
+// all keys with the prefix, there is nothing to read, and ok is false.
 func descentStart(prefix, from []byte) (start, sharedPrefix []byte, ok bool) {
 	if from != nil && bytes.HasPrefix(from, prefix) {
 		return from, prefix, true

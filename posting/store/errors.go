@@ -18,22 +18,22 @@ var (
 	// ErrNewerSchema means that a newer release has written the store.
 	ErrNewerSchema = errors.New("the store was written by a newer release")
 
-	// ErrOlderSchema is the error for a store with rows in forms that this release does not
-	// read. No release migrates rows from before the first release.
+	// ErrOlderSchema means that the store has rows in formats that this release does not read. Rows that were written before
+	// the first release are not migrated.
 	ErrOlderSchema = errors.New("the store was written by an older release, whose rows this one does not read")
 
 	// ErrNoSpace means that the disk has too little room to open the store or to write.
 	ErrNoSpace = errors.New("not enough free space on the disk")
 
-	// ErrUnfinished means that the restore of the directory was begun but not finished.
+	// ErrUnfinished means that a restore into the directory was begun but not finished.
 	ErrUnfinished = errors.New("a restore has begun this directory and not finished it; restore again, under the name that it is to have")
 
 	// ErrClosed means that the store is closed.
 	ErrClosed = errors.New("the store is closed")
 )
 
-// IsOtherSchema tells whether the error means that another release, whose rows this release does not read, has written the
-// store or the backup.
+// IsOtherSchema tells whether the error means that the store or the backup was written by another release, and that this
+// release cannot read its rows.
 func IsOtherSchema(err error) bool {
 	return errors.Is(err, ErrNewerSchema) || errors.Is(err, ErrOlderSchema)
 }
@@ -41,11 +41,11 @@ func IsOtherSchema(err error) bool {
 // DamageError means that the disk no longer has what was written to it.
 type DamageError = damage.Error
 
-// damagedFileName is the file that records that rows are known to be lost. A later examination could not
-// detect the loss, because the remaining files are sound.
+// damagedFileName is the name of a file which says that rows were lost. Without this file, the next Open could not detect the
+// loss, because the remaining files are sound.
 const damagedFileName = "DAMAGED"
 
-// markDamaged stops the store for good, and makes each later Open return an error. what says what is damaged.
+// markDamaged stops the store for good, and makes each later Open return an error. what describes the damage.
 func (s *Store) markDamaged(what string) {
 	path := filepath.Join(s.options.Dir, damagedFileName)
 	if err := durable.Replace(path, fileMode, []byte(what)); err != nil {
@@ -54,7 +54,7 @@ func (s *Store) markDamaged(what string) {
 	s.fail(damage.New(s.path, "%s", what))
 }
 
-// checkNotCondemned returns an error if condemn has recorded a loss of rows.
+// checkNotMarkedDamaged returns an error if markDamaged has recorded a loss of rows.
 func (s *Store) checkNotMarkedDamaged() error {
 	what, err := os.ReadFile(filepath.Join(s.options.Dir, damagedFileName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -66,8 +66,8 @@ func (s *Store) checkNotMarkedDamaged() error {
 	return damage.New(s.path, "%.100q was found when it was last open", what)
 }
 
-// UnfinishedName is the file that marks a data directory whose restore has begun but is not
-// complete. A restore creates this file in its first step and removes it in its last.
+// UnfinishedName is the name of a file. It marks a data directory into which a restore has begun but is not complete. A
+// restore creates this file in its first step and removes it in its last.
 const UnfinishedName = "RESTORING"
 
 // checkRestoreFinished returns ErrUnfinished for a directory whose restore is not finished, unless the restore itself

@@ -8,31 +8,29 @@ import (
 	"mizan/posting/store/damage"
 )
 
-// Consequences of damage, file by file. A test tries each of them. Refused means that Open returns an error.
+// Consequences of damage, file by file. A test tries each of them. "Refused" means that Open returns an error.
 //
-//	log/          refused if it lacks an acknowledged group that no table has, or if a segment's
-//	              header is damaged. Damage in a mark or behind the last group: harmless.
-//	IDENTITY      harmless, it is written again. IDENTITY of another store: refused, as is a directory
-//	              without a store that still has IDENTITY or TABLES.
-//	TABLES        harmless, it is written again (but no table was compared with it).
-//	LOCK          harmless, only its lock counts. If it is deleted while a process
-//	              has the store open, Badger's own lock keeps a second process from
-//	              changing anything.
-//	MANIFEST      (Badger's list of tables) refused, except for a torn end without needed tables. A record
-//	              whose tables Badger has deleted again is left out if its rows still
-//	              exist elsewhere (badgerfile/list.go).
-//	.sst          (a table) refused.
-//	.values       refused if it is missing or too short. Otherwise a damaged value, or a value of an older copy of the file, is
-//	              detected when it is read, and at the latest when the running store scans the file in the background
-//	              (values_gc.go). That ends the process. Damage in content that no row needs: harmless.
-//	.mem, KEYREGISTRY, DISCARD, .vlog   deleted at each opening: they hold nothing here that is
-//	              needed (all groups are in the log, no encryption, no value longer than a
-//	              table takes).
+//	log/          Refused if it lacks an acknowledged group that no table has, or if a segment's header is damaged. Damage
+//	              in a mark or behind the last group is harmless.
+//	IDENTITY      Harmless: Open writes it again. The IDENTITY of another store is refused. A directory without a store
+//	              that still has IDENTITY or TABLES is refused too.
+//	TABLES        Harmless: Open writes it again, but has no checksums with which it could compare the tables.
+//	LOCK          Harmless: only the lock on it counts. If LOCK is deleted while a process has the store open, Badger's own
+//	              lock keeps a second process from changing anything.
+//	MANIFEST      (Badger's list of tables) Refused, unless only its end is torn and lists no table that is needed. If a
+//	              record lists tables that Badger has deleted again, and their rows still exist elsewhere, Open leaves the
+//	              record out (badgerfile/list.go).
+//	.sst          (a table) Refused.
+//	.values       Refused if it is missing or too short. Otherwise a damaged value, or a value from an older copy of the
+//	              file, is detected when it is read, and at the latest when the running store scans the file in the
+//	              background (values_gc.go). Then the process ends. Damage in content that no row needs is harmless.
+//	.mem, KEYREGISTRY, DISCARD, .vlog   Deleted by each Open. The store needs nothing in them: all groups are in the log,
+//	              nothing is encrypted by Badger, and no value is too long for a table.
 //
 // Three cases are not detected. First, if an older state of the whole directory was put back, no file contradicts it. Second,
-// if an older state of the log's last segment was put back, only log/confirmed contradicts it, and this file may lack the
-// groups of the last 100 ms or so. Third, while a process has a table open, it does not detect damage in the table's index.
-// It does detect a damaged value, and the next start detects all damage in tables.
+// if an older state of the log's last segment was put back, only log/confirmed contradicts it, and log/confirmed may lack the
+// groups of the last 100 ms or so. Third, while a process has a table open, the process does not detect damage in the table's
+// index. It does detect a damaged value, and the next start detects all damage in tables.
 
 // examine checks every file of Badger before Badger opens it.
 func (s *Store) examine() (*badgerfile.Inspection, error) {

@@ -22,16 +22,16 @@ import (
 
 // flusher writes recent groups to Badger, in the background.
 type flusher struct {
-	wake    chan struct{} // gets a value when there are groups to be written, and is closed at the end
+	wake    chan struct{} // receives a value when there are groups to write; closed at the end
 	idle    sync.Cond     // its lock is Store.mu; signalled when Store.full becomes nil, and when the store has failed
 	running sync.WaitGroup
 	writing sync.Mutex     // held while a transaction is made and written to Badger
 	entries []badger.Entry // memory for the rows of a transaction
-	places  []byte         // memory for the places of their values
+	places  []byte         // memory for the places of separated values in these rows
 	moves   uint64         // number of transactions that have moved values since the last one with groups (values_gc.go); guarded by writing
 }
 
-// startFlusher starts the flusher. The next group that the store takes follows the last group that Badger has.
+// startFlusher starts the flusher. At this time, Badger has all groups up to the store's last one.
 func (s *Store) startFlusher() {
 	s.flushed, s.lag.tables.group = s.last.N, s.last.N
 	s.recent = recent.New(s.maxBatch, recent.Size{})
@@ -122,8 +122,8 @@ func (s *Store) flushFull() error {
 
 // beginWriting waits until no other transaction is being made or written to Badger. flushed is the number of the last group
 // that Badger has. The caller must call unlock with the error of its write, or nil. After an error, a file of values may have
-// grown without its row, and Badger may still read the memory of the transaction. So unlock makes the store fail before
-// another goroutine can write.
+// grown although the row that describes it was not written, and Badger may still read the memory of the transaction. So
+// unlock makes the store fail before another goroutine can write.
 func (s *Store) beginWriting() (flushed uint64, unlock func(error), err error) {
 	s.flusher.writing.Lock()
 	if err := s.failure(); err != nil {
@@ -140,7 +140,7 @@ func (s *Store) beginWriting() (flushed uint64, unlock func(error), err error) {
 	}, nil
 }
 
-// write writes rows to Badger, with the version of the group last. From then on Badger has all groups up to last.
+// write writes rows to Badger, with the version of the group last. After that, Badger has all groups up to last.
 func (s *Store) write(rows *recent.Rows, last uint64) (err error) {
 	flushed, unlock, err := s.beginWriting()
 	if err != nil {
@@ -165,9 +165,9 @@ func (s *Store) write(rows *recent.Rows, last uint64) (err error) {
 	return nil
 }
 
-// commit gives a transaction with this version to Badger, which copies the rows into its skiplist and its log. It waits for
-// the flush of older memtables. If a flush has failed for good, this would never end, so commit also returns when the store
-// has failed. The caller holds flusher.writing.
+// commit passes a transaction with this version to Badger, which copies the rows into its skiplist and its log. It waits
+// until Badger has flushed older memtables. If a flush has failed for good, it would wait forever, so commit also returns
+// when the store has failed. The caller holds flusher.writing.
 func (s *Store) commit(txn *badger.Txn, version uint64) error {
 	done := make(chan error, 1)
 	if err := txn.CommitAt(version, func(err error) { done <- err }); err != nil {
@@ -187,7 +187,7 @@ func (s *Store) commit(txn *badger.Txn, version uint64) error {
 // begin prepares memory for a transaction of at most the given number of rows.
 func (f *flusher) begin(rows int) {
 	f.entries = slices.Grow(f.entries[:0], rows)
-	f.places = slices.Grow(f.places[:0], rows*values.PlaceSize) // it must not grow later: the entries share its memory
+	f.places = slices.Grow(f.places[:0], rows*values.PlaceSize) // places must not be reallocated later, because the entries share its memory
 }
 
 // set adds a row to a transaction. If the row's value is long, set adds the value to the files of values.
@@ -200,8 +200,9 @@ func (f *flusher) set(txn *badger.Txn, files *values.Set, key, stored []byte) er
 	return txn.SetEntry(&f.entries[len(f.entries)-1])
 }
 
-// fill adds the newest value of every row to a transaction, and makes the separated (long) values durable. flushed is the last
-// group that Badger has. The deletion of a due row of a later group is left out, because Badger has no such row.
+// fill adds the newest value of every row to a transaction, and makes the separated (long) values durable. flushed is the
+// last group that Badger has. If a due row was set by a group after flushed, Badger does not have the row, so fill leaves out
+// its deletion.
 func (f *flusher) fill(txn *badger.Txn, files *values.Set, rows *recent.Rows, flushed uint64) error {
 	f.begin(rows.Size().Rows)
 	for row := range rows.Newest() {
@@ -209,7 +210,7 @@ func (f *flusher) fill(txn *badger.Txn, files *values.Set, rows *recent.Rows, fl
 		_, group, isDue := ParseDueKey(row.Key)
 		switch {
 		case row.IsDeletion && isDue && group > flushed:
-			// only that group sets the row, so Badger does not have it
+			// only this later group has set the row, so Badger does not have the row
 		case row.IsDeletion:
 			err = txn.Delete(row.Key)
 		default:
@@ -222,7 +223,7 @@ func (f *flusher) fill(txn *badger.Txn, files *values.Set, rows *recent.Rows, fl
 	return writeValues(files, txn)
 }
 
-// publish makes a group, which has this size in bytes, the last one that new snapshots see.
+// publish makes a group the last one that new snapshots see. size is the group's size in bytes.
 func (s *Store) publish(newLast log.Mark, size int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

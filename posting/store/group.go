@@ -31,12 +31,13 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 type rowPlace struct {
 	offset      uint32 // offset of the key in the arena; the value follows the key
 	keyLength   uint32
-	valueLength uint32 // with the checksum; 0 for a deletion
+	valueLength uint32 // length of the value with its checksum; 0 for a deletion
 	isDeletion  bool
 }
 
-// Group is a set of rows that become durable together. Its owner adds the rows. A Group serialises each row at once, so that
-// Store.Apply only copies bytes. Only one goroutine at a time may use a Group. Its memory can be used again after Reset.
+// Group is a set of rows that become durable together. Its owner adds the rows. A Group serialises each row as soon as it is
+// added, so that Store.Apply only copies bytes. Only one goroutine at a time may use a Group. Its memory can be used again
+// after Reset.
 type Group struct {
 	n        uint64
 	previous [32]byte
@@ -47,8 +48,8 @@ type Group struct {
 	seal     groupRow // content of the group's own row; set by Seal
 }
 
-// NewGroup returns an empty group with the number n. previous is the hash of the preceding group, all
-// zeros for group 1.
+// NewGroup returns an empty group with the number n. previous is the hash of the preceding group. For group 1 it is all
+// zeros.
 func NewGroup(n uint64, previous [32]byte) *Group {
 	g := new(Group)
 	g.Reset(n, previous)
@@ -69,10 +70,10 @@ func (g *Group) N() uint64 { return g.n }
 // Previous returns the hash of the preceding group.
 func (g *Group) Previous() [32]byte { return g.previous }
 
-// Set adds a row to the group. It copies key and value, and adds the value's checksum. If a
-// group sets a key twice, the later row applies.
+// Set adds a row to the group. It copies key and value, and adds the value's checksum. If a group sets a key twice, the later
+// row counts.
 func (g *Group) Set(key, value []byte) {
-	if len(value) > MaxValue { // not an assertion, because passing the arguments would allocate memory
+	if len(value) > MaxValue { // tested first, because passing the arguments of assert.That allocates memory
 		assert.That(false, "a value of %d bytes", len(value))
 	}
 	offset := g.add(opSet, key, len(value)+checksumSize)
@@ -106,7 +107,8 @@ func (g *Group) place(r rowPlace) {
 // rowHead is the number of bytes that a row has in the arena before its key.
 const rowHead = 1 + 4 + 4
 
-// read fills the group with the rows in a frame of the log. The frame's hash must be that of the rows.
+// read fills the group with the rows in a frame of the log. If the frame's hash is not the hash of the group, read returns an
+// error.
 func (g *Group) read(f log.Frame) error {
 	g.Reset(f.N, f.Previous)
 	g.arena = append(g.arena, f.Payload...)
@@ -150,7 +152,7 @@ func (g *Group) recentSize() recent.Size {
 	return recent.Size{Rows: g.Rows() + 1, Bytes: g.size + groupRowBytes}
 }
 
-// addTo adds the rows of a sealed group to rows, and the group's own row.
+// addTo adds the rows of a sealed group, and the group's own row, to rows.
 func (g *Group) addTo(rows *recent.Rows) {
 	rows.Add(version(g.n), g.recentSize(), func(yield func(recent.Row) bool) {
 		for _, r := range g.rows {
@@ -178,7 +180,7 @@ func (g *Group) value(r rowPlace) []byte {
 // prefixGroup is the first byte of the keys of group rows. The group's number follows as 8 bytes, big-endian.
 const prefixGroup = 'g'
 
-// KeyGroup returns the key group/<n>, under which the store describes group n.
+// KeyGroup returns the key of group n's own row.
 func KeyGroup(n uint64) []byte { return groupRowKey(n) }
 
 func groupRowKey(n uint64) []byte {
@@ -202,7 +204,7 @@ func (r groupRow) append(dst []byte) []byte {
 	return binary.BigEndian.AppendUint64(dst, r.size)
 }
 
-// hash returns the hash of the group. It covers the hash of the previous group, so the hashes form a chain.
+// hash returns the hash of the group. The hash covers the hash of the previous group, so the hashes form a chain.
 func (r groupRow) hash() [32]byte {
 	return sha256.Sum256(r.append(make([]byte, 0, groupRowSize)))
 }
@@ -218,7 +220,7 @@ func parseGroupRow(b []byte) (r groupRow, ok bool) {
 	return r, true
 }
 
-// appendChecksum returns the stored form of a value: a copy of it, and its checksum.
+// appendChecksum returns the stored form of a value: a copy of the value, followed by its checksum.
 func appendChecksum(key, value []byte) []byte {
 	sum := crc32.Update(crc32.Checksum(key, castagnoli), castagnoli, value)
 	return binary.BigEndian.AppendUint32(append(make([]byte, 0, len(value)+checksumSize), value...), sum)

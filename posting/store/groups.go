@@ -18,12 +18,12 @@ import (
 const (
 	logName      = "log"     // the directory of the log
 	buildLogName = "log.new" // the directory of the log while it is being made
-	oldHeadName  = "HEAD"    // the file that stores had instead of a log before schema 6
+	oldHeadName  = "HEAD"    // a file that stores before schema 6 had instead of a log
 )
 
-// The log has all groups, each as one frame. Badger's tables are an index over the log. Badger writes its own write-ahead
-// logs without a sync, so their content is not trusted after a crash: Open deletes them, and replays the groups that no table
-// has. The log keeps a group until Badger's tables have it.
+// Each group is one frame of the log. Badger's tables are an index over the log. Badger writes its own write-ahead logs
+// without a sync, so their content is not trusted after a crash: Open deletes them, and replays the groups that no table has.
+// The log keeps a group until Badger's tables have it.
 
 func (s *Store) logOptions() log.Options {
 	const block = 4096
@@ -31,7 +31,8 @@ func (s *Store) logOptions() log.Options {
 	return log.Options{Dir: filepath.Join(s.options.Dir, logName), Disk: s.options.Disk, SegmentSize: size}
 }
 
-// createLog makes the log of a store whose last group is after. A crash leaves a complete log or none.
+// createLog makes the log of a store. after is the store's last group. After a crash there is either a complete log or no
+// log.
 func (s *Store) createLog(after log.Mark) error {
 	o := s.logOptions()
 	path := o.Dir
@@ -67,7 +68,7 @@ func (s *Store) openLog() error {
 	return nil
 }
 
-// logError converts an error of the log to one of this package.
+// logError converts an error of the log to an error of this package.
 func logError(dir string, err error) error {
 	switch {
 	case errors.Is(err, log.ErrNoSpace):
@@ -108,20 +109,20 @@ func (s *Store) replay() error {
 	return nil
 }
 
-// missingGroups returns the error for tables that lack groups which the log no longer has.
+// missingGroups returns the error for the case that groups are missing in the tables, and the log no longer has them.
 func (s *Store) missingGroups(survey *badgerfile.Inspection) error {
 	if survey.OmittedTable != 0 { // the error names the missing table, because it is the cause
 		return damage.New(badgerfile.TablePath(s.path, survey.OmittedTable), "it is missing")
 	}
 	if _, err := os.Lstat(filepath.Join(s.path, valuesName)); errors.Is(err, fs.ErrNotExist) {
-		// In that release the versions in tables meant other groups.
+		// Stores of this age computed the versions in tables from the groups in another way.
 		return fmt.Errorf("store: %s: %w: it has no files of values", s.path, ErrOlderSchema)
 	}
 	return damage.New(s.path, "its tables end with group %d, and the log begins with group %d", groupOf(survey.Last), s.groups.First())
 }
 
-// releaseSoon starts two pieces of background work: to release those groups of the log that are in tables, and to make the
-// next segment of the log.
+// releaseSoon starts background work: it releases those groups of the log that are in tables, and then makes the next segment
+// of the log.
 func (s *Store) releaseSoon() {
 	s.releases.Go(func() {
 		s.releasing.Lock()
@@ -132,8 +133,8 @@ func (s *Store) releaseSoon() {
 	})
 }
 
-// releaseGroups lets the log use those segments again whose groups are all in Badger's tables. Before that it syncs Badger's
-// directory: Badger syncs the tables and its list of tables, but not the names of the tables.
+// releaseGroups lets the log reuse the segments whose groups are all in Badger's tables. Before that, it syncs Badger's
+// directory, because Badger syncs the tables and its list of tables, but not the directory with the names of the tables.
 func (s *Store) releaseGroups() error {
 	flushed := uint64(0)
 	for _, t := range s.db.Tables() {
@@ -180,7 +181,7 @@ func (s *Store) makeSpare() error {
 	return nil
 }
 
-// isOutOfHandles tells whether no file could be opened because this process or the machine has too many open.
+// isOutOfHandles tells whether a file could not be opened because this process or the machine has too many open files.
 func isOutOfHandles(err error) bool {
 	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }
@@ -199,11 +200,11 @@ func (s *Store) Confirm() error {
 	return nil
 }
 
-// Figures are numbers about the store's work in the background, for metrics.
+// Figures are metrics of the store's background work.
 type Figures struct {
 	LagGroups uint64 // number of durable groups that Badger's tables may lack; a start would replay them from the log
 	LagBytes  uint64 // size of these groups, as Group.Bytes counts it
-	Segments  int    // segments of the log that have groups
+	Segments  int    // segments of the log that are in use
 	Spares    int    // files that may become segments
 	LogBytes  int64  // bytes that the log takes on the disk
 
@@ -216,7 +217,7 @@ type Figures struct {
 // LevelZeroStall is the number of tables in level 0 at which groups wait for compaction.
 const LevelZeroStall = levelZeroStall
 
-// Figures returns the present numbers.
+// Figures returns the current figures.
 func (s *Store) Figures() Figures {
 	f := Figures{
 		LogBytes: s.groups.Size(), Compactions: s.compactions.Load(), CompactedTables: s.compactedTables.Load(),
@@ -232,12 +233,12 @@ func (s *Store) Figures() Figures {
 // lag tells how far Badger's tables are behind the log. Store.mu guards it.
 type lag struct {
 	bytes   uint64    // size of all groups since the store was opened, including replayed groups
-	full    uint64    // the value of bytes at the last group of Store.full
+	full    uint64    // value of bytes after the last group in Store.full
 	written []lagMark // writes to Badger whose rows may not be in tables yet, the oldest first
 	tables  lagMark   // the last write that is in Badger's tables
 }
 
-// lagMark is a group, and the value of lag.bytes at this group.
+// lagMark is the number of a group, and the value of lag.bytes after this group.
 type lagMark struct{ group, bytes uint64 }
 
 // noteTables records that Badger's tables have all groups up to the given one.

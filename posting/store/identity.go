@@ -16,9 +16,10 @@ import (
 	"mizan/posting/store/damage"
 )
 
-// identityName is the name of the file that identifies the store. It has two parts: the hash of group 1, which can also be
-// computed from the store, and the identity of the keyring, which is also in the log as its owner. So Open detects that
-// IDENTITY is lost or belongs to another store. If only one of the two copies of a part is lost, Open writes it again.
+// identityName is the name of the file that identifies the store. The file has two parts: the hash of group 1, and the
+// identity of the keyring. There is a second copy of each part. The hash of group 1 can be computed from the store, and the
+// log contains the identity of the keyring as its owner. So Open detects that IDENTITY is lost or belongs to another store.
+// If one of the two copies is lost, Open restores it from the other copy.
 const identityName = "IDENTITY"
 
 // identity distinguishes a store from all others. A part that is all zeros is unknown.
@@ -30,10 +31,10 @@ type identity struct {
 // ErrOtherKeyring means that the store belongs to another keyring.
 var ErrOtherKeyring = errors.New("the store was made with another keyring")
 
-// ErrNoStore means that there is no store, and Options.MustExist forbids Open to make one.
+// ErrNoStore means that there is no store, and that Options.MustExist is set, so Open does not make one.
 var ErrNoStore = errors.New("there is no store in it")
 
-// ErrRemains means that the directory has no store, but files that only an earlier store can have left.
+// ErrRemains means that the directory has no store, but has files that only an earlier store can have left.
 var ErrRemains = errors.New("the store is gone; restore from a backup, or, to begin anew, name an empty directory or move away all that is in this one")
 
 // appendIdentity appends the content of IDENTITY: lines of text that people can compare. The last line is a checksum
@@ -54,8 +55,8 @@ func parseIdentity(b []byte) (id identity, ok bool) {
 	return id, bytes.Equal(b, appendIdentity(nil, id))
 }
 
-// checkIdentity compares IDENTITY with the hash of the store's first group and with the log's owner. It completes a part that
-// is unknown in one of these places. Open calls it after the groups were checked.
+// checkIdentity compares IDENTITY with the hash of the store's first group and with the log's owner. If a part is known in
+// only one place, checkIdentity copies the part to the other place. Open calls it after the groups were checked.
 func (s *Store) checkIdentity() error {
 	firstHash, err := s.firstGroupHash()
 	if err != nil {
@@ -95,7 +96,7 @@ func (s *Store) checkIdentity() error {
 	return s.writeIdentity()
 }
 
-// firstGroupHash returns the hash of group 1; zeros for a store without groups.
+// firstGroupHash returns the hash of group 1. If the store has no groups, it returns zeros.
 func (s *Store) firstGroupHash() (hash [32]byte, err error) {
 	if s.last.N == 0 {
 		return hash, nil
@@ -122,9 +123,9 @@ func (s *Store) writeIdentity() error {
 	return nil
 }
 
-// Bind ties the store to the keyring with the given identity. If a store with groups is already tied to another
-// keyring, the error is ErrOtherKeyring. In a store without groups nothing depends on a keyring, so there Bind
-// replaces the keyring. Bind must not be called while a group is applied.
+// Bind ties the store to the keyring with the given identity. If a store with groups is already tied to another keyring, the
+// error is ErrOtherKeyring. If the store has no groups, nothing depends on a keyring yet, so Bind replaces the keyring. Bind
+// must not be called while a group is applied.
 func (s *Store) Bind(keyring [32]byte) error {
 	bound := &s.id.keyring
 	switch {
@@ -143,14 +144,14 @@ func (s *Store) Bind(keyring [32]byte) error {
 	return nil
 }
 
-// BoundKeyring returns the identity of the store's keyring; zeros if there is none.
+// BoundKeyring returns the identity of the store's keyring. If there is none, it returns zeros.
 func (s *Store) BoundKeyring() [32]byte { return s.id.keyring }
 
 // shortHex returns the beginning of an identity, enough for people to compare.
 func shortHex(id [32]byte) string { return hex.EncodeToString(id[:8]) }
 
 // refuseIfFilesRemain returns an error if files show that the directory had a store. If Open made a new store instead,
-// operators would notice the loss only by empty balances.
+// operators would notice the loss only because all balances are gone.
 func (s *Store) refuseIfFilesRemain() error {
 	for _, name := range slices.Concat([]string{identityName, catalogName}, s.options.OtherFiles) {
 		path := filepath.Join(s.options.Dir, name)

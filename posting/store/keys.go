@@ -40,7 +40,7 @@ func KeyBlock(dst []byte, org ledger.ID, firstSeq uint64) []byte {
 	return binary.BigEndian.AppendUint64(orgKey(dst, prefixBlock, org), firstSeq)
 }
 
-// KeyBlocks is the prefix of an organization's blocks.
+// KeyBlocks appends the common prefix of the keys of an organization's blocks.
 func KeyBlocks(dst []byte, org ledger.ID) []byte { return orgKey(dst, prefixBlock, org) }
 
 // KeyTreeRow appends the key of a tree row: kind of row, org, seq of the first event in the row's block.
@@ -48,10 +48,10 @@ func KeyTreeRow(dst []byte, org ledger.ID, firstSeq uint64) []byte {
 	return binary.BigEndian.AppendUint64(orgKey(dst, prefixTree, org), firstSeq)
 }
 
-// KeyTreeRows is the prefix of an organization's tree rows.
+// KeyTreeRows appends the common prefix of the keys of an organization's tree rows.
 func KeyTreeRows(dst []byte, org ledger.ID) []byte { return orgKey(dst, prefixTree, org) }
 
-// ParseTreeKey returns the seq in the key of a tree row: that of the first event in the row's block.
+// ParseTreeKey parses the key of a tree row. It returns the seq of the first event in the row's block.
 func ParseTreeKey(key []byte) (firstSeq uint64, ok bool) {
 	if len(key) != 1+16+8 || key[0] != prefixTree {
 		return 0, false
@@ -61,20 +61,21 @@ func ParseTreeKey(key []byte) (firstSeq uint64, ok bool) {
 }
 
 // KeyPages appends the common prefix of the keys of an account's pages: kind of row, org, environment, path, currency,
-// network. The texts end with zero bytes, so that the prefix of one account is never a prefix of another's.
+// network. Each text ends with a zero byte, so that the prefix of one account is never the beginning of another account's
+// prefix.
 func KeyPages(dst []byte, org ledger.ID, a ledger.Account) []byte {
 	return accountKey(orgKey(dst, prefixPage, org), a)
 }
 
-// KeyPage is page/<org>/<account>/<booked time of the page's first line>. The key has the time and not the
-// seq, because balances are requested by time. Like the seq, booked times increase strictly within an
-// organization.
+// KeyPage appends the key of a page: the prefix from KeyPages, and the booked time of the page's first line. The key contains
+// the time instead of the seq, because balances are requested by time. Booked times increase strictly within an organization,
+// just like seqs.
 func KeyPage(dst []byte, org ledger.ID, a ledger.Account, firstBooked ledger.Micros) []byte {
 	return binary.BigEndian.AppendUint64(KeyPages(dst, org, a), uint64(firstBooked))
 }
 
-// After returns the first key that is greater than all keys with the prefix; nil if there is none.
-// It overwrites the prefix.
+// After returns the first key that is greater than all keys with the prefix. If there is none, it returns nil. After
+// overwrites the prefix.
 func After(prefix []byte) []byte {
 	for i := len(prefix) - 1; i >= 0; i-- {
 		if prefix[i] < 0xff {
@@ -85,8 +86,8 @@ func After(prefix []byte) []byte {
 	return nil
 }
 
-// KeyAccounts is the prefix of all pages of those accounts of an organization in an environment whose path
-// begins with prefix.
+// KeyAccounts appends the common prefix of the keys of pages whose accounts belong to an organization and an environment, and
+// have paths that begin with prefix.
 func KeyAccounts(dst []byte, org ledger.ID, env money.Env, prefix string) []byte {
 	return append(append(orgKey(dst, prefixPage, org), byte(env)), prefix...)
 }
@@ -106,7 +107,7 @@ func ParsePageKey(key []byte) (ledger.Account, bool) {
 	return ParsePagePrefix(key[:len(key)-8])
 }
 
-// ParsePagePrefix is the reverse of KeyPages: it returns the account in the prefix.
+// ParsePagePrefix is the inverse of KeyPages: it returns the account in the prefix.
 func ParsePagePrefix(prefix []byte) (ledger.Account, bool) {
 	var a ledger.Account
 	if len(prefix) < 1+16+1+3 || prefix[0] != prefixPage {
@@ -129,8 +130,8 @@ func ParsePagePrefix(prefix []byte) (ledger.Account, bool) {
 	return a, len(unparsed) == 0
 }
 
-// KeyShifts is the prefix of the rows of an account's shifted lines: those whose effective day is not their
-// booked day.
+// KeyShifts appends the common prefix of the keys of an account's shifted lines. A line is shifted if its effective day is
+// not its booked day.
 func KeyShifts(dst []byte, org ledger.ID, a ledger.Account) []byte {
 	return accountKey(orgKey(dst, prefixShifted, org), a)
 }
@@ -172,7 +173,7 @@ func KeySealed(dst []byte, org ledger.ID, s ledger.Source) []byte {
 	return appendRecordID(KeySealeds(dst, org), s)
 }
 
-// KeySealeds is the prefix of an organization's sealed rows.
+// KeySealeds appends the common prefix of the keys of an organization's sealed rows.
 func KeySealeds(dst []byte, org ledger.ID) []byte { return orgKey(dst, prefixSealed, org) }
 
 // ParseSealedKey returns the record of a sealed row.
@@ -223,11 +224,11 @@ func KeyCounter(dst []byte, org ledger.ID, key, window string) []byte {
 	return append(append(dst, 0), window...)
 }
 
-// KeyCounters is the prefix of the keys of an organization's counters.
+// KeyCounters appends the common prefix of the keys of an organization's counters.
 func KeyCounters(dst []byte, org ledger.ID) []byte { return orgKey(dst, prefixCounter, org) }
 
-// KeyDue appends the key of a due row, which has the items that a group makes due in a second: kind of row, second, number of
-// the group.
+// KeyDue appends the key of a due row: kind of row, second, number of the group. A due row contains the items that one group
+// has scheduled for one second.
 func KeyDue(dst []byte, second int64, group uint64) []byte {
 	dst = binary.BigEndian.AppendUint64(append(dst, prefixDue), uint64(second))
 	return binary.BigEndian.AppendUint64(dst, group)
@@ -238,7 +239,7 @@ func KeyDueFrom(dst []byte, second int64) []byte {
 	return binary.BigEndian.AppendUint64(append(dst, prefixDue), uint64(second))
 }
 
-// KeyDues is the prefix of all due rows.
+// KeyDues appends the common prefix of the keys of all due rows.
 func KeyDues(dst []byte) []byte { return append(dst, prefixDue) }
 
 // ParseDueKey returns the second and the number of the group in the key of a due row.
@@ -259,7 +260,7 @@ func KeyListPage(dst []byte, org ledger.ID, list ledger.List, firstBooked ledger
 	return binary.BigEndian.AppendUint64(KeyListPages(dst, org, list), uint64(firstBooked))
 }
 
-// ParseListPrefix is the reverse of KeyListPages: it returns the list in the prefix.
+// ParseListPrefix is the inverse of KeyListPages: it returns the list in the prefix.
 func ParseListPrefix(prefix []byte) (list ledger.List, ok bool) {
 	if len(prefix) != 1+16+len(list) || prefix[0] != prefixList {
 		return list, false
@@ -267,8 +268,8 @@ func ParseListPrefix(prefix []byte) (list ledger.List, ok bool) {
 	return ledger.List(prefix[17:]), true
 }
 
-// KeyLowWaterMark is the key of the low-water mark of due rows. Its value is a second; due rows of earlier seconds are never read
-// again.
+// KeyLowWaterMark is the key of the low-water mark of due rows. The mark is a time in seconds. Due rows of earlier seconds
+// are never read again.
 var KeyLowWaterMark = []byte("mdue")
 
 // ParseShiftedDate returns the effective day in the key of a shifted line.

@@ -19,7 +19,7 @@ import (
 const (
 	loadBatch = 4 << 20             // number of bytes of rows that are given to Badger at once
 	loadTable = 256 << 10           // base size of tables; Badger makes those of its last level 32 times as large
-	loadRoom  = 17 * 32 * loadTable // the most that Badger writes at once: 16 tables and one more
+	loadRoom  = 17 * 32 * loadTable // maximum number of bytes that Badger writes at once: 17 tables
 )
 
 // Loader makes a store from the rows of another store. It writes Badger's tables directly, with the rows in
@@ -34,11 +34,11 @@ type Loader struct {
 	batchRoom uint64 // number of bytes that must be free before a batch is written
 
 	flusher      flusher // only for its buffers
-	valuesListed bool    // the rows that describe the files of values were added
+	valuesListed bool    // whether the rows that describe the files of values were added
 }
 
 // NewLoader begins to make a store in o.Dir, which must not have one yet. If the directory does not exist, NewLoader makes
-// it. size is the approximate number of bytes of the rows. The disk must have room for the rows and for what an open store
+// it. size is the approximate size of all rows in bytes. The disk must have room for the rows and for what an open store
 // needs. The error is ErrLocked, ErrNoSpace, or an I/O error that names the path.
 func NewLoader(o Options, size uint64) (*Loader, error) {
 	if o.MemTable == 0 {
@@ -96,8 +96,8 @@ func (l *Loader) begin(size uint64) error {
 	return nil
 }
 
-// Add takes the next row; rows must come in ascending order of their keys. An error means that no store can have these rows,
-// or that they could not be written.
+// Add adds the next row. The caller must add the rows in ascending order of their keys. An error means that the rows cannot
+// come from a store, or that they could not be written.
 func (l *Loader) Add(r StoredRow) error {
 	if err := l.rowCheck.Add(r); err != nil {
 		return err
@@ -125,8 +125,8 @@ func (l *Loader) add(e *badger.Entry, version uint64) {
 	badger.KVToBuffer(&l.kv, l.batch)
 }
 
-// listValues adds the rows that describe the files of values. In the order of keys these rows come after all rows with separated
-// values, so no file grows any more.
+// listValues adds the rows that describe the files of values. In key order these rows come after all rows with separated
+// values, so the files do not grow after this.
 func (l *Loader) listValues() error {
 	if _, err := l.store.values.Flush(); err != nil {
 		return fmt.Errorf("store: %w", err)
@@ -156,12 +156,12 @@ func (l *Loader) flush() error {
 	return nil
 }
 
-// LastGroup returns the number and hash of the last group whose row was added; 0 and zeros if
-// there was none. Finish makes a store that ends with this group.
+// LastGroup returns the number and the hash of the last group whose row was added. If there was none, it returns 0 and zeros.
+// Finish makes a store that ends with this group.
 func (l *Loader) LastGroup() (n uint64, hash [32]byte) { return l.rowCheck.LastGroup() }
 
-// Finish makes the store durable and gives it its name. Afterwards the store can be opened, and the group after its last one
-// can be applied. After an error the directory has no store.
+// Finish makes the store durable and gives its directory the final name. After that, the store can be opened and the next
+// group can be applied. If Finish returns an error, there is no store.
 func (l *Loader) Finish() error {
 	err := l.finish()
 	if err != nil {
@@ -199,8 +199,8 @@ func (l *Loader) finish() error {
 	return nil
 }
 
-// completeStore makes three things durable: Badger's files, the log (whose next group follows the last one in the store), and
-// at the end the name of the store's directory, as in createIfNew.
+// completeStore makes three things durable, in this order: Badger's files, the log, and the name of the store's directory, as
+// in createIfNew. The log's first group will be the one after the store's last group.
 func (l *Loader) completeStore() error {
 	s := l.store
 	files, err := os.ReadDir(s.path)

@@ -36,7 +36,7 @@ func KeyKV(dst []byte, org ledger.ID, key []byte) []byte {
 // KVKey returns the KV's own key in the key of its row.
 func KVKey(key []byte) []byte { return key[1+16:] }
 
-// IsActorKV tells whether actors may set the KV with this own key. All other KVs are set only by the writer.
+// IsActorKV tells whether actors may set a KV. key is the KV's own key. All other KVs are set only by the writer.
 func IsActorKV(key []byte) bool { return key[0] != kvNotices }
 
 // KeyNotices appends the common prefix of the keys of an organization's notice pages.
@@ -49,7 +49,7 @@ func KeyNoticePage(dst []byte, org ledger.ID, firstBooked ledger.Micros) []byte 
 	return binary.BigEndian.AppendUint64(KeyNotices(dst, org), uint64(firstBooked))
 }
 
-// ParseNoticePage returns the booked time in the key of a notice page: that of the page's first notice.
+// ParseNoticePage parses the key of a notice page. It returns the booked time of the page's first notice.
 func ParseNoticePage(key []byte) (firstBooked ledger.Micros, ok bool) {
 	if len(key) != 1+16+1+8 || key[0] != prefixKV || key[17] != kvNotices {
 		return 0, false
@@ -68,7 +68,7 @@ type NoticePage struct {
 // previous one.
 const sameDestinationFlag = 0x80
 
-// Full tells whether a further notice with a body of n bytes would make the page too long.
+// Full tells whether the page has no room for another notice with a body of n bytes.
 func (p *NoticePage) Full(n int) bool { return p.First != 0 && len(p.row)+n+64 > MaxNoticePage }
 
 // Add appends a notice. Notices must be in the order of their booked times.
@@ -99,8 +99,8 @@ func (p *NoticePage) Row() []byte { return p.row }
 // Reset empties the page for the next one.
 func (p *NoticePage) Reset() { p.First, p.previous, p.row = 0, Notice{}, p.row[:0] }
 
-// EachNotice calls fn with the notices of a page in order. The bodies alias the row. firstBooked is the booked time
-// in the page's key.
+// EachNotice calls fn with the notices of a page in order. The bodies share the memory of the row. firstBooked is the booked
+// time in the page's key.
 func EachNotice(firstBooked ledger.Micros, row []byte, fn func(n *Notice) (more bool, err error)) error {
 	r := reader{src: row}
 	if r.byte() != 1 {

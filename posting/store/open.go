@@ -30,13 +30,13 @@ const (
 	fileMode    = 0o600 // mode of the files in the data directory
 
 	schemaKey = "mschema"
-	schema    = 12 // version of the forms of rows and of the files beside them
+	schema    = 12 // version of the formats of rows and of the files beside them
 )
 
 // Open opens the store in o.Dir, or makes a new one if there is none. The error is ErrLocked, ErrNewerSchema, ErrOlderSchema,
 // ErrNoSpace, ErrUnfinished, a *DamageError, or an I/O error that names the path. Open examines every file before Badger may
-// change one. Otherwise, if Badger's list of tables had lost its end, Badger would delete the tables that are missing from
-// the list.
+// change one. This is necessary because Badger deletes tables that are missing from its list of tables, even if the list has
+// lost its end.
 func Open(o Options) (*Store, error) {
 	if o.MemTable == 0 {
 		o.MemTable = DefaultMemTable
@@ -81,7 +81,7 @@ func (s *Store) open() error {
 		return err
 	}
 	s.ready.Store(true)
-	// The limits of Badger's transactions are a little higher.
+	// maxBatch is a little lower than the limits of Badger's transactions.
 	s.maxBatch = recent.Size{Rows: int(s.db.MaxBatchCount() * 9 / 10), Bytes: int(s.db.MaxBatchSize() * 9 / 10)}
 	s.last.N = groupOf(survey.Last)
 	s.flusher.moves = survey.Last - version(s.last.N)
@@ -100,7 +100,7 @@ func (s *Store) open() error {
 	}
 	if err := s.replay(); err != nil {
 		if errors.Is(err, ErrNoSpace) {
-			s.fail(err) // closing Badger would write tables, and wait for a compaction that waits for room
+			s.fail(err) // so that abandon does not wait: closing Badger would write tables, and wait for a compaction that waits for room
 		}
 		return err
 	}
@@ -115,7 +115,7 @@ func (s *Store) open() error {
 	return s.failure() // Badger may have failed already, because it may have begun to make tables
 }
 
-// prepareFiles examines the files and prepares them for Badger. It holds the lock that Badger itself will take.
+// prepareFiles examines the files and prepares them for Badger. Meanwhile it holds the lock that Badger itself takes later.
 func (s *Store) prepareFiles() (survey *badgerfile.Inspection, err error) {
 	badgerLock, err := lockBadger(s.path)
 	if err != nil {
@@ -140,7 +140,7 @@ func (s *Store) prepareFiles() (survey *badgerfile.Inspection, err error) {
 	return survey, nil
 }
 
-// cleanFiles removes what a killed process has left incomplete, and writes TABLES.
+// cleanFiles removes files that a killed process has left incomplete, and writes TABLES.
 func (s *Store) cleanFiles(survey *badgerfile.Inspection) error {
 	durable.RemoveLeftovers(s.options.Dir, identityName, catalogName, damagedFileName)
 	listEnd, err := survey.Clean()
@@ -179,8 +179,8 @@ func (s *Store) badgerOptions(path string, audit *badgerfile.CompactionAudit) ba
 		WithChecksumVerificationMode(options.OnTableRead)
 }
 
-// openBadger opens Badger and converts its errors to those of this package. The files were examined before, so a panic of
-// Badger means damage that no check has found.
+// openBadger opens Badger and converts Badger's errors to errors of this package. The files were examined before. So if
+// Badger panics, the files have damage that no check has found.
 func openBadger(o badger.Options, path string) (db *badger.DB, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -199,7 +199,7 @@ func openBadger(o badger.Options, path string) (db *badger.DB, err error) {
 	return nil, fmt.Errorf("store: opening %s: %s", path, badgerfile.Cause(err))
 }
 
-// checkSchema returns an error unless this release reads the schema of the store's rows.
+// checkSchema returns an error if this release cannot read the schema of the store's rows.
 func (s *Store) checkSchema() error {
 	sn := s.Snapshot()
 	defer sn.Close()
@@ -217,10 +217,10 @@ func (s *Store) checkSchema() error {
 	return nil
 }
 
-// checkGroups walks over the group rows, from the last one back, and checks that they form a chain. If Badger's list of
-// tables is truncated, the lost rows are those of the last groups. The walk covers groups that have together four times as
-// many bytes as all memtables can hold, because most bytes of a group are in files of values and not in memtables (package
-// values).
+// checkGroups reads the group rows backwards, beginning with the last one, and checks that they form a chain. If Badger's
+// list of tables has lost its end, rows of the last groups are missing. The walk ends when it has passed groups with four
+// times as many bytes as all memtables can hold. The factor is four because most bytes of a group are in files of values and
+// not in memtables (package values).
 func (s *Store) checkGroups() error {
 	sn := s.Snapshot()
 	defer sn.Close()
@@ -258,7 +258,7 @@ func (s *Store) checkGroups() error {
 	return nil
 }
 
-// abandon releases everything after Open has failed. When Badger is closed, it flushes the rows that were replayed. This does
+// abandon releases everything after Open has failed. It closes Badger, which flushes the rows that were replayed. This does
 // no harm, because these rows are durable in the log.
 func (s *Store) abandon() {
 	if s.db != nil {
@@ -281,8 +281,8 @@ func (s *Store) abandon() {
 	_ = filelock.Release(s.lock)
 }
 
-// lockDirectory takes the lock of a data directory. The lock holds as long as the returned file is open.
-// It must be taken before Badger is opened, because Badger's own lock covers only store/.
+// lockDirectory takes the lock of a data directory. The lock is held as long as the returned file is open. The caller must
+// take it before Badger is opened, because Badger's own lock covers only store/.
 func lockDirectory(dir string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -302,7 +302,7 @@ func lockBadger(path string) (*os.File, error) {
 	return lockFile(f, path)
 }
 
-// lockFile takes the lock on the file f, for the directory dir. After an error f is closed.
+// lockFile locks the file f, for the directory dir. If it returns an error, it has closed f.
 func lockFile(f *os.File, dir string) (*os.File, error) {
 	err := filelock.Try(f)
 	if err == nil {

@@ -8,14 +8,14 @@ import (
 	"mizan/ledger/money"
 )
 
-// MaxPage is the maximum length in bytes of a row with a page. A page has consecutive lines of one account, or consecutive
+// MaxPage is the maximum length of a page's row in bytes. A page contains consecutive lines of one account, or consecutive
 // rows of one list.
 const MaxPage = 32 << 10
 
 // Line is a posting on an account, with the account's totals after the posting.
 type Line struct {
 	Seq    uint64
-	Index  int // index of the posting in its entry. If a capture only released money here, it is above the indexes of all postings
+	Index  int // index of the posting in its entry. If a capture only released money on the account, Index is above the indexes of all postings
 	Booked ledger.Micros
 	Side   ledger.Side
 	Phase  ledger.Phase
@@ -82,8 +82,8 @@ func DecodeAmount(row []byte) (money.Amount, error) {
 	return a, nil
 }
 
-// EncodeLowWaterMark appends the value of the low-water mark, a time in seconds since 1970. A due row has the records on
-// which work becomes due in one second; due rows of seconds before the mark are never read again.
+// EncodeLowWaterMark appends the value of the low-water mark, a time in seconds since 1970. A due row lists the records on
+// which work becomes due in one second. Due rows of seconds before the mark are never read again.
 func EncodeLowWaterMark(dst []byte, second int64) []byte {
 	return binary.BigEndian.AppendUint64(dst, uint64(second))
 }

@@ -7,16 +7,16 @@ import (
 	"mizan/ledger"
 )
 
-// A page-buffer row has lines that one group has booked on pages that get only few lines. For each of these pages, the row
-// has a chunk: the page's head, and its new lines. The head is the prefix of the page's keys without the organization; it has
-// the kind of row, and the account or list.
+// A page-buffer row contains lines that one group has booked on pages that get only few lines. For each of these pages, the
+// row contains a chunk: the page's head, and the page's new lines. The head is the prefix of the page's keys without the
+// organization. So it consists of the kind of row, and the account or list.
 
-// PageHead appends the head of a page, given the prefix of the page's keys.
+// PageHead appends the head of a page. prefix is the prefix of the page's keys.
 func PageHead(dst, prefix []byte) []byte {
 	return append(append(dst, prefix[0]), prefix[1+16:]...)
 }
 
-// PagePrefix is the reverse of PageHead: it appends the prefix of a page's keys, given the organization and the page's head.
+// PagePrefix is the inverse of PageHead: it appends the prefix of a page's keys. head is the page's head.
 func PagePrefix(dst []byte, org ledger.ID, head []byte) []byte {
 	return append(orgKey(dst, head[0], org), head[1:]...)
 }
@@ -25,7 +25,7 @@ func PagePrefix(dst []byte, org ledger.ID, head []byte) []byte {
 type BufferKey struct {
 	Org   ledger.ID
 	Group uint64 // the group that booked the lines
-	Part  uint16 // from 0; a group has several rows if its lines do not fit into one
+	Part  uint16 // counted from 0; a group has several rows if its lines do not fit into one row
 }
 
 // KeyBufferRow appends the key of a page-buffer row: kind of row, org, group, part.
@@ -76,8 +76,8 @@ func EachChunk(row []byte, fn func(head, lines []byte) error) error {
 	return nil
 }
 
-// Span returns the booked times of the first and the last line in lines, which are those of a page or a chunk. kind is the
-// first byte of the page's head.
+// Span returns the booked times of the first and the last line in lines. lines are the lines of a page or a chunk. kind is
+// the first byte of the page's head.
 func Span(kind byte, lines []byte) (first, last ledger.Micros, err error) {
 	addTime := func(at ledger.Micros) {
 		if first == 0 {

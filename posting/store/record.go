@@ -18,11 +18,11 @@ type Envelope struct {
 	HeldSeq     uint64        // seq of the open pending entry; 0: there is none
 	SettledSeq  uint64        // seq of the first posted or captured entry; 0: there is none
 	Finished    ledger.Micros // booked time of the last event that finished the record; 0: there is none
-	FurtherRows uint64        // number of further rows, which have the rest of a long payload
+	FurtherRows uint64        // number of further rows, which contain the rest of a long payload
 	Number      uint64        // the record's number in its sequence; 0: it has none
 
-	// Sealed is the SHA-256 of the record's sealed row, a ciphertext; zero: the record has none. Because
-	// Sealed is in the record's row, the hash of the record proves the ciphertext too.
+	// Sealed is the SHA-256 of the record's sealed row, which is a ciphertext. If there is no sealed row, it is zero. Sealed
+	// is part of the record's row, so the hash of the record also proves the ciphertext.
 	Sealed ledger.Hash
 }
 
@@ -93,7 +93,8 @@ func DecodeRecord(row []byte) (e Envelope, payload []byte, ok bool) {
 	return e, r.src, !r.bad
 }
 
-// reader parses a row from its beginning. After the first fault it sets bad, and all methods return zeros.
+// reader parses a row from its beginning. When a value cannot be parsed, the reader sets bad, and from then on all methods
+// return zeros.
 type reader struct {
 	src []byte // the bytes that are not parsed yet
 	bad bool
@@ -134,8 +135,8 @@ func (r *reader) id() (id ledger.ID) {
 	return id
 }
 
-// HashRecord returns the hash of a record that events contain (ledger.Stored.Record). It is the SHA-256 of the record's row,
-// as EncodeRecord has made it, followed by the further rows of a long payload.
+// HashRecord returns the hash of a record that events contain (ledger.Stored.Record). It is the SHA-256 over the row that
+// EncodeRecord has made and, if the payload is long, over the further rows.
 func HashRecord(row []byte, parts ...[]byte) ledger.Hash {
 	if len(parts) == 0 {
 		return sha256.Sum256(row)
@@ -147,7 +148,8 @@ func HashRecord(row []byte, parts ...[]byte) ledger.Hash {
 	return ledger.Hash(h.Sum(nil))
 }
 
-// HashSealed returns the hash of a sealed row (a ciphertext that is stored beside a record) for Envelope.Sealed: its SHA-256.
+// HashSealed returns the hash for Envelope.Sealed. It is the SHA-256 of a sealed row (a ciphertext that is stored beside a
+// record).
 func HashSealed(sealed []byte) ledger.Hash { return sha256.Sum256(sealed) }
 
 // AppendHashed appends those bytes of a notice that the hash in ledger.Stored.Notices covers. To get the input of the hash,
@@ -158,7 +160,7 @@ func (n *Notice) AppendHashed(dst []byte) []byte {
 	return append(dst, n.Body...)
 }
 
-// HashNotices returns the hash for ledger.Stored.Notices. input has the bytes that AppendHashed has appended.
+// HashNotices returns the hash for ledger.Stored.Notices. input consists of the bytes that AppendHashed has appended.
 func HashNotices(input []byte) ledger.Hash { return sha256.Sum256(input) }
 
 // AppendHashedClaim appends those bytes of a claim that its hash in ledger.Stored.Claims covers: the length of the key of the
@@ -168,7 +170,7 @@ func AppendHashedClaim(dst, key, owner []byte) []byte {
 	return append(append(dst, key...), owner...)
 }
 
-// HashClaim returns the hash for ledger.Stored.Claims. input has the bytes that AppendHashedClaim has appended.
+// HashClaim returns the hash for ledger.Stored.Claims. input consists of the bytes that AppendHashedClaim has appended.
 func HashClaim(input []byte) ledger.Hash { return sha256.Sum256(input) }
 
 // ClaimIsHashed tells whether an event must contain the hash of a claim with this owner. If the owner is only the id of a

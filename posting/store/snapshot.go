@@ -13,15 +13,15 @@ import (
 	"mizan/posting/store/recent"
 )
 
-// Snapshot reads the store as it was after one group, whatever is applied meanwhile. Only one goroutine at a
-// time may use a Snapshot, and it must be closed exactly once. It should live for one query only, because
-// compaction can't drop any row that an open snapshot sees.
+// Snapshot reads the store as it was after one group, even if later groups are applied meanwhile. Only one goroutine at a
+// time may use a Snapshot, and it must be closed exactly once. It should live for one query only, because compaction can't
+// drop any row that an open snapshot sees.
 type Snapshot struct {
 	store            *Store
 	n                uint64          // number of the group
 	txn              *badger.Txn     // reads from Badger
 	flushed          uint64          // number of the last group that Badger had when the snapshot was opened
-	recent           []*recent.Rows  // rows of the groups after that one, the newest groups first
+	recent           []*recent.Rows  // rows of the groups after flushed, the newest groups first
 	recentSpace      [2]*recent.Rows // memory for the slice recent
 	buffer           []byte          // memory for the search in recent
 	openedAfterClose bool            // opened after the store was closed: every read fails
@@ -68,7 +68,8 @@ func (sn *Snapshot) Close() {
 	}
 }
 
-// Get returns the value of the row with this key, in the memory of dst if that is large enough. An error is a *DamageError.
+// Get returns the value of the row with this key. It uses the memory of dst if that is large enough. An error is a
+// *DamageError.
 func (sn *Snapshot) Get(key []byte, dst []byte) (value []byte, found bool, err error) {
 	defer sn.store.failOnPanic(&err)
 	if err := sn.checkReadable(); err != nil {
@@ -109,8 +110,8 @@ func (sn *Snapshot) Last(prefix, upTo []byte) (key, value []byte, found bool, er
 }
 
 // Ascend calls fn with every row whose key begins with prefix, in ascending order of the keys, until fn returns false. It
-// begins with the first key ≥ from; if from is nil, with the first key of all. The slices are valid until fn returns. The
-// error is a *DamageError, or the error of fn.
+// begins with the first key ≥ from. If from is nil, it begins with the first of these keys. The slices are valid until fn
+// returns. The error is a *DamageError, or the error of fn.
 func (sn *Snapshot) Ascend(prefix, from []byte, fn func(key, value []byte) (more bool, err error)) error {
 	return sn.ascend(prefix, from, func(row cursor) ([]byte, bool, error) {
 		stored, err := row.Stored()
@@ -126,14 +127,14 @@ func (sn *Snapshot) Ascend(prefix, from []byte, fn func(key, value []byte) (more
 	})
 }
 
-// AscendKeys does the work of Ascend without reading the values. If fn returns a skipTo that is not nil, the iteration
+// AscendKeys does the same as Ascend, but does not read the values. If fn returns a skipTo that is not nil, the iteration
 // continues with the first key ≥ skipTo. skipTo must be above the current key.
 func (sn *Snapshot) AscendKeys(prefix, from []byte, fn func(key []byte) (skipTo []byte, more bool, err error)) error {
 	return sn.ascend(prefix, from, func(row cursor) ([]byte, bool, error) { return fn(row.Key()) })
 }
 
-// Descend does the work of Ascend in descending order of the keys. It begins with the greatest key ≤ from; if from is nil,
-// with the last key of all.
+// Descend does the same as Ascend, but in descending order of the keys. It begins with the greatest key ≤ from. If from is
+// nil, it begins with the greatest key that begins with prefix.
 func (sn *Snapshot) Descend(prefix, from []byte, fn func(key, value []byte) (more bool, err error)) error {
 	return sn.descend(prefix, from, func(key, stored []byte) (bool, error) {
 		value, err := verifiedValue(key, stored)

@@ -59,10 +59,10 @@ func (s *Store) LowSpace() bool {
 	return s.space.err != nil || s.space.free < max(s.options.MinFree, s.debt.Load()+2*s.compactionRoom()+s.segmentRoom()+s.maxRecentRoom())
 }
 
-// maxRecentRoom returns how many bytes Badger's logs take at most for the groups that Badger does not have yet.
+// maxRecentRoom returns the maximum number of bytes that Badger's logs will take for groups that Badger does not have yet.
 func (s *Store) maxRecentRoom() uint64 { return 2 * uint64(s.maxBatch.Bytes+rowRoom*s.maxBatch.Rows) }
 
-// segmentRoom returns how many bytes the next segment of the log needs; 0 if its file exists already.
+// segmentRoom returns the number of bytes that the next segment of the log needs. If its file exists already, it returns 0.
 func (s *Store) segmentRoom() uint64 {
 	if s.groups.HasSpare() {
 		return 0
@@ -70,7 +70,7 @@ func (s *Store) segmentRoom() uint64 {
 	return uint64(s.logOptions().SegmentSize)
 }
 
-// Size returns the bytes that the store and its log take on the disk; 0 if one of the directories cannot be read.
+// Size returns the number of bytes that the store and its log take on the disk. If a directory cannot be read, it returns 0.
 func (s *Store) Size() int64 {
 	sum := s.groups.Size()
 	for _, dir := range [...]string{s.path, filepath.Join(s.path, valuesName)} {
@@ -83,8 +83,8 @@ func (s *Store) Size() int64 {
 	return sum
 }
 
-// diskUsage returns the disk space, in bytes, of those files in dir whose names include accepts. The space can be
-// less than the sum of the files' lengths, because Badger's logs are sparse.
+// diskUsage returns the disk space in bytes of those files in dir for whose names the function include returns true. The
+// space can be less than the sum of the files' lengths, because Badger's logs are sparse.
 func diskUsage(dir string, include func(name string) bool) (int64, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -128,7 +128,7 @@ func (s *Store) requireRoom(rows uint64) error {
 	return s.requireFree(need)
 }
 
-// groupRoom returns how many bytes Badger's log takes for a group.
+// groupRoom returns the number of bytes that Badger's log needs for a group.
 func groupRoom(g *Group) uint64 { return uint64(g.size + rowRoom*g.Rows() + 4096) }
 
 // recentRoom returns how many bytes Badger's logs will take for the groups that Badger does not have yet. The caller must be the
@@ -217,7 +217,7 @@ func (s *Store) flushWaitsForLevelZero() bool {
 	return s.ready.Load() && s.logs.Load() >= memTables+2 && s.db.Levels()[0].NumTables >= levelZeroStall
 }
 
-// checkGate returns the reason why compaction must wait; nil if it may continue.
+// checkGate returns nil if compaction may continue, and otherwise the reason why it must wait.
 func (s *Store) checkGate() error {
 	need := minReserve + s.debt.Load() + s.compactionRoom()
 	switch free, err := s.Free(); {
@@ -236,7 +236,7 @@ func (s *Store) checkGate() error {
 	return nil
 }
 
-// servingRoom returns how many bytes must be free for an open store. With less free space, compaction waits.
+// servingRoom returns the number of bytes that must be free while a store is open. If fewer bytes are free, compaction waits.
 func (s *Store) servingRoom() uint64 {
 	return s.memTableRoom() + s.compactionRoom()
 }
@@ -248,7 +248,7 @@ func (s *Store) requireRoomToCreate() error { return s.requireFree(minReserve) }
 // groups that are replayed afterwards need room like any other group.
 func (s *Store) requireRoomToOpen() error { return s.requireFree(minReserve + s.memTableRoom()) }
 
-// memTableRoom returns the bytes of the table that a full memtable becomes.
+// memTableRoom returns the size in bytes of the table into which a full memtable is flushed.
 func (s *Store) memTableRoom() uint64 {
 	logBytes := uint64(s.options.MemTable)
 	return logBytes + logBytes/8
@@ -270,7 +270,7 @@ func (s *Store) requireFree(need uint64) error {
 const (
 	throttlePause = 200 * time.Millisecond // pause between two tables, which allows about 10 MB/s
 	throttleStep  = 40 * time.Millisecond  // subtracted from the pause for each table of level 0 beyond throttleFrom
-	throttleFrom  = levelZeroTables + 2    // number of tables in level 0
+	throttleFrom  = levelZeroTables + 2    // number of tables in level 0 above which the pause is shortened
 )
 
 // pause returns how long compaction waits before it makes its next table, if level 0 has this number of tables. The more
@@ -279,7 +279,7 @@ func pause(levelZero int) time.Duration {
 	return max(0, min(throttlePause, throttlePause-time.Duration(levelZero-throttleFrom)*throttleStep))
 }
 
-// throttle lets the compacting goroutines of Badger continue one at a time, with a pause after each table.
+// throttle lets Badger's compacting goroutines continue only one at a time, with a pause after each table.
 func (s *Store) throttle() {
 	s.pacing.mu.Lock()
 	defer s.pacing.mu.Unlock()

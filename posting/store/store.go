@@ -36,7 +36,7 @@ type Options struct {
 	Dir            string       // directory with store/, log/, IDENTITY, TABLES and LOCK; Open creates it if it does not exist
 	MinFree        uint64       // LowSpace is true if fewer bytes than this are free on the disk
 	MemTable       int64        // size of a memtable in bytes; 0 means DefaultMemTable
-	SegmentSize    int64        // bytes of a new segment of the log, at least as many as the largest group; 0: the size of a memtable
+	SegmentSize    int64        // size of a new segment of the log in bytes, at least the size of the largest group; 0 means the size of a memtable
 	ValuesFileSize int64        // length in bytes at which a file of long values is full; 0 means four memtables
 	Log            *slog.Logger // nil: slog.Default
 
@@ -65,20 +65,20 @@ type Store struct {
 	maxBatch recent.Size                // maximum size of a transaction of Badger
 
 	logID              atomic.Uint64 // number of Badger's current write-ahead log; changed while flusher.writing is held
-	ready              atomic.Bool   // db is set; Badger starts goroutines before that
+	ready              atomic.Bool   // whether db is set; Badger starts goroutines before that
 	debt               atomic.Uint64 // bytes that Badger has to write before it can accept more
 	logs               atomic.Int64  // number of Badger's write-ahead logs
 	waitingCompactions atomic.Int32  // number of compactions that wait at the gate (see gate)
 	compactions        atomic.Uint64 // number of compactions that have ended
 	compactedTables    atomic.Uint64 // number of tables that compactions have begun
-	mayClose           atomic.Bool   // Close has checked that there is room for everything
+	mayClose           atomic.Bool   // whether Close has checked that there is room for everything
 	pacing             struct {      // spreads compaction over time (see throttle)
 		mu        sync.Mutex
 		lastTable time.Time // when a compactor last began a table
 	}
 	releasing    sync.Mutex            // held while groups of the log are released
 	releases     sync.WaitGroup        // background work that releases groups or makes a segment
-	makingSpare  atomic.Bool           // a segment is being made in the background
+	makingSpare  atomic.Bool           // whether a segment is being made in the background
 	firstFailure atomic.Pointer[error] // the reason why no write is possible any more; set once
 	failed       chan struct{}         // closed when firstFailure is set
 
@@ -97,7 +97,7 @@ type Store struct {
 	space spaceCache
 }
 
-// liveReads counts the open snapshots that read one state of Badger.
+// liveReads counts the open snapshots that read the same state of Badger.
 type liveReads struct {
 	n     uint64 // number of the last group that Badger has in that state
 	count int
@@ -107,8 +107,8 @@ type liveReads struct {
 // own. The first of them is the version of the group's rows. If several groups are written to Badger together, all their rows
 // have the first version of the last of these groups. Each further version is for a transaction that moves values while the
 // group is the last one in Badger (values_gc.go). The store sets the versions itself (managed transactions) for two reasons:
-// a snapshot does not wait for a running write, and the files can be checked for a gap before Badger opens them. Version 1 is
-// that of the row that is written when the store is created.
+// a snapshot does not wait for a running write, and the files can be checked for a gap before Badger opens them. Version 1
+// belongs to the row that is written when the store is created.
 const versionsOfGroup = 256
 
 // version returns the version of the rows of group n.
@@ -121,16 +121,15 @@ func lastVersion(n uint64) uint64 { return version(n) + versionsOfGroup - 1 }
 // groupOf returns the number of the group to which a version belongs.
 func groupOf(version uint64) uint64 { return (version - 1) / versionsOfGroup }
 
-// LastGroup returns the number and hash of the last durable group; 0 and zeros
-// for a store without groups.
+// LastGroup returns the number and the hash of the last durable group. If the store has no groups, it returns 0 and zeros.
 func (s *Store) LastGroup() (n uint64, hash [32]byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.last.N, s.last.Hash
 }
 
-// MaxGroup returns the maximum numbers of rows and bytes (counted as in Group.Bytes) of a group, so that the group fits into
-// one transaction of Badger.
+// MaxGroup returns the maximum number of rows and the maximum number of bytes (see Group.Bytes) that a group may have. Such a
+// group still fits into one transaction of Badger.
 func (s *Store) MaxGroup() (rows int, bytes int) {
 	return s.maxBatch.Rows - 1, s.maxBatch.Bytes - groupRowBytes
 }
@@ -172,7 +171,7 @@ func (s *Store) apply(g *Group) error {
 	}
 	newLast := log.Mark{N: g.n, Hash: g.Seal()}
 	var adding sync.WaitGroup
-	adding.Go(func() { g.addTo(s.recent) }) // while the log waits for the disk; no snapshot sees the rows yet
+	adding.Go(func() { g.addTo(s.recent) }) // meanwhile the log waits for the disk; no snapshot sees the rows yet
 	err := s.groups.Append(newLast, g.arena)
 	adding.Wait()
 	if err != nil {
@@ -225,7 +224,7 @@ func (s *Store) failOnPanic(err *error) {
 // nothing to write. Failure returns the reason.
 func (s *Store) Failed() <-chan struct{} { return s.failed }
 
-// Failure returns the reason why the store has failed; nil if it has not.
+// Failure returns nil if the store has not failed, and otherwise the reason for its failure.
 func (s *Store) Failure() error { return s.failure() }
 
 func (s *Store) failure() error {

@@ -17,8 +17,8 @@ import (
 )
 
 // Whenever Badger merges a table into the next level, it writes the table's rows again. This happens several times to each
-// row as a store grows. The long values of the kinds of rows in separatedKinds are nine tenths of all bytes. So they are
-// stored in files beside the tables (package values), and a row in Badger has only the place of its value.
+// row as a store grows. Nine tenths of all bytes are long values in rows of the kinds that separatedKinds lists. So these
+// values are stored in files beside the tables (package values), and a row in Badger contains only the place of its value.
 
 const (
 	valuesName = "values" // the directory of the files, inside Badger's directory
@@ -27,20 +27,21 @@ const (
 	// big-endian. The rows describe files of this directory only, so a backup does not contain them.
 	prefixValues = 'v'
 
-	minSeparated = 128 // bytes of the shortest stored value that is separated from its row
+	minSeparated = 128 // minimum length in bytes of a stored value that is separated from its row
 
 	metaPlace = 1 // Badger's user meta of a row whose value is a place
 )
 
 // separatedKinds are the kinds of rows whose long values are separated, which means that they are stored in files of values.
-// The values of other kinds stay in their rows. A value that is removed soon costs less in a table. A sealed row must be
-// erased, and its value would stay in a file for longer.
+// The values of other kinds stay in their rows. If a row is removed soon, its value costs less in a table. Sealed rows have
+// to be erased, and in a file their values would remain for longer.
 var separatedKinds = [256]values.Kind{
 	prefixBlock: values.Lasting, prefixPage: values.Lasting, prefixList: values.Lasting, prefixTree: values.Lasting,
 	prefixRecord: values.Replaceable, prefixPart: values.Replaceable,
 }
 
-// separatedKind returns the kind of file for the value of a row; 0: the value stays in the row.
+// separatedKind returns the kind of file into which the value of a row is written. If the value stays in the row, it returns
+// 0.
 func separatedKind(key, stored []byte) values.Kind {
 	if len(stored) < minSeparated {
 		return 0
@@ -52,7 +53,7 @@ func valuesKey(number uint32) []byte {
 	return binary.BigEndian.AppendUint32([]byte{prefixValues}, number)
 }
 
-// valuesEntry returns Badger's entry for the row that describes a file.
+// valuesEntry returns Badger's entry for the row that describes a file of values.
 func valuesEntry(f values.File) *badger.Entry {
 	key := valuesKey(f.Number)
 	return badger.NewEntry(key, appendChecksum(key, f.Append(nil)))
@@ -139,7 +140,7 @@ func (s *Store) readPlace(key, place, dst []byte) ([]byte, error) {
 }
 
 // separate returns the entry of a row for Badger. If the row's value is long, separate adds the value to the files of values,
-// and the entry has only the place of the value.
+// and the entry contains only the place of the value.
 func (f *flusher) separate(files *values.Set, key, stored []byte) (badger.Entry, error) {
 	kind := separatedKind(key, stored)
 	if kind == 0 {
@@ -154,8 +155,7 @@ func (f *flusher) separate(files *values.Set, key, stored []byte) (badger.Entry,
 	return badger.Entry{Key: key, Value: f.places[from:len(f.places):len(f.places)], UserMeta: metaPlace}, nil
 }
 
-// writeValues makes the values durable that were added to the files, and adds the rows that describe these files to the
-// transaction.
+// writeValues makes values durable that were added to files, and adds to the transaction the rows that describe these files.
 func writeValues(files *values.Set, txn *badger.Txn) error {
 	grown, err := files.Flush()
 	if err != nil {

@@ -25,11 +25,11 @@ import (
 const (
 	scrubRate = 32 << 20 // bytes in a second
 
-	// When the files of replaceable values have grown by a half, or by the length of a full file if that is more, the bytes
-	// that are needed in each file are counted again. A file is collected when less than half of it is needed. So at most two
-	// thirds of the bytes in these files are useless, and for each byte that is written at most one is moved.
+	// The needed bytes of each file are counted when the files of replaceable values have grown by half since the last count,
+	// and at least by the length of a full file. A file is collected if less than half of it is needed. So at most two thirds
+	// of the bytes in these files are useless, and for each byte that is written at most one byte is moved.
 	collectGrowth = 2       // growth by 1/collectGrowth
-	collectBelow  = 2       // less than 1/2 is needed
+	collectBelow  = 2       // a file is collected if less than 1/collectBelow of it is needed
 	moveBytes     = 1 << 20 // bytes of values that one transaction moves; their places are at most 13% of the smallest memtable
 	moveRows      = 1000    // maximum number of rows that one transaction moves
 	countRows     = 10_000  // rows that are counted between two pauses
@@ -39,7 +39,7 @@ const (
 
 // valuesMaintenance is the state of the background work on files of values.
 type valuesMaintenance struct {
-	wake      chan struct{} // gets a value when files may be worth collecting
+	wake      chan struct{} // receives a value when files may be worth collecting
 	stop      chan struct{} // closed when the work must end
 	running   sync.WaitGroup
 	countedAt int64     // bytes in the files of replaceable values when the needed bytes were last counted
@@ -51,7 +51,7 @@ type valuesMaintenance struct {
 // removal is a collected file that is to be removed. Its values were moved, and its row is marked as removed.
 type removal struct {
 	file  uint32
-	after uint64 // number of the last group that Badger had at that time
+	after uint64 // number of the last group that Badger had when the file's row was marked as removed
 }
 
 func newValuesMaintenance() *valuesMaintenance {
@@ -69,7 +69,7 @@ func (s *Store) startMaintenance() {
 		for {
 			select {
 			case <-s.maintenance.wake:
-				// Without space or file handles, a later call of collect tries again.
+				// If collect lacks space or file handles, a later call tries again.
 				if err := s.collect(); !errors.Is(err, ErrNoSpace) && !isOutOfHandles(err) {
 					s.endMaintenance(err)
 				}
@@ -110,11 +110,11 @@ func (s *Store) pauseMaintenance(d time.Duration) error {
 	}
 }
 
-// UnverifiedBytes returns how many bytes of the files of values have not been compared with their checksums since the store was
-// opened. Bytes that were written since then do not count.
+// UnverifiedBytes returns the number of bytes in files of values that have not been compared with their checksums since the
+// store was opened. It does not count bytes that were written since then.
 func (s *Store) UnverifiedBytes() int64 { return s.maintenance.unverified.Load() }
 
-// scrub verifies the content of these files with its checksums. If a value that a row needs is damaged, scrub returns an
+// scrub compares the content of these files with their checksums. If a value that a row needs is damaged, scrub returns an
 // error, which ends the process.
 func (s *Store) scrub(files []values.File) error {
 	const pauseBytes = scrubRate / 50
@@ -265,16 +265,16 @@ func (s *Store) collect() error {
 	return nil
 }
 
-// countNeeded returns how many bytes of each file the rows in Badger need. Values that are written during the count may be
-// missing, but such values are not in files that were full before.
+// countNeeded returns, for each file, the number of bytes that rows in Badger need. The count may miss values that are
+// written during the count. But these values are not in files that were full before.
 func (s *Store) countNeeded() (map[uint32]int64, error) {
 	needed := make(map[uint32]int64)
 	err := s.eachPlace(values.Replaceable, func(_ []byte, p values.Place) { needed[p.File] += int64(p.Length) })
 	return needed, err
 }
 
-// eachPlace calls fn with the key and the place of each row in Badger whose value is in files of a kind. It pauses now
-// and then.
+// eachPlace calls fn with the key and the place of each row in Badger whose value is in a file of the given kind. It pauses
+// now and then.
 func (s *Store) eachPlace(of values.Kind, fn func(key []byte, p values.Place)) error {
 	for kind, fileKind := range separatedKinds {
 		if fileKind != of {
@@ -294,8 +294,9 @@ func (s *Store) eachPlace(of values.Kind, fn func(key []byte, p values.Place)) e
 	return nil
 }
 
-// somePlaces calls fn with the key and the place of some rows whose keys begin with prefix, from the key from on. It returns
-// the key with which to continue; nil if there is no further row.
+// somePlaces reads the next countRows rows whose keys begin with prefix, beginning at the key from. It calls fn with the key
+// and the place of each of them whose value is in a file. It returns the key at which the next call should begin. If there
+// are no further rows, it returns nil.
 func (s *Store) somePlaces(prefix, from []byte, fn func([]byte, values.Place)) (next []byte, err error) {
 	defer s.failOnPanic(&err)
 	txn := s.db.NewTransactionAt(math.MaxUint64, false)
@@ -426,7 +427,7 @@ func (s *Store) addMoved(txn *badger.Txn, batch []liveValue, emptied *values.Fil
 	return moved, writeValues(s.values, txn)
 }
 
-// isPlaced tells whether the value of the row with this key is at the place.
+// isPlaced tells whether the value of the row with this key is stored at this place.
 func isPlaced(txn *badger.Txn, key []byte, place values.Place) (bool, error) {
 	item, err := txn.Get(key)
 	if errors.Is(err, badger.ErrKeyNotFound) {

@@ -34,8 +34,8 @@ type archive struct {
 	keyring        Sealer            // nil if the archive was opened without keys
 }
 
-// openArchive opens a backup and reads its header, its end frame and the sealed manifest. It does not
-// decrypt the manifest, which needs keys. Errors: *Error, or those of the file system.
+// openArchive opens a backup and reads its header, its end frame and the sealed manifest. It needs no keys, because
+// it does not decrypt the manifest. It returns an *Error or an error of the file system.
 func openArchive(path string) (*archive, error) {
 	a, err := openHeader(path)
 	if err != nil {
@@ -64,8 +64,8 @@ func openHeader(path string) (*archive, error) {
 	return a, nil
 }
 
-// openSealed opens a backup as openArchive does, and also decrypts the manifest, which is the authority on the
-// backup's contents.
+// openSealed opens a backup like openArchive, and also decrypts the manifest. Only the manifest is a reliable
+// description of the backup's contents.
 func openSealed(ctx context.Context, path string, keyring Sealer) (*archive, error) {
 	a, err := openArchive(path)
 	if err != nil {
@@ -92,10 +92,10 @@ func (a *archive) measure() error {
 	return nil
 }
 
-func (a *archive) close() { _ = a.f.Close() } // the file was only read
+func (a *archive) close() { _ = a.f.Close() } // an error does not matter: the file was only read
 
-// asBackupError turns an error from reading the file into an *Error that says that the backup is damaged.
-// Errors of the file system, *Errors, a cancelled context and missing keys are returned as they are.
+// asBackupError wraps an error from reading the file in an *Error that says that the backup is damaged. It returns
+// four kinds of errors unchanged: *fs.PathError, *Error, context.Canceled and secret.ErrNoSealingKey.
 func (a *archive) asBackupError(err error) error {
 	var pathErr *os.PathError
 	var backupErr *Error
@@ -105,7 +105,7 @@ func (a *archive) asBackupError(err error) error {
 	return damageError(a.path, "%v", err)
 }
 
-// readHeader reads the header and checks that this release can read the file.
+// readHeader reads the header and checks that this release supports the version of the backup's format.
 func (a *archive) readHeader() error {
 	magic := make([]byte, len(backupMagic))
 	r := io.NewSectionReader(a.f, 0, a.size)
@@ -168,8 +168,8 @@ func (a *archive) readEnd() error {
 	return eofAsTruncated(err)
 }
 
-// openManifest decrypts the manifest and checks that it belongs to this file. If the manifest can't be decrypted
-// although the file matches its checksum, it was sealed with other keys, or the file was altered on purpose.
+// openManifest decrypts the manifest and checks that it belongs to this file. If decryption fails although the file
+// matches its checksum, either the manifest was sealed with other keys, or somebody altered the file on purpose.
 func (a *archive) openManifest(ctx context.Context) error {
 	plaintext, err := a.unseal()
 	if err == nil {
@@ -220,10 +220,10 @@ func (a *archive) readManifest(plaintext []byte) error {
 	return nil
 }
 
-// checkWhole reads the whole file without keys and compares its hash with the one in the end frame.
+// checkWhole reads the whole file and compares the file's hash with the hash in the end frame. It needs no keys.
 func (a *archive) checkWhole(ctx context.Context) error {
 	sum := newChecksum()
-	// The hash covers the header's bytes as they are in the file.
+	// The header's bytes are hashed as they are in the file; the parsed header is not encoded again.
 	body := make([]byte, a.partsStart-int64(len(backupMagic))-frameHeadSize)
 	if _, err := a.f.ReadAt(body, int64(len(backupMagic))+frameHeadSize); err != nil {
 		return a.asBackupError(eofAsTruncated(err))
@@ -256,8 +256,8 @@ func (a *archive) checkWhole(ctx context.Context) error {
 	return nil
 }
 
-// eachPart calls fn with every part, in order and decrypted; fn may keep the plaintext. If a part
-// differs from the manifest, the error is an *Error.
+// eachPart decrypts every part in order and calls fn with the plaintext, which fn may keep. If a part differs from
+// the manifest, eachPart returns an *Error.
 func (a *archive) eachPart(ctx context.Context, fn func(file string, plaintext []byte) error) error {
 	meter := progress.From(ctx)
 	parts := bufio.NewReaderSize(io.NewSectionReader(a.f, a.partsStart, a.manifestStart-a.partsStart), 1<<20)

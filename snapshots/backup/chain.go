@@ -14,8 +14,9 @@ import (
 // chain is a full backup and the increments after it, in order.
 type chain []*archive
 
-// openChain opens a backup and all backups that it needs. If path is a directory, the backup is the newest one in
-// it that is not later than at. unusable says which other backups in the directory can't be used, and why.
+// openChain opens a backup and all backups that it needs. If path is a directory, openChain chooses the newest backup
+// in it that was not taken after at. unusable says which of the other backups in the directory can't be used, and
+// why.
 func openChain(ctx context.Context, path string, at time.Time, keyring Sealer) (c chain, unusable []error, err error) {
 	defer func() {
 		if err != nil {
@@ -50,7 +51,7 @@ func (c chain) close() {
 	}
 }
 
-// newest returns the newest backup of the chain. A restore of the chain gives the state in that backup.
+// newest returns the newest backup of the chain. Restoring the chain restores the state that the newest backup shows.
 func (c chain) newest() *archive { return c[len(c)-1] }
 
 // maxBytes returns an upper bound for the size of the restored rows and files.
@@ -66,7 +67,7 @@ func (c chain) maxBytes() (sum uint64) {
 	return sum
 }
 
-// sealedBytes returns the size of the files of the chain.
+// sealedBytes returns the total size of the files of the chain.
 func (c chain) sealedBytes() (sum uint64) {
 	for _, a := range c {
 		sum += uint64(a.size)
@@ -74,8 +75,8 @@ func (c chain) sealedBytes() (sum uint64) {
 	return sum
 }
 
-// rowSource yields the rows of one backup of a chain. A goroutine decrypts the parts that have rows and sends them ahead of
-// time.
+// rowSource yields the rows of one backup of a chain. A goroutine decrypts the parts that have rows and sends them in
+// advance.
 type rowSource struct {
 	parts chan []byte
 	part  []byte            // the unread rest of the current part
@@ -142,7 +143,7 @@ func (c chain) merge(ctx context.Context, fn func(store.StoredRow) error, onFile
 		cancel()
 	}
 	for range sources {
-		// A goroutine that cancel has stopped sends context.Canceled, which is not a failure.
+		// If cancel stopped a goroutine, the goroutine sends context.Canceled, which is not a failure.
 		if partErr := <-readErrors; partErr != nil && (err == nil || !errors.Is(partErr, context.Canceled)) {
 			err = partErr
 			cancel()
@@ -152,8 +153,8 @@ func (c chain) merge(ctx context.Context, fn func(store.StoredRow) error, onFile
 	return err
 }
 
-// mergeRows calls fn with the rows of all sources, ordered by key. If several sources have a row with
-// the same key, it uses the row of the last of them.
+// mergeRows calls fn with the rows of all sources, ordered by key. If several sources have a row with the same key,
+// fn gets only the row of the last of these sources.
 func mergeRows(sources []*rowSource, fn func(store.StoredRow) error) error {
 	hasRow := make([]bool, len(sources))
 	// advance moves source i to its next row. It skips rows of the kinds that only the last backup supplies.

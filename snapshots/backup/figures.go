@@ -9,7 +9,7 @@ type Figures struct {
 	LastBytes   int64         // size of the newest scheduled backup in bytes; 0 if an earlier process took it
 
 	Succeeded, Failed             uint64 // numbers of scheduled backups that succeeded and that failed
-	StreamsEnded, StreamsCutShort uint64 // numbers of backups for clients that were sent completely and that were cut short
+	StreamsEnded, StreamsCutShort uint64 // numbers of backups that were sent to a client completely, and that broke off
 }
 
 // Figures returns the current figures.
@@ -19,7 +19,7 @@ func (s *Service) Figures() Figures {
 	return s.figures
 }
 
-// noteEarlier records that the directory has a backup that was taken at the given time.
+// noteEarlier records the time of a backup that an earlier process has taken.
 func (s *Service) noteEarlier(at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

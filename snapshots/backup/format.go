@@ -23,9 +23,8 @@ import (
 //	end       in plaintext: length of the manifest; SHA-256 over the header, the hashes of the parts, and the manifest
 //
 // Everything after "mizanBK1" is in frames. A frame is one byte for the frame's kind, four bytes for
-// the length of its body, and the body. A reader without keys can tell a whole file from one that
-// was cut or changed in transit. A reader with keys can also tell that its own store wrote the
-// file.
+// the length of its body, and the body. A reader without keys can detect that a file was cut short or changed in
+// transit. A reader with keys can also check that its own store wrote the file.
 const (
 	backupMagic = "mizanBK1"
 
@@ -44,11 +43,11 @@ const (
 
 	backupVersion = 1
 
-	// maxChain bounds the number of backups that one restore needs and reads side by side.
+	// maxChain is the maximum number of backups that a restore may need. The restore reads them all at the same time.
 	maxChain = 128
 )
 
-// Header describes a backup. It is in plaintext at the beginning of the file, and sealed in the
+// Header describes a backup. The file has the header twice: in plaintext at the beginning, and encrypted in the
 // manifest.
 type Header struct {
 	Version   int       `json:"version"`
@@ -60,7 +59,7 @@ type Header struct {
 	Since     *Base     `json:"since,omitempty"` // the base, if the backup is an increment; nil if it is full
 }
 
-// Base names the backup that an increment needs.
+// Base identifies the backup on which an increment is based.
 type Base struct {
 	ID        string `json:"id"`
 	Group     uint64 `json:"group"`
@@ -68,7 +67,7 @@ type Base struct {
 	Depth     int    `json:"depth"` // the number of backups that a restore of this backup needs, including this one
 }
 
-// Base describes the backup as the base of an increment.
+// Base returns the Base of increments to this backup.
 func (h *Header) Base() Base {
 	return Base{ID: h.ID, Group: h.Group, GroupHash: h.GroupHash, Depth: h.depth()}
 }
@@ -89,10 +88,10 @@ func (h *Header) Kind() string {
 	return "incremental"
 }
 
-// Manifest is the list of a backup's contents.
+// Manifest lists a backup's contents.
 type Manifest struct {
 	Header Header `json:"header"`
-	Schema int    `json:"schema"` // version of the form of the store's rows
+	Schema int    `json:"schema"` // version of the encoding of the store's rows
 	Rows   uint64 `json:"rows"`
 	Bytes  uint64 `json:"bytes"` // total size of the rows' keys and values
 	Parts  []Part `json:"parts"`
@@ -141,7 +140,7 @@ func damageError(path, format string, args ...any) *Error {
 // errTruncated says that a file ends too early.
 var errTruncated = errors.New("it is cut short")
 
-// frameNames are the names of frames in messages.
+// frameNames are the names of frames in error messages.
 var frameNames = map[byte]string{frameHeader: "its header", framePart: "a part", frameManifest: "its manifest", frameEnd: "its end"}
 
 // appendFrameHead appends the head of a frame: its kind and the size of its body.
@@ -149,8 +148,8 @@ func appendFrameHead(dst []byte, kind byte, size int) []byte {
 	return binary.BigEndian.AppendUint32(append(dst, kind), uint32(size))
 }
 
-// readFrameHead reads the head of a frame of the given kind. size is the length of the body; it may be at most
-// bound.
+// readFrameHead reads the head of a frame of the given kind, and returns the length of the frame's body. A length
+// above bound is an error.
 func readFrameHead(r io.Reader, kind byte, bound int) (size int, err error) {
 	var head [frameHeadSize]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
@@ -174,19 +173,20 @@ func eofAsTruncated(err error) error {
 	return err
 }
 
-// checksum computes the hash that a backup's end frame holds.
+// checksum computes the hash in a backup's end frame.
 type checksum struct{ hash.Hash }
 
 func newChecksum() checksum { return checksum{sha256.New()} }
 
-// addFrame adds a whole frame: the header's or the manifest's. For a part, Write adds only the part's hash.
+// addFrame adds the whole frame of the header or the manifest to the hash. Of a part, only the part's hash is added,
+// with Write.
 func (s checksum) addFrame(kind byte, body []byte) {
 	s.Write(appendFrameHead(nil, kind, len(body)))
 	s.Write(body)
 }
 
-// Sealer encrypts the parts and the manifest of a backup, and decrypts them if context is the same as when sealing.
-// *secret.Keyring is a Sealer.
+// Sealer encrypts and decrypts the parts and the manifest of a backup. Open fails if context differs from the one
+// that Seal got. *secret.Keyring is a Sealer.
 type Sealer interface {
 	Seal(plaintext, context []byte) ([]byte, error)
 	Open(sealed, context []byte) ([]byte, error)
@@ -202,7 +202,8 @@ func partContext(id string, index int, file string) []byte {
 // manifestContext returns the context for sealing a manifest. It binds the manifest to its backup.
 func manifestContext(id string) []byte { return append([]byte("mizan backup manifest\x00"), id...) }
 
-// appendRow appends a row to a part. previousKey is the key of the row before it in the part, and empty for the first row.
+// appendRow appends a row to a part. previousKey is the key of the previous row in the part. For the first row it is
+// empty.
 func appendRow(dst, previousKey []byte, r *posting.StoredRow) []byte {
 	shared := 0
 	for shared < len(previousKey) && shared < len(r.Key) && previousKey[shared] == r.Key[shared] {

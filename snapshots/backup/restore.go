@@ -21,11 +21,11 @@ import (
 	"mizan/snapshots/check/findings"
 )
 
-// Restoring is the suffix of the name of the directory in which a restore works. After the restore the
-// directory is renamed and loses the suffix.
+// Restoring is the suffix of the name of the temporary directory in which a restore works. At the end the restore
+// renames the directory to the same name without the suffix.
 const Restoring = ".restoring"
 
-// rowsPerCheck is the number of rows, or lines of a log, that are read between two checks of the context.
+// rowsPerCheck is the number of rows or log lines that are read between two checks whether the context was cancelled.
 const rowsPerCheck = 4096
 
 // RestoreConfig says what is restored, and where to.
@@ -34,7 +34,7 @@ type RestoreConfig struct {
 	At        time.Time // if From is a directory, the newest backup that is not later than At is restored; zero: the newest of all
 	Data      string    // the data directory to create; it must be absent or empty
 	Keyring   Sealer
-	KeyringID [32]byte     // the keyring's identity, to which the store is bound; zeros: the store is not bound
+	KeyringID [32]byte     // identity of the keyring; the restored store is bound to it unless it is zero
 	Log       *slog.Logger // nil: slog.Default
 }
 
@@ -42,15 +42,15 @@ type RestoreConfig struct {
 type Restored struct {
 	Header Header  // the header of the newest backup that was used
 	Used   int     // the number of backups that were used
-	Unused []error // the faults of other backups in the directory, which were not needed
+	Unused []error // what is wrong with other backups in the directory, which were not needed
 	Rows   uint64
 	Report *findings.Report
 }
 
 // Restore creates a data directory from a backup and the backups that it needs. It creates the directory
 // under a temporary name, checks the store in it, and only then gives the directory its final name. After an error
-// Restore leaves nothing behind. Errors: *Error for the backups, *TargetError for the directory,
-// store.ErrLocked, store.ErrNoSpace, or those of the file system.
+// Restore leaves nothing behind. It returns an *Error if a backup can't be used, a *TargetError if the directory
+// can't be used, store.ErrLocked, store.ErrNoSpace, or an error of the file system.
 func Restore(ctx context.Context, cfg RestoreConfig) (result *Restored, err error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
@@ -159,8 +159,8 @@ func (w *fileWriter) close() error {
 	return err
 }
 
-// openAndCheck opens the loaded store as a server does and binds it to its keyring. It compares the sizes and root hashes
-// of its journals with the manifest of the newest backup. Then it runs the checker.
+// openAndCheck opens the loaded store like a server does, and binds the store to its keyring. It compares the sizes and
+// root hashes of the store's journals with the manifest of the newest backup, and then runs the checker.
 func openAndCheck(ctx context.Context, newest *archive, dir string, cfg *RestoreConfig) (report *findings.Report, err error) {
 	log := cfg.Log
 	j, err := posting.Open(posting.Options{Store: store.Options{Dir: dir, Log: log, AllowUnfinished: true}, Clock: clock.Real{}, Log: log})
@@ -184,8 +184,7 @@ func openAndCheck(ctx context.Context, newest *archive, dir string, cfg *Restore
 	return report, err
 }
 
-// compareHeads returns an error if the sizes and root hashes of the restored journals are not those in the backup's
-// manifest.
+// compareHeads returns an error if the size or root hash of a restored journal differs from the backup's manifest.
 func compareHeads(j *posting.Journal, a *archive) error {
 	v := j.View()
 	defer v.Close()
@@ -204,7 +203,7 @@ func compareHeads(j *posting.Journal, a *archive) error {
 
 // Verify reads a backup, and all backups that it needs, to the end. It checks that every part
 // can be decrypted and agrees with the manifest, and that the groups of all rows form one chain of
-// hashes, so that all rows belong to one store. It restores nothing. Its errors are those of Restore.
+// hashes, so that all rows belong to one store. It restores nothing. It returns the same kinds of errors as Restore.
 func Verify(ctx context.Context, path string, at time.Time, keyring Sealer) (result *Restored, err error) {
 	backups, unusable, err := openChain(ctx, path, at, keyring)
 	if err != nil {
@@ -230,8 +229,8 @@ func Verify(ctx context.Context, path string, at time.Time, keyring Sealer) (res
 	return result, nil
 }
 
-// CheckWithoutKeys reads a backup without keys, to check that it has arrived whole. Without keys nobody
-// can tell to which store a backup belongs.
+// CheckWithoutKeys reads a backup without keys, to check that it has arrived complete. It can't check to which store
+// the backup belongs: that needs keys.
 func CheckWithoutKeys(ctx context.Context, path string) (Header, error) {
 	a, err := openArchive(path)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"mizan/snapshots/check/calls"
 )
 
-// removeLaterCalls removes from the log of the provider simulator the calls for which the store has no intent. (An
+// removeLaterCalls removes calls from the log of the provider simulator if the store has no intent for them. (An
 // intent is the event that must precede a call.) Such calls were made after the last group in the backup, so the
 // restored simulator must not know them.
 func removeLaterCalls(ctx context.Context, dir string, filter *calls.LogFilter) error {
@@ -40,7 +40,7 @@ func removeLaterCalls(ctx context.Context, dir string, filter *calls.LogFilter) 
 	return os.Rename(newPath, path)
 }
 
-// copyKnownCalls copies the lines of calls for which the store has an intent.
+// copyKnownCalls copies only the lines of calls for which the store has an intent.
 func copyKnownCalls(ctx context.Context, filter *calls.LogFilter, in io.Reader, out io.Writer) error {
 	r, w := bufio.NewReaderSize(in, 1<<20), bufio.NewWriterSize(out, 1<<20)
 	for lineNumber := 1; ; lineNumber++ {

@@ -15,7 +15,7 @@ import (
 	"mizan/posting/store"
 )
 
-// The reasons why nothing can be restored into a directory. Restore returns them in a *TargetError.
+// Reasons why a directory can't be restored to. Restore returns them in a *TargetError.
 var (
 	// ErrNotEmpty says that the directory has contents.
 	ErrNotEmpty = errors.New("is not empty; a restore makes a new data directory")
@@ -23,12 +23,12 @@ var (
 	ErrMountPoint = errors.New("is a mount point, which can't be replaced; name a new directory in it")
 	// ErrNoDirectory says that the path is not a directory.
 	ErrNoDirectory = errors.New("is no directory")
-	// ErrInTheWay says that the temporary path of the restore exists already, and no unfinished restore has
-	// created it.
+	// ErrInTheWay says that the temporary path of the restore already exists and was not created by an unfinished
+	// restore.
 	ErrInTheWay = errors.New("is in the way, and no unfinished restore has created it; move it away, or restore under another name")
 )
 
-// TargetError says why nothing can be restored to a path.
+// TargetError says why Restore can't restore to a path.
 type TargetError struct {
 	Path string
 	Err  error // the reason
@@ -46,9 +46,9 @@ func (e *TargetError) Error() string {
 // Unwrap returns the reason.
 func (e *TargetError) Unwrap() error { return e.Err }
 
-// restoreTarget returns the path of the directory to restore into. It follows a link, because a
-// directory can't replace the link itself. The returned directory does not exist, or is empty and can
-// be replaced. Errors: *TargetError, or those of the file system.
+// restoreTarget returns the path of the directory to restore into. If path is a symbolic link, restoreTarget returns
+// the link's target, because a directory can't replace the link itself. The returned directory does not exist, or it
+// is empty and can be replaced. restoreTarget returns a *TargetError or an error of the file system.
 func restoreTarget(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -86,8 +86,8 @@ func restoreTarget(path string) (string, error) {
 	return path, nil
 }
 
-// checkReplaceable returns a *TargetError if the directory is a mount point. A bind mount, which shows a directory of
-// the same disk, counts too.
+// checkReplaceable returns a *TargetError if the directory is a mount point. A bind mount, which shows another
+// directory of the same disk, is a mount point too.
 func checkReplaceable(dir string) error {
 	var stat unix.Statx_t
 	if unix.Statx(unix.AT_FDCWD, dir, unix.AT_SYMLINK_NOFOLLOW, unix.STATX_BASIC_STATS, &stat) == nil && stat.Attributes_mask&unix.STATX_ATTR_MOUNT_ROOT != 0 {
@@ -96,7 +96,8 @@ func checkReplaceable(dir string) error {
 		}
 		return nil
 	}
-	// An older kernel does not report mount points, only the disk of a directory.
+	// Older kernels do not report mount points. There, a directory on another disk than its parent is taken for a
+	// mount point.
 	var dirStat, parentStat unix.Stat_t
 	if err := errors.Join(unix.Lstat(dir, &dirStat), unix.Stat(filepath.Dir(dir), &parentStat)); err != nil {
 		return &fs.PathError{Op: "stat", Path: dir, Err: err}
@@ -117,15 +118,15 @@ type site struct {
 }
 
 // openSite creates and locks the directory, and removes what an interrupted restore has left in it.
-// Errors: store.ErrLocked if another restore or a server works in the directory, *TargetError if the directory has
-// contents that no restore has created, or those of the file system.
+// It returns store.ErrLocked if another restore or a server works in the directory, a *TargetError if the directory
+// has contents that were not created by a restore, or an error of the file system.
 func openSite(dir string) (s *site, err error) {
 	mkdirErr := os.Mkdir(dir, 0o700)
 	if mkdirErr != nil && !errors.Is(mkdirErr, fs.ErrExist) {
 		return nil, mkdirErr
 	}
 	s = &site{dir: dir}
-	// A restore must not clear the target of a link.
+	// O_NOFOLLOW: a restore must not clear the target of a symbolic link.
 	s.lock, err = os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
 	if errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ELOOP) {
 		return nil, &TargetError{dir, ErrInTheWay}
@@ -135,7 +136,7 @@ func openSite(dir string) (s *site, err error) {
 	}
 	if err := s.claim(); err != nil {
 		if mkdirErr == nil {
-			_ = os.Remove(s.markPath()) // both calls remove only what openSite has created
+			_ = os.Remove(s.markPath()) // the two calls remove only what openSite has created
 			_ = os.Remove(dir)
 		}
 		return nil, errors.Join(err, s.lock.Close())
@@ -143,8 +144,8 @@ func openSite(dir string) (s *site, err error) {
 	return s, nil
 }
 
-// claim locks the directory, marks it and removes what an interrupted restore has left. A directory that belongs
-// to another process is left unchanged.
+// claim locks the directory, marks it and removes what an interrupted restore has left. It changes nothing in a
+// directory that belongs to another process.
 func (s *site) claim() error {
 	err := filelock.Try(s.lock)
 	switch {

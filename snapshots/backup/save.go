@@ -17,14 +17,14 @@ import (
 	"mizan/internal/filelock"
 )
 
-// scheduledChainLength is the number of backups in each chain that a schedule takes: one full backup
-// and its increments. The schedule then begins the next chain with a full backup.
+// scheduledChainLength is the number of backups in a chain of scheduled backups: one full backup and its increments.
+// After that many backups, the schedule begins a new chain with a full backup.
 const scheduledChainLength = 24
 
-// unfinishedSuffix is the suffix of the name of a file to which a backup is being written.
+// unfinishedSuffix is the suffix of a backup's file name while the backup is being written.
 const unfinishedSuffix = ".unfinished"
 
-// FileName returns the name that a backup's file gets in a directory of backups.
+// FileName returns the file name of a backup in a directory of backups.
 func FileName(h *Header) string {
 	return fmt.Sprintf("mizan-%s-%.8s-%s%s", h.TakenAt.UTC().Format("20060102T150405Z"), h.ID, h.Kind(), Suffix)
 }
@@ -47,8 +47,8 @@ func CreateFile(dir string) (*File, error) {
 		if err != nil {
 			return nil, err
 		}
-		// A process that removes unfinished files locks each file before it removes it. If such a
-		// process held this file's lock, the file is gone, and another one is created.
+		// Another process may run RemoveUnfinished, which locks each file before it removes the file. If that process
+		// had locked this file, the file is gone now, and CreateFile creates another one.
 		if err := filelock.Wait(f); err != nil {
 			return nil, errors.Join(&os.PathError{Op: "lock", Path: f.Name(), Err: err}, f.Close(), os.Remove(f.Name()))
 		}
@@ -68,7 +68,7 @@ func (b *File) Write(p []byte) (int, error) { return b.f.Write(p) }
 // Name returns the file's temporary path.
 func (b *File) Name() string { return b.f.Name() }
 
-// Keep makes the file durable and gives it its final path. The error is fs.ErrExist if that path exists.
+// Keep makes the file durable and gives it its final path. If the path exists already, Keep returns fs.ErrExist.
 func (b *File) Keep(path string) error {
 	if err := b.f.Sync(); err != nil {
 		return err
@@ -83,7 +83,7 @@ func (b *File) Keep(path string) error {
 	return durable.SyncDir(filepath.Dir(path))
 }
 
-// Close closes the file, and removes it if Keep has not given it a name.
+// Close closes the file, and removes it if Keep has not given it its final path.
 func (b *File) Close() error {
 	var err error
 	if !b.hasFinalPath {
@@ -183,9 +183,9 @@ func (s *Service) readableBackups(dir string) (list []FoundBackup, err error) {
 	return list, err
 }
 
-// chooseBase returns the base of the next backup; nil if the next backup must be full. It first reads and
-// decrypts the base and all backups that the base needs, because an increment to a damaged backup can't
-// be restored. chooseBase returns an error only if the service stops.
+// chooseBase returns the base of the next backup, or nil if the next backup must be full. It first reads and decrypts
+// the base and all backups that the base needs, because an increment to a damaged backup can't be restored.
+// chooseBase returns an error only if the service stops.
 func (s *Service) chooseBase(list []FoundBackup) (*Base, error) {
 	chain := s.newestChain(list)
 	if len(chain) == 0 {
@@ -205,8 +205,8 @@ func (s *Service) chooseBase(list []FoundBackup) (*Base, error) {
 	return &base, nil
 }
 
-// newestChain returns the newest backup of this store and all backups that it needs; nil if the
-// next backup must be full.
+// newestChain returns the newest backup of this store and all backups that it needs. It returns nil if the next
+// backup must be full.
 func (s *Service) newestChain(list []FoundBackup) []FoundBackup {
 	v := s.options.Journal.View()
 	defer v.Close()
@@ -223,15 +223,15 @@ func (s *Service) newestChain(list []FoundBackup) []FoundBackup {
 	return nil
 }
 
-// isOfStore tells whether a backup shows a state of the store. groupHash returns the hash of one of the store's
-// groups (the changes that became durable with one sync).
+// isOfStore tells whether a backup was taken of this store. groupHash returns the hash of one of the store's groups
+// (the changes that became durable with one sync).
 func isOfStore(groupHash func(uint64) ([32]byte, bool, error), h *Header) bool {
 	hash, found, err := groupHash(h.Group)
 	return err == nil && found && fmt.Sprintf("%x", hash) == h.GroupHash
 }
 
-// requiredBackups returns the backups in the list that a restore of l needs, including l. If one is
-// missing, the result ends before it.
+// requiredBackups returns the backups in the list that a restore of l needs, including l. If the list lacks one of
+// them, the result ends before the missing one.
 func requiredBackups(list []FoundBackup, l FoundBackup) (chain []FoundBackup) {
 	for range maxChain {
 		chain = append(chain, l)
@@ -248,7 +248,7 @@ func requiredBackups(list []FoundBackup, l FoundBackup) (chain []FoundBackup) {
 	return chain
 }
 
-// reread reads and decrypts a backup to its end, no faster than Options.Rate allows.
+// reread checks a backup: it reads and decrypts the whole file, no faster than Options.Rate allows.
 func (s *Service) reread(path string) error {
 	a, err := openSealed(s.ctx, path, s.options.Keyring)
 	if err != nil {
@@ -258,8 +258,8 @@ func (s *Service) reread(path string) error {
 	return a.eachPart(s.ctx, func(_ string, plaintext []byte) error { return pause(s.ctx, s.limiter, len(plaintext)) })
 }
 
-// Prune removes old backups of this store from the directory and returns the removed ones. The newest
-// keepCount backups stay, and so do all backups that they need.
+// Prune removes old backups of this store from the directory and returns those that it has removed. It keeps the
+// newest keepCount backups and all backups that they need.
 func (s *Service) Prune(dir string, keepCount int) (removedBackups []FoundBackup, err error) {
 	list, err := s.readableBackups(dir)
 	if err != nil {
@@ -274,8 +274,8 @@ func (s *Service) Prune(dir string, keepCount int) (removedBackups []FoundBackup
 			neededIDs[needed.Header.ID] = true // all copies of the backup are kept, because some of them may be damaged
 		}
 	}
-	// The newest of the backups to be removed is removed first. So if the process is killed in between, no remaining backup
-	// needs a removed one.
+	// The newest backup to be removed is removed first. So if the process is killed in between, no remaining backup needs a
+	// removed backup.
 	for _, l := range slices.Backward(list) {
 		if neededIDs[l.Header.ID] {
 			continue
@@ -333,8 +333,8 @@ func (s *Service) Schedule(ctx context.Context, dir string, interval time.Durati
 	}
 }
 
-// saveAndPrune saves a backup and removes old backups. If an old backup can't be removed, saveAndPrune
-// only logs that: an error would make the schedule take the next backup early.
+// saveAndPrune saves a backup and removes old backups. If an old backup can't be removed, saveAndPrune only logs the
+// failure: if it returned an error, the schedule would take the next backup early.
 func (s *Service) saveAndPrune(dir string, keepCount int) (FoundBackup, error) {
 	if err := RemoveUnfinished(dir); err != nil {
 		return FoundBackup{}, err

@@ -17,10 +17,10 @@ import (
 	"mizan/posting/store"
 )
 
-// Suffix is the suffix of the names that backups get in a directory.
+// Suffix is the suffix of the file names of backups.
 const Suffix = ".backup"
 
-// FoundBackup is a backup in a directory. Only its header and its end have been read.
+// FoundBackup is a backup that was found in a directory. Only its header and its end have been read.
 type FoundBackup struct {
 	Path   string
 	Size   int64
@@ -72,8 +72,8 @@ func scanBackups(dir string, keyring Sealer) (found folder, err error) {
 	return found, nil
 }
 
-// readListed reads the header and the end of one file. If the keyring can decrypt the manifest, readListed compares
-// the header with it.
+// readListed reads the header and the end of one file. If the keyring can decrypt the manifest, readListed also
+// compares the header with the copy in the manifest.
 func readListed(path string, keyring Sealer) (l FoundBackup, err error) {
 	a, err := openHeader(path)
 	if err != nil {
@@ -115,14 +115,14 @@ func isBackup(path string) bool {
 	return err == nil && string(magic[:]) == backupMagic
 }
 
-// choice is the chosen backup, with the files in its directory.
+// choice is a chosen backup, and the backups in the same directory.
 type choice struct {
 	FoundBackup
 	folder
 }
 
 // choose returns the backup that a path names. If the path is a file, that file is the backup. If the path is a
-// directory, the backup is the newest one in it that is not later than the instant at. If at is zero, it is the
+// directory, choose returns the newest backup in it that was not taken after at. If at is zero, choose returns the
 // newest of all.
 func choose(path string, at time.Time, keyring Sealer) (c choice, err error) {
 	info, err := os.Stat(path)
@@ -159,8 +159,8 @@ func reasonOf(err error) string {
 	return err.Error()
 }
 
-// newest chooses the newest backup that is not later than the instant at. An unreadable backup is an error, because
-// it may be the newest one, and another backup would restore an earlier state.
+// newest chooses the newest backup that was not taken after at. If a backup is unreadable, newest returns an error:
+// the unreadable backup may be the newest, and another backup would restore an earlier state.
 func (s *folder) newest(dir string, at time.Time) (chosen FoundBackup, err error) {
 	if len(s.unreadable) > 0 {
 		err, cause := errors.Join(s.unreadable...), ErrDamaged
@@ -198,7 +198,7 @@ func (c *choice) requiredChain(ctx context.Context) (required []FoundBackup, err
 			return required, nil
 		}
 		i := slices.IndexFunc(c.list, func(l FoundBackup) bool { return l.Header.Base() == *since })
-		if i < 0 { // the base is not in the list; if a listed backup has the base's id, the error below names its file
+		if i < 0 { // the base is not listed; if a listed backup has its id, the error below names that backup's file
 			i = slices.IndexFunc(c.list, func(l FoundBackup) bool { return l.Header.ID == since.ID })
 		}
 		switch {
@@ -217,7 +217,7 @@ func (c *choice) requiredChain(ctx context.Context) (required []FoundBackup, err
 	return nil, err
 }
 
-// undamagedCopy returns l or, if l is damaged, the first undamaged copy of the same backup in the directory.
+// undamagedCopy returns l. If l is damaged, it returns the first undamaged copy of the same backup in the directory.
 // If there is no other copy, undamagedCopy does not read l to the end.
 func (c *choice) undamagedCopy(ctx context.Context, l FoundBackup) (FoundBackup, error) {
 	copies := []FoundBackup{l}
@@ -243,7 +243,7 @@ func (c *choice) undamagedCopy(ctx context.Context, l FoundBackup) (FoundBackup,
 	return l, errors.Join(faults...)
 }
 
-// unusableFiles returns what is wrong with the files in the directory that are not required.
+// unusableFiles returns what is wrong with those files in the directory that are not required.
 func (c *choice) unusableFiles(required []FoundBackup) []error {
 	unusable := slices.Clone(c.unreadable)
 	for _, l := range c.list {
@@ -255,8 +255,8 @@ func (c *choice) unusableFiles(required []FoundBackup) []error {
 }
 
 // ReadBase returns the header of a backup, or of the newest backup in a directory, so that an increment to this backup can be
-// taken. It first reads to the end the backup and all backups that it needs. With a keyring it reads them as Read does, and
-// without one as CheckWithoutKeys does. Errors: *Error, or those of the file system.
+// taken. It first checks the backup and all backups that this one needs: with Read if there is a keyring, and otherwise with
+// CheckWithoutKeys. It returns an *Error or an error of the file system.
 func ReadBase(ctx context.Context, path string, keyring Sealer) (Header, error) {
 	c, err := choose(path, time.Time{}, keyring)
 	if err != nil {

@@ -24,8 +24,8 @@ type Options struct {
 	Log     *slog.Logger
 }
 
-// Service takes backups of a running server, one at a time. Two at once would slow each other
-// down, and the store could not reclaim space until both had ended.
+// Service takes backups of a running server, one at a time. Two backups at once would slow each other down, and the
+// store could not reclaim space until both had ended.
 type Service struct {
 	options Options
 	limiter *limiting.Limiter
@@ -53,13 +53,13 @@ func New(o Options) *Service {
 	return s
 }
 
-// lowDiskReason is the reason for refusing or stopping a backup when less space is free than commands need.
+// lowDiskReason says why a backup is refused or stopped if less disk space is free than commands need.
 const lowDiskReason = "the disk is nearly full, and the store can't reclaim space during a backup"
 
 // Begin begins a backup of everything that is durable now. If base is nil, the backup is full; otherwise
-// it is an increment to the base. Errors: a *ledger.Refusal if a backup is under way (Conflict),
-// if the server is stopping or its disk is nearly full (Unavailable), or if the base is not a backup of
-// this store (InvalidField); or an error of the store.
+// it is an increment to the base. Begin returns a *ledger.Refusal if another backup is under way (Conflict), if the
+// server is stopping or its disk is nearly full (Unavailable), or if the base is not a backup of this store
+// (InvalidField). It can also return an error of the store.
 func (s *Service) Begin(base *Base) (*Backup, error) {
 	const op = "backup.Begin"
 	s.mu.Lock()
@@ -111,7 +111,7 @@ func (s *Service) Stream(base *Base) (io.ReadCloser, error) {
 	return st, nil
 }
 
-// stream is the end from which a caller reads a backup while a goroutine writes it.
+// stream is the read end of the pipe to which a goroutine writes a backup.
 type stream struct {
 	*io.PipeReader
 	backup *Backup
@@ -134,7 +134,7 @@ func (st *stream) EstimatedBytes() int64 {
 	return size
 }
 
-// errClosed is the reason for ending a backup whose reader has closed the stream.
+// errClosed says that a backup was ended because its reader has closed the stream.
 var errClosed = errors.New("its reader has closed the stream")
 
 // Close implements io.Closer.
@@ -145,7 +145,7 @@ func (st *stream) Close() error {
 	return err
 }
 
-// Stop ends the backup that is under way. No backup begins afterwards.
+// Stop ends the backup that is under way, and prevents further backups.
 func (s *Service) Stop() { s.stop() }
 
 // Close calls Stop and then waits until no backup reads the store.

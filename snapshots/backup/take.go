@@ -23,12 +23,12 @@ import (
 )
 
 // filesBesideStore are the files of the data directory that are not part of the store, but that a restored
-// sandbox needs and that can't be created again. Their copies may be newer than the last group in the backup. That is
-// harmless: the simulator's log only grows, and the saved clock may be ahead of the store.
+// sandbox needs and that can't be created again. Their copies may be newer than the last group in the backup. Newer
+// copies are harmless: the simulator's log only grows, and the saved clock may be ahead of the store.
 var filesBesideStore = []string{"clock", calls.LogName}
 
 // maxDuration bounds the duration of a backup. Until the backup ends, compaction can't drop the versions of rows that
-// it shows.
+// the backup shows.
 const maxDuration = 6 * time.Hour
 
 // Backup is a backup that is being taken. It shows the store as it was after one group (the changes that became
@@ -132,12 +132,12 @@ func (b *Backup) Close() {
 	b.cancel(nil)
 	b.view.Close()
 	for _, file := range b.files {
-		_ = file.f.Close() // the file was only read
+		_ = file.f.Close() // an error does not matter: the file was only read
 	}
 	b.service.release()
 }
 
-// WriteTo writes the backup. After an error the output is not a backup.
+// WriteTo writes the backup. After an error the output is not a usable backup.
 func (b *Backup) WriteTo(out io.Writer) (int64, error) {
 	ctx, cancel := context.WithTimeoutCause(b.ctx, maxDuration, fmt.Errorf("the backup took more than %v", maxDuration))
 	defer cancel()
@@ -186,8 +186,8 @@ func (w *writer) writeAll(b *Backup) error {
 	return w.writeEnd()
 }
 
-// writeRows writes the parts with rows. No iterator is open between two parts, so that Badger can
-// delete the tables that it has replaced.
+// writeRows writes the parts that contain the rows. No iterator is open between two parts, so that Badger can delete
+// the tables that it has replaced.
 func (w *writer) writeRows(b *Backup) error {
 	var part, lastKey, startKey []byte
 	for hasMore := true; hasMore; {
@@ -211,7 +211,7 @@ func (w *writer) writeRows(b *Backup) error {
 	return nil
 }
 
-// writeFile writes a file as parts, up to its length at the beginning of the backup.
+// writeFile writes a file as parts, up to the length that the file had when the backup began.
 func (w *writer) writeFile(f fileToBackUp) error {
 	piece := make([]byte, partBytes)
 	for offset := int64(0); ; offset += partBytes {
@@ -304,7 +304,7 @@ func headsOf(v *posting.View) (heads []Head, err error) {
 	return heads, err
 }
 
-// countingWriter counts the bytes that are written through it.
+// countingWriter writes to out and counts the bytes.
 type countingWriter struct {
 	out io.Writer
 	n   int64

@@ -11,18 +11,19 @@ import (
 )
 
 // For rule 5 of the checker (journals, hash trees, groups), this file checks the authors of events. Some authors refer to a
-// record, by naming the event that created it. This event is earlier in the same journal, and the kind of the record is one that
-// the kind of author allows. Providers cause only events of transactions, and payers only events of transactions and of cached
-// replies. For rule 4, the list of the administration's changes has exactly one row for each event that is such a change.
+// record by naming the event that created the record. This event must be earlier in the same journal, and this kind of author
+// must be allowed to refer to this kind of record. Providers may cause only events of transactions, and payers only events of
+// transactions and of cached replies. For rule 4, the list of the administration's changes must have exactly one row for each
+// event that is a change by the administration.
 
-// authors has the data with which the authors of one organization's events are compared.
+// authors has what is needed to check the authors of one organization's events.
 type authors struct {
 	created map[ledger.Kind][]uint64 // seqs of the events that created the records to which authors refer, in ascending order
 	changes scan.Multiset            // the rows that the list of the administration's changes must have
 	listed  scan.Multiset            // the rows that the list has
 }
 
-// recordsOfAuthors are the kinds of records to which authors refer.
+// recordsOfAuthors are the kinds of records to which authors may refer.
 var recordsOfAuthors = func() (kinds []ledger.Kind) {
 	for _, kind := range ledger.Kinds() {
 		if slices.ContainsFunc(ledger.AuthorKinds(), func(k ledger.AuthorKind) bool { return k.MayRefer(kind) }) {
@@ -56,7 +57,7 @@ func (c *orgCheck) authorFault(e *ledger.Event, what string) {
 	c.Report.Breach(findings.RuleJournal, "organization %v: event %d of %s: %s", c.organization.ID, e.Seq, scan.NameOf(e.Source), what)
 }
 
-// hasCreated tells whether an event that was read before has created the author's record.
+// hasCreated tells whether an earlier event has created the author's record.
 func (s *authors) hasCreated(a ledger.Author) bool {
 	for kind, seqs := range s.created {
 		if _, found := slices.BinarySearch(seqs, a.Seq); found && a.Kind.MayRefer(kind) {
@@ -80,7 +81,7 @@ func mayCause(author ledger.AuthorKind, record ledger.Kind) bool {
 // followChangeRow counts a row of the list of the administration's changes.
 func (c *orgCheck) followChangeRow(row *store.ListRow) { c.authors.listed.Add(c.seed, changeRow(row)) }
 
-// changeRow returns the parts of a list's row that are compared, as bytes.
+// changeRow encodes the parts of a list's row that are compared.
 func changeRow(row *store.ListRow) []byte {
 	bytes := append(binary.BigEndian.AppendUint64(nil, uint64(row.Booked)), row.ID[:]...)
 	if row.IsCreation {
@@ -89,7 +90,8 @@ func changeRow(row *store.ListRow) []byte {
 	return bytes
 }
 
-// checkChangesListed compares the list of the administration's changes, which has been read, with the events.
+// checkChangesListed compares the rows of the list of the administration's changes with the events, after both have
+// been read.
 func (c *orgCheck) checkChangesListed() {
 	if c.authors.listed != c.authors.changes {
 		c.Report.Breach(findings.RuleClaims, "organization %v: the list of the administration's changes has other rows than its events", c.organization.ID)

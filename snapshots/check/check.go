@@ -26,16 +26,16 @@ import (
 
 // Inputs are the data with which a check compares the store. All fields may be empty.
 type Inputs struct {
-	Data     string        // the data directory, for the provider's log and the canaries
+	Data     string        // the data directory: it has the simulator's log, and is searched for canaries
 	Answers  string        // file with requests and responses, one JSON object in each line
 	Canaries string        // file with strings that no file of the data directory may contain, one in each line
 	Keyring  actors.Sealer // opens cached replies; nil: they are compared with the journal only
 	Log      *slog.Logger
 }
 
-// Check checks an open journal. Nothing may be submitted meanwhile, because the check compares
-// the store with files that would change too. An error means that the check could not be made; faults
-// of the store are in the report.
+// Check checks an open journal. Nothing may be written to the journal during the check, because the check compares
+// the store with files that would change too. An error means that the check could not be completed. Faults of the
+// store are in the report.
 func Check(ctx context.Context, j *posting.Journal, inputs Inputs) (*findings.Report, error) {
 	return CheckRestored(ctx, j, inputs, func(*calls.LogFilter) error { return nil })
 }
@@ -82,8 +82,8 @@ func CheckRestored(ctx context.Context, j *posting.Journal, inputs Inputs, cutLo
 	return checker.Report, nil
 }
 
-// checker is the state of one check of a whole store. It has the rules that need all organizations,
-// and the data that other rules collect for these.
+// checker is the state of one check of a whole store. Its methods check what needs the data of all organizations. The
+// checks of single organizations collect this data in its fields.
 type checker struct {
 	*scan.Scan
 	directory    *directory.Check
@@ -106,8 +106,8 @@ func newChecker(s *scan.Scan) *checker {
 	}
 }
 
-// orgCheck is the state of the check of one organization. It has the rules that need only that
-// organization's rows and events.
+// orgCheck is the state of the check of one organization. Its methods check what needs only the rows and events of
+// that organization.
 type orgCheck struct {
 	*checker
 	organization *scan.Organization
@@ -129,8 +129,8 @@ func (c *checker) newOrgCheck(o *scan.Organization) *orgCheck {
 	}
 }
 
-// checkOrganizations checks all organizations one after the other, ordered by id. It also checks an organization that only a
-// single stray row names. While an organization is checked, memory holds only the short history of each of its records.
+// checkOrganizations checks all organizations one after the other, ordered by id. It also checks organizations that occur
+// only in a stray row. While an organization is checked, memory holds only the short history of each of its records.
 func (c *checker) checkOrganizations() error {
 	ids, err := c.allOrganizations()
 	if err != nil {
@@ -146,8 +146,8 @@ func (c *checker) checkOrganizations() error {
 	return nil
 }
 
-// beginProgress tells the meter how much work the check is: half of it is reading the events, and the other half reading
-// the rows that follow from them.
+// beginProgress tells the progress meter how much work the check is. Half of the work is reading the events, and the
+// other half is reading the rows that follow from the events.
 func (c *checker) beginProgress() {
 	events := uint64(0)
 	err := c.View.OrganizationsWith(posting.Blocks, func(org ledger.ID) (bool, error) {
@@ -155,13 +155,13 @@ func (c *checker) beginProgress() {
 		events += size
 		return true, err
 	})
-	if err == nil { // the check of the journals reports an error
+	if err == nil { // an error is reported later, by the check of the journals
 		c.BeginProgress(2 * events)
 	}
 }
 
-// run makes the checks of one organization in order. If a check can't read its section (the rows of one kind),
-// the rule given with the check is broken.
+// run runs the checks of one organization in order. If a check can't read its section (the rows of one kind), the
+// rule beside the check is reported as broken.
 func (c *orgCheck) run() error {
 	steps := []struct {
 		rule  int
@@ -193,9 +193,9 @@ func (c *orgCheck) run() error {
 	return nil
 }
 
-// checkCounters compares the stored counters of volumes and of contracts with those that transactions
-// and contracts require. Other counters, such as headroom (how much of an asset was settled or is under way),
-// are not checked, because no event determines their values.
+// checkCounters compares the stored counters of volumes and contracts with the counters that transactions and
+// contracts require. Other counters, such as headroom (how much of an asset was settled or is under way), are not
+// checked, because no event determines their values.
 func (c *orgCheck) checkCounters() error {
 	const headLength = 1 + 16 // a key begins with the kind of its row and the organization's id
 	err := c.Rows(c.organization, posting.Counters, func(key, row []byte) error {
@@ -210,7 +210,7 @@ func (c *orgCheck) checkCounters() error {
 	return err
 }
 
-// allOrganizations returns the organizations that any row names.
+// allOrganizations returns all organizations that occur in the key of a row.
 func (c *checker) allOrganizations() ([]ledger.ID, error) {
 	ids := make(map[ledger.ID]bool)
 	for kind := posting.Blocks; kind <= posting.KVs; kind++ {
@@ -227,8 +227,8 @@ func (c *checker) allOrganizations() ([]ledger.ID, error) {
 	return scan.SortedIDs(ids), nil
 }
 
-// addToDigest adds the rows of a kind to the digest without checking them, for rows that are checked
-// along with their records.
+// addToDigest adds the rows of a kind to the digest without checking them, because they are checked along with their
+// records.
 func (c *orgCheck) addToDigest(kind posting.RowKind) error {
 	return c.Rows(c.organization, kind, func(_, _ []byte) error { return nil })
 }

@@ -11,9 +11,9 @@ import (
 )
 
 // For rule 4 of the checker (claims, lists, numbers), this file checks claims. A claim is a row that makes a key,
-// such as a partner's txid, unique. Every claim names one existing record that has the claimed key, and every record
-// with a key that must be unique has its claim. If a claim holds more than the record's id, exactly one event has the
-// claim's hash (row_hashes.go checks that).
+// such as a partner's txid, unique. Every claim must name one existing record that has the claimed key, and every
+// record with a key that must be unique must have a claim. If a claim contains more than the record's id, exactly one
+// event must have the claim's hash (this is checked in row_hashes.go).
 
 // ownerKinds has, for each kind of claim, the kinds of records that such a claim may name. The records belong
 // to the same organization as the claim.

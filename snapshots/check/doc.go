@@ -13,8 +13,8 @@
 //	8 canaries                      package canaries
 //	9 a reopened store is the same  a crash test compares the Report.Digest of two checks
 //
-// The text of a rule is in the comments at the top of the files that check it. A group has the changes that were
-// written and synced together; the page buffer has lines that are flushed to pages later.
+// The full text of each rule is in the comments at the top of the files that check the rule. A group has the changes
+// that were written and synced together; the page buffer has lines that are flushed to pages later.
 //
 // Invariants:
 //  1. A check writes nothing. If the store is closed, opening it for the check runs the store's recovery, which is
@@ -31,7 +31,7 @@
 //
 // Callers: cmd/mizan, snapshots/backup, and tests of every package that writes.
 //
-// Rejected: another design would have rules as plugins, which all read one common stream of records. It was not
-// chosen because each rule needs its rows in another order and compares them with other rows. So the rules are scans
-// that run one after the other.
+// Rejected: rules that are plugins and all read one common stream of records were not chosen, because each rule needs
+// its rows in a different order and compares them with different rows. So the rules are scans that run one after the
+// other.
 package check

@@ -13,10 +13,10 @@ import (
 	"mizan/snapshots/check/turnover"
 )
 
-// For rule 5 of the checker (journals, hash trees, groups), this file checks journals. An organization's events are
-// numbered without a gap, and their booked times strictly increase. Each block of events begins where the previous
-// block ends. Groups (each has the changes that became durable with one sync) are a chain of hashes up to the last
-// durable group.
+// For rule 5 of the checker (journals, hash trees, groups), this file checks journals. An organization's events must
+// be numbered without a gap, and their booked times must strictly increase. Each block of events must begin where the
+// previous block ends. Groups (a group has the changes that became durable with one sync) must be a chain of hashes
+// up to the last durable group.
 
 // checkGroups checks that the store's groups are a chain without a gap up to the last durable group, whose number
 // and hash are given.
@@ -94,7 +94,7 @@ func (c *orgCheck) checkJournal() error {
 	return err
 }
 
-// treeRow is a row of an organization's hash tree. Each block of events has one.
+// treeRow is a row of an organization's hash tree. Each block of events has one tree row.
 type treeRow struct {
 	firstSeq uint64 // seq of the block's first event
 	row      []byte // valid until the next row is read
@@ -124,12 +124,12 @@ type journal struct {
 	months      *books.Months
 	checkpoints *books.Checkpoints
 	turnover    *turnover.Check
-	// unhashedRecord is the record of the last event, if that event has no hash of the record. Then the record's next
-	// event must follow immediately. Zero: none.
+	// If the last event has no hash of its record, unhashedRecord is this record, and the record's next event must
+	// follow immediately. Otherwise unhashedRecord is zero.
 	unhashedRecord ledger.Source
 }
 
-// checkBlock checks one block and its events. tree is the block's tree row; nil if it is missing.
+// checkBlock checks one block and its events. tree is the block's tree row, or nil if it is missing.
 func (j *journal) checkBlock(block *store.BlockRow, tree []byte) error {
 	org := j.organization.ID
 	if block.First != j.lastSeq+1 {

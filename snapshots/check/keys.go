@@ -15,21 +15,21 @@ import (
 )
 
 // For rule 4 of the checker (claims, lists, numbers), this file checks idempotency keys. A claim (the row that makes
-// a key unique) names the record for which the key was used: an existing record of the key's partner, or a contract
-// or a closed month of the organization. Every cached reply belongs to such a key.
+// a key unique) must name the record for which the key was used: an existing record of the key's partner, or a
+// contract or a closed month of the organization. Every cached reply must belong to such a key.
 
 // foreignKey is a claim on an idempotency key that may name a record of another organization. Claims of
 // administration requests may do so, because these claims belong to the platform's organization.
 type foreignKey struct {
-	org       ledger.ID // the organization that has the claim
+	org       ledger.ID // the organization to which the claim belongs
 	record    ledger.Source
-	recordOrg ledger.ID // the organization that has the record
-	reply     ledger.ID // the id of the cached reply, which recordOrg has; zero: none
+	recordOrg ledger.ID // the organization to which the record belongs
+	reply     ledger.ID // the id of the cached reply, which belongs to recordOrg; zero if there is none
 }
 
-// readForeignKey parses a claim that may belong to an administration request. The owner is the claim's stored
-// value; it ends with the id of the organization that has the record and the cached reply. If that suffix is missing,
-// the record is an organization.
+// readForeignKey parses a claim that may belong to an administration request. The owner is the claim's stored value.
+// It ends with the id of the organization to which the record and the cached reply belong. If this id is missing, the
+// record is itself an organization.
 func readForeignKey(org ledger.ID, source ledger.Source, key string, owner []byte) foreignKey {
 	const prefixLen = 32 + 1 + 16 // the owner begins with the hash of the request and the kind and id of the record
 	k := foreignKey{org: org, record: source, recordOrg: source.ID}
@@ -109,8 +109,8 @@ func (c *orgCheck) checkAdminReply(r *scan.Record) {
 	}
 }
 
-// cutScope splits a key into its partner's number and the text that the client sent. The number is 0
-// for a key of the administration.
+// cutScope splits a key into its partner's number and the text that the client sent. For a key of the administration
+// the number is 0.
 func cutScope(key string) (partner int64, text string, ok bool) {
 	if text, ok = strings.CutPrefix(key, actors.AdminKeyScope+"/"); ok {
 		return 0, text, true

@@ -14,7 +14,7 @@ import (
 	"mizan/snapshots/check/findings"
 )
 
-// LastFile is the file in the data directory with the result of the last check of its store.
+// LastFile is the name of the file in the data directory that has the result of the store's last check.
 const LastFile = "checked.json"
 
 const lastMode = 0o600
@@ -28,12 +28,12 @@ type LastResult struct {
 // LastRule is the result of one rule.
 type LastRule struct {
 	Number  int    `json:"rule"`
-	Outcome string `json:"outcome"` // as findings.Outcome.String
+	Outcome string `json:"outcome"` // the text that findings.Outcome.String returns
 	Name    string `json:"name"`
 }
 
-// SaveLast stores the result of a check, which was made at the given time, in the data directory of the checked store. It
-// replaces the result of the previous check.
+// SaveLast stores the result of a check in the data directory of the checked store. The check was made at the given time.
+// The result replaces that of the previous check.
 func SaveLast(data string, report *findings.Report, at time.Time) error {
 	last := LastResult{At: at.UTC().Truncate(time.Microsecond)}
 	for i := range report.Rules {
@@ -45,7 +45,8 @@ func SaveLast(data string, report *findings.Report, at time.Time) error {
 	return durable.Replace(filepath.Join(data, LastFile), lastMode, append(content, '\n'))
 }
 
-// ReadLast returns the result of the last check of a data directory's store; nil if there was none.
+// ReadLast returns the result of the last check of the store in a data directory. It returns nil if the store was
+// never checked.
 func ReadLast(data string) (*LastResult, error) {
 	path := filepath.Join(data, LastFile)
 	content, err := os.ReadFile(path)

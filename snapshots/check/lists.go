@@ -15,8 +15,8 @@ import (
 // For rule 4 of the checker (claims, lists, numbers), this file checks lists. A transaction has several rows in each
 // of its lists: one for its creation and one for each later change, with the booked time of the change. A settlement,
 // subscription or contract has one row in each of its lists. The list of the administration's changes (authors.go) has a row for
-// each event. Rows are in the order of booking. They are on the list's
-// pages or, as long as no page has them, in page buffers, which many lists share.
+// each event. The rows of a list must be in the order of booking. They are on the list's pages or, until a page has them, in
+// page buffers, which many lists share.
 
 // checkLists checks an organization's lists, and that every record is in the lists that must show the record.
 func (c *orgCheck) checkLists() error {
@@ -58,8 +58,7 @@ func (c *orgCheck) checkLists() error {
 	return nil
 }
 
-// checkListRows checks one stored row of a list, whose key begins with the prefix, and returns the
-// entries in it.
+// checkListRows checks one stored row of the list with this key prefix, and returns the entries in the row.
 func (c *orgCheck) checkListRows(order *books.ListOrder, prefix, row []byte) []store.ListRow {
 	o := c.organization
 	listed, err := store.DecodeListed(row)

@@ -12,8 +12,9 @@ import (
 )
 
 // For rule 3 of the checker (states of records), this file checks that records agree with their events. Each stored
-// record has events, and each record with events is stored. The stamp (the version, times and amounts that the writer
-// stores with a record) agrees with the events. A record that is due at an instant has a timer for that instant.
+// record must have events, and each record with events must be stored. The stamp (the version, times and amounts that
+// the writer stores with a record) must agree with the events. A record that is due at an instant must have a timer
+// for that instant.
 
 // checkRecords compares every stored record with its history.
 func (c *orgCheck) checkRecords() error {
@@ -85,8 +86,8 @@ func (c *orgCheck) checkStamp(r *scan.Record) {
 	}
 }
 
-// checkPayload passes the record to the rules for its kind. c.answers compares it with the responses that clients
-// received about it.
+// checkPayload passes the record to the rules for its kind, and to c.answers, which compares the record with the
+// responses that clients received.
 func (c *orgCheck) checkPayload(r *scan.Record) {
 	switch r.Source.Kind {
 	case ledger.Transaction:
@@ -131,8 +132,8 @@ func (c *orgCheck) checkDirectoryRecord(r *scan.Record) {
 	c.answers.CompareDirectoryRecord(r, c.directory.CheckRecord(r, record), record)
 }
 
-// timers are the timers that must be stored, because records are due. A missing timer is a fault, because a
-// payment without its timer would stay open forever.
+// timers are the timers that must be stored, because records are due at an instant. A missing timer is a fault,
+// because a payment without its timer would stay open forever.
 type timers struct{ required map[timer]bool }
 
 type timer struct {
@@ -147,7 +148,7 @@ func (t *timers) require(org ledger.ID, source ledger.Source, at ledger.Micros) 
 	t.required[timer{org, source, at}] = true
 }
 
-// checkTimers looks for the timer of every record that is due at an instant.
+// checkTimers checks that every record that is due at an instant has its timer.
 func (c *checker) checkTimers() error {
 	return c.ReadSection(findings.RuleStates, func() error {
 		const microsPerSecond = 1_000_000

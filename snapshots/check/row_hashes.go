@@ -12,13 +12,14 @@ import (
 )
 
 // For rules 3, 4 and 6 of the checker (records, claims, notifications), this file checks the hashes in events. A step
-// is the events of one record that are written together. A step's last event has the hashes of the rows written with
-// the step: the record, its sealed (encrypted) row, its notices (stored notifications), and its claims (rows that
-// make keys unique). An attacker who changes such a row must also change the journal, and so the root of its hash
-// tree, of which auditors have copies. The rows are read long after the event. Until then the check holds an
-// eight-byte hash of each hash. Its seed is new for each check, so that an attacker can't prepare a collision.
+// consists of the events of one record that are written together. A step's last event has the hashes of the rows
+// written with the step: the record, its sealed (encrypted) row, its notices (stored notifications), and its claims
+// (rows that make keys unique). An attacker who changes such a row must also change the journal, and so the root of
+// the journal's hash tree. Auditors have copies of this root. The check reads the rows long after the event. Until
+// then it keeps an eight-byte hash of each hash. The seed of these short hashes is new for each check, so that an
+// attacker can't prepare a collision.
 
-// hash64 returns a short form of a hash; 0 for the zero hash.
+// hash64 returns a short form of a hash. For the zero hash it returns 0.
 func hash64(seed maphash.Seed, h ledger.Hash) uint64 {
 	if h == (ledger.Hash{}) {
 		return 0
@@ -27,7 +28,7 @@ func hash64(seed maphash.Seed, h ledger.Hash) uint64 {
 }
 
 // followStoredHashes records the hashes in an event. After an event without the hash of its record, the record's next
-// event must follow immediately, because only the last event of a step has that hash.
+// event must follow immediately, because only the last event of a step has the hash of the record.
 func (j *journal) followStoredHashes(e *ledger.Event) {
 	if j.unhashedRecord != (ledger.Source{}) && e.Source != j.unhashedRecord {
 		j.reportUnhashed()
@@ -75,7 +76,7 @@ func (c *orgCheck) checkStoredHash(r *scan.Record, row []byte) {
 	}
 }
 
-// checkSealed compares a sealed row with the hash that its record has of the row.
+// checkSealed compares a sealed row with the hash of the row in its record.
 func (c *orgCheck) checkSealed(source ledger.Source, h *scan.History, row []byte) {
 	o := c.organization
 	if hash64(o.Histories.Seed, sha256.Sum256(row)) != h.SealedHash {
@@ -101,7 +102,8 @@ func (c *checker) addStoredClaim(key, owner []byte) {
 	}
 }
 
-// hashOfClaim returns the hash of a claim that an event must contain. It returns false for a claim whose hash is in no event.
+// hashOfClaim returns the hash that an event must contain for this claim. It returns false for a claim that contains only a
+// record's id: events have no hashes of such claims.
 func (c *checker) hashOfClaim(key, owner []byte) (ledger.Hash, bool) {
 	if !store.ClaimIsHashed(owner) {
 		return ledger.Hash{}, false
@@ -110,10 +112,9 @@ func (c *checker) hashOfClaim(key, owner []byte) (ledger.Hash, bool) {
 	return store.HashClaim(c.hashed), true
 }
 
-// checkClaimsStored compares the stored claims with those in events. A claim and its event may belong
-// to two organizations, and claims and events are stored in different orders, so only sums of hashes
-// are compared. If the sums differ, and no other check of claims has reported why, explainClaims reads all events and
-// claims again.
+// checkClaimsStored compares the stored claims with the claims in events. A claim and its event may belong to two
+// organizations, and claims and events are stored in different orders, so only sums of hashes are compared. If the
+// sums differ, and no other check of claims has reported why, explainClaims reads all events and claims again.
 func (c *checker) checkClaimsStored() error {
 	if c.claimsStored == c.claimsOfEvents || c.Report.Rules[findings.RuleClaims-1].Outcome == findings.Broken {
 		return nil

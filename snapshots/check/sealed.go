@@ -8,11 +8,11 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// For rule 3 of the checker (states of records), this file checks sealed cards. A transaction has a row with a sealed
-// (encrypted) card if and only if its record says so.
+// For rule 3 of the checker (states of records), this file checks sealed cards. A transaction must have a row with a
+// sealed (encrypted) card if and only if its record says so.
 
-// checkSealedRows compares the rows with sealed cards with the transactions whose records say that they have a card.
-// It also compares each such row with the hash that the record has of the row.
+// checkSealedRows checks that there are rows with sealed cards for exactly those transactions whose records say that
+// they have a card. It also compares each such row with the hash of the row in the record.
 func (c *orgCheck) checkSealedRows() error {
 	o := c.organization
 	err := c.Rows(o, posting.SealedRows, func(key, row []byte) error {

@@ -12,11 +12,11 @@ import (
 	"mizan/snapshots/check/transactions"
 )
 
-// For rule 3 of the checker (states of records), this file checks the transitions that events make. Every event is a
-// transition of its record's state machine, starts from the state to which the record's previous event led, and has
-// the entry that such a transition requires.
+// For rule 3 of the checker (states of records), this file checks the transitions that events make. Every event must
+// be a transition of its record's state machine. It must start from the state to which the record's previous event
+// led, and must have the entry that such a transition requires.
 
-// entryRuleOf says which entry an event with the name must have if its record is of the kind.
+// entryRuleOf says which entry an event with this name must have, for a record of this kind.
 func entryRuleOf(kind ledger.Kind, name string) scan.EntryRule {
 	switch kind {
 	case ledger.Transaction:
@@ -29,7 +29,7 @@ func entryRuleOf(kind ledger.Kind, name string) scan.EntryRule {
 	return scan.NoEntry
 }
 
-// isLegal tells whether the machine of the record's kind has the transition.
+// isLegal tells whether the state machine of the record's kind has the event's transition.
 func isLegal(e *ledger.Event) bool {
 	switch e.Source.Kind {
 	case ledger.Transaction:

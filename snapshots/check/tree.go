@@ -11,19 +11,19 @@ import (
 )
 
 // For rule 5 of the checker (journals, hash trees, groups), this file checks the Merkle trees of journals. A block is
-// a row of events. Its Merkle root and its tree row (a row of subtrees) are equal to those that tlog (RFC 6962)
-// computes from the canonical bytes of the events.
+// a row of events. The Merkle root and the tree row (a row of subtrees) of a block must be equal to those that tlog
+// (RFC 6962) computes from the canonical bytes of the events.
 
 // tree computes an organization's Merkle tree (RFC 6962) with tlog. It stores only the last
 // complete subtree of each level, because appending needs no more.
 type tree struct {
 	size         int64    // number of leaves
-	lastSubtrees [64]node // level → its last complete subtree
+	lastSubtrees [64]node // last complete subtree of each level
 }
 
 // node is the root of a complete subtree.
 type node struct {
-	index int64 // index of the subtree among those of its level
+	index int64 // index of the subtree among the subtrees of its level
 	hash  tlog.Hash
 }
 
@@ -74,7 +74,7 @@ func (t *tree) edge() []store.Subtree {
 type forest struct {
 	tree         tree
 	firstSeq     uint64          // seq of the first event of the block that is being read
-	crossing     []store.Subtree // complete subtrees that begin before that block and end in it
+	crossing     []store.Subtree // complete subtrees that begin before this block and end within it
 	hasWrongRoot bool            // a root was wrong, so later roots are not compared
 }
 
@@ -89,7 +89,7 @@ func (f *forest) add(canonical []byte) error {
 	})
 }
 
-// compare says what is wrong with a block's root and its tree row; empty if nothing is wrong.
+// compare says what is wrong with a block's root and tree row. It returns an empty text if nothing is wrong.
 func (f *forest) compare(root [32]byte, row []byte) string {
 	want, err := f.tree.root()
 	if err != nil {

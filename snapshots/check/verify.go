@@ -34,7 +34,7 @@ type VerifyConfig struct {
 	Canaries string
 	Log      *slog.Logger // nil: slog.Default
 
-	Keyring   actors.Sealer // keyring of the server that owns the store; nil: cached replies are not opened
+	Keyring   actors.Sealer // keyring of the store's server; if it is nil, cached replies are not opened
 	KeyringID [32]byte      // the keyring's identity
 
 	JSON bool // the report is printed as JSON, one object for each rule
@@ -44,9 +44,9 @@ type VerifyConfig struct {
 	Organization ledger.ID
 }
 
-// Verify checks a closed store. It opens the store as serve does, which includes recovery. Then it checks the store,
-// records the result in the data directory, prints the report to out and closes the store. If one of these steps fails, Verify prints one
-// line that begins with "mizan:" to problems.
+// Verify checks a closed store. It opens the store like the command serve does, which includes recovery. Then it checks the
+// store, records the result in the data directory, prints the report to out and closes the store. If one of these steps fails,
+// Verify prints one line that begins with "mizan:" to problems.
 func Verify(ctx context.Context, cfg VerifyConfig, out, problems io.Writer) (exit int) {
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
@@ -128,8 +128,8 @@ func requireOrganization(j *posting.Journal, want ledger.ID) error {
 	return err
 }
 
-// RequireStore returns an error for a directory in which no server was ever started. Opening it would create an empty
-// store, which breaks no rule, so the check would find no fault.
+// RequireStore returns an error for a directory in which no server was ever started. Opening such a directory would
+// create an empty store, which breaks no rule, so the check would find no fault.
 func RequireStore(data string) error {
 	if _, err := os.Stat(data); err != nil {
 		return err

@@ -32,8 +32,8 @@
 //     a third more would have been acceptable.
 //   - fasthttp's client was not chosen because it breaks this contract, although it costs only 5% more. It
 //     reuses connections without looking for left-over bytes, so that a late 200 acknowledges the next
-//     delivery. It bounds connections only per host, and starts goroutines for each host that never end. If a
-//     connection breaks before the first byte, it reports only EOF. Only fasthttp's parser of headers and
+//     delivery. It bounds connections only per host, and for each host it keeps goroutines that never end. If
+//     a connection breaks before the first byte, it reports only EOF. Only fasthttp's parser of headers and
 //     bodies is used. The parser starts from the beginning with each piece that arrives, so it is called only
 //     after a check of the first line and once a header is complete.
 //   - Resending after every failure before a response was not chosen because a receiver that crashes on a

@@ -156,8 +156,8 @@ func (c *Sender) open(to destination, deadline time.Time) (*connection, string) 
 	return conn, ""
 }
 
-// connect makes a TCP connection and, if the destination needs it, the TLS handshake. If that fails, connect returns
-// the reason.
+// connect makes a TCP connection and, if the destination needs it, a TLS connection over it. If that fails, connect
+// returns the reason.
 func (c *Sender) connect(to destination, deadline time.Time) (*connection, string) {
 	connectBy, ifLate := time.Now().Add(c.bounds.connect), connectTimedOut
 	if deadline.Before(connectBy) {

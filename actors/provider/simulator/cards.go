@@ -18,7 +18,7 @@ const (
 	signingTime       = 60 * time.Second // how long a payload may be signed and keeps its sequence number
 )
 
-// Reasons of refusals and failures.
+// Reasons why a charge is refused or fails.
 const (
 	reasonDeclined       = "card_declined"
 	reasonFunds          = "insufficient_funds"
@@ -58,7 +58,7 @@ const (
 	asksRedirect payerAction = "redirect" // 3-D Secure: the payer is sent to the challenge page
 	asksForm     payerAction = "form"     // 3-D Secure: a form is posted to the challenge page
 	asksPassword payerAction = "otp"      // a one-time password
-	asksPage     payerAction = "page"     // the payer opens the challenge page; its address is published as Action.Page and Action.Code
+	asksPage     payerAction = "page"     // the payer opens the challenge page (Action.Page and Action.Code)
 	asksDeposit  payerAction = "deposit"  // a deposit on a chain, which the payer confirms on the challenge page
 	asksChoice   payerAction = "choice"   // the choice of a receiving institution
 

@@ -22,7 +22,7 @@ import (
 const (
 	maxConnections = 64
 	maxIdle        = 32
-	idleBound      = 20 * time.Second // shorter than in servers, so that we never reuse a connection that the server is closing
+	idleBound      = 20 * time.Second // shorter than servers', so that we never reuse a connection that a server is closing
 	dialBound      = 5 * time.Second
 	maxHeaders     = 64 << 10
 	maxBody        = 1 << 20 // maximum length of a response's body, in bytes
@@ -130,7 +130,7 @@ func (p *Provider) exchange(ctx context.Context, c *Connection, q *request) *rep
 	}
 	if body != nil {
 		httpRequest.Header.Set("Content-Type", "application/json")
-		httpRequest.Body, httpRequest.ContentLength = body, int64(len(q.body)) // GetBody is not set, so net/http sends nothing a second time
+		httpRequest.Body, httpRequest.ContentLength = body, int64(len(q.body)) // without GetBody nothing is sent twice
 	}
 	if q.idempotencyKey != "" {
 		httpRequest.Header.Set("Idempotency-Key", q.idempotencyKey)

@@ -12,8 +12,8 @@
 //	anything else                            pending: the vocabulary is open
 //
 // Invariants:
-//  1. A charge is created once. The txid (the merchant's id of a transaction) that we send is our transaction's
-//     id, so even a repeated create would return the same transaction.
+//  1. Each charge is created only once. The txid (the merchant's id of a transaction) that we send is our
+//     transaction's id, so even a repeated create would return the same transaction.
 //  2. Each later operation on the charge is sent with its own id (Call.Request) as Idempotency-Key. If the response
 //     is a replay or a refusal, the outcome is read from the transaction's state, because the response may be
 //     outdated or may only refuse a repetition.

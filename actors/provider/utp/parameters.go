@@ -94,7 +94,7 @@ func apiKeyRule(value any) string {
 }
 
 // addressRule refuses a text that is not an https address, or to which /api/v1 cannot be appended. An http address is
-// allowed only if it is of this machine.
+// allowed only for this machine.
 func addressRule(value any) string {
 	address := value.(string)
 	u, err := url.Parse(address)

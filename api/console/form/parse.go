@@ -251,7 +251,7 @@ func (p *parser) scalar(f *described.Field, name string, n *node, shown any, aro
 	return value, !p.form.Changes || f.Secret || !reflect.DeepEqual(value, shown)
 }
 
-// emptied returns the value for a control that a person left or made empty. A form for a new record sends no value. A form that
+// emptied returns the value for a control that is empty in the posted form. A form for a new record sends no value. A form that
 // changes a record sends null or an empty text, but only if the form had shown a value.
 func (p *parser) emptied(f *described.Field, shown any) (value any, sent bool) {
 	if !p.form.Changes || shown == nil || shown == "" {

@@ -22,9 +22,9 @@ func (t *Texts) HasEvent(kind, name string) bool {
 	return ok
 }
 
-// State returns the label of a record's state in the journal. It depends on the kind of record, and is empty if there is no
-// state. The state of a rate is the rate's value, and so is the label. The state of a month in the books is a word, the month
-// and a hash. Its label has only the word and the month.
+// State returns the label of a record's state in the journal. The label depends on the kind of record. If there is no state,
+// the label is empty. The state of a rate is the rate's value, which is also the label. The state of a month in the books is a
+// word, the month and a hash; the label has only the word and the month.
 func (t *Texts) State(kind, state string) string {
 	switch kind {
 	case rateKind:

@@ -131,8 +131,8 @@ func (t *Texts) HasWord(path, word string) bool {
 	return ok
 }
 
-// word finds the label of a word. The most specific label counts: first that of the word at the whole path, then at shorter
-// ends of the path, and at last that of the word in any field.
+// word finds the label of a word. It looks for a label of the word at the whole path, then at shorter and shorter ends of the
+// path, and last for a label of the word alone.
 func (t *Texts) word(path, word string) (label string, ok bool) {
 	for place := range placesOf(path) {
 		if label, ok = t.Words[place+"."+word]; ok {
@@ -159,7 +159,7 @@ func named(texts map[string]string, name string) string {
 	return plain(name)
 }
 
-// lookUp finds the text for a path. If the whole path has no text, the text of the longest end of the path counts.
+// lookUp finds the text for a path. If the whole path has no text, lookUp uses the longest end of the path that has a text.
 func lookUp(texts map[string]string, path string) (text string, ok bool) {
 	for place := range placesOf(path) {
 		if text, ok = texts[place]; ok {

@@ -93,7 +93,7 @@ type tried struct {
 type paymentPage struct {
 	*transaction
 	Left     string
-	Actions  []string // names in addresses of the operations that may be tried now
+	Actions  []string // the operations that may be tried now, by their names in addresses
 	IsOwner  bool
 	Steps    []*step
 	More     string // address of the page with earlier steps; empty if there are none

@@ -92,9 +92,8 @@ type Area struct {
 	Kinds   []Kind
 	Figures []Figures
 
-	// Links is for fields whose value is the id of a record outside of the area. It maps the name of the field to the path
-	// below which these records have their pages: "transaction_id": "/console/payments/". Fields that refer to kinds of the
-	// area need no entry.
+	// Links is for fields whose value is the id of a record outside of the area. It maps the name of the field to the path of
+	// those records' pages: "transaction_id": "/console/payments/". Fields that refer to kinds of the area need no entry.
 	Links map[string]string
 
 	// Routes returns the routes of the API. A route determines who may call it.

@@ -104,8 +104,8 @@ func (k *kind) pages() (pages []visit.Page) {
 }
 
 // asOperator returns a handler that uses the administration token if the person has entered it during the session. If the
-// person has not, and the page needs the token, the handler asks for it. A page that does not need the token is then shown
-// without it.
+// person has not, and the page needs the token, the handler asks for it. A page that does not need the token is shown without
+// the token.
 func asOperator(needsToken bool, handle func(*visit.Visit) error) func(*visit.Visit) error {
 	return func(v *visit.Visit) error {
 		if operator, ok := v.AsOperator(ledger.ID{}); ok {
@@ -127,7 +127,7 @@ func (k *kind) creation() *described.Operation {
 	return k.Put
 }
 
-// may returns in ok whether the person may call an operation, and in maySend which members of the request's body the person may
+// may tells whether the person may call an operation (ok). maySend tells which members of the request's body the person may
 // send.
 func (p *Pages) may(v *visit.Visit, o *described.Operation) (maySend func(member string) bool, ok bool) {
 	route := p.routes()[o.Method+" "+o.RouteOf()]

@@ -90,7 +90,8 @@ func (p *recordPage) add(pairs []pair, fields []described.Field, record map[stri
 	}
 }
 
-// isInForce tells whether a record can still be deactivated, which is so if no field says that it is inactive or revoked.
+// isInForce tells whether a record can still be deactivated. A record can't if one of its fields says that it is inactive or
+// revoked.
 func isInForce(record map[string]any) bool {
 	return record["active"] != false && record["is_active"] != false && record["revoked_at"] == nil
 }

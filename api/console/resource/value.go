@@ -189,7 +189,7 @@ func (s *valueWriter) instant(text string, write func(time.Time) string, layout 
 	return `<time datetime="` + escape(text) + `">` + escape(write(at)) + `</time>`
 }
 
-// linked turns a record's id into a link to the record's page, if the record has a page.
+// linked makes a link from a record's id to the record's page. If the record has no page, the id stays plain text.
 func (s *valueWriter) linked(f *described.Field, id string, html template.HTML) template.HTML {
 	if path := s.area.linkTo(f.Name); path != "" && id != "0" {
 		return `<a href="` + escape(path+escapePath(id)) + `">` + html + `</a>`
@@ -197,7 +197,8 @@ func (s *valueWriter) linked(f *described.Field, id string, html template.HTML) 
 	return html
 }
 
-// linkTo returns the path below which the records to which a field refers have their pages. It is empty if they have no pages.
+// linkTo returns the path of the pages for the records whose ids a field contains. The path is empty if there are no such
+// pages.
 func (p *Pages) linkTo(field string) string {
 	if path := p.Links[field]; path != "" {
 		return path

@@ -14,8 +14,7 @@ type Writer struct{ valueWriter }
 type Pair = pair
 
 // NewWriter returns a Writer. Labels are looked up first under the name context, which is that of the kind of record. links is
-// for fields whose value is a record's id: it maps the name of the field to the path below which these records have their
-// pages.
+// for fields whose value is a record's id. It maps the name of the field to the path of those records' pages.
 func NewWriter(t *labels.Texts, context string, links map[string]string) *Writer {
 	return &Writer{valueWriter{t: t, area: &Pages{Area: Area{Links: links}}, context: context}}
 }

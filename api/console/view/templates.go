@@ -102,7 +102,8 @@ var Notice = NewTemplates(noticeFile, nil)
 //go:embed templates/notice.html
 var noticeFile embed.FS
 
-// NoticeName is the name of the page in Notice, and NoticePart that of the block which says the same in place of a part of a page.
+// NoticeName is the name of the page in Notice. NoticePart is the name of the block that shows the same explanation in place of
+// a part of a page.
 const (
 	NoticeName = "notice"
 	NoticePart = "part"

@@ -15,8 +15,8 @@ import (
 // TokenPath is the path of the page on which a person enters the administration token.
 const TokenPath = view.Root + "admin/token"
 
-// maxTokens is the greatest number of sessions for which an administration token is kept. Beyond it, a new token replaces the
-// oldest token.
+// maxTokens is the greatest number of sessions for which an administration token is kept. If there are more, the newest token
+// replaces the oldest.
 const maxTokens = 256
 
 // operatorTokens has the administration tokens that people have entered, by session. The tokens are only in memory.

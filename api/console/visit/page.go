@@ -87,7 +87,8 @@ func (c *Console) serve(req *web.Request, p *Page) error {
 	return nil
 }
 
-// Refuse responds to a request that was refused before its handler ran. A person who is not signed in is redirected to the login.
+// Refuse responds to a request that was refused before its handler ran. If the person is not signed in, Refuse redirects to the
+// login page.
 func (c *Console) Refuse(req *web.Request, err error) error {
 	var refusal *ledger.Refusal
 	if errors.As(err, &refusal) && refusal.Code == ledger.Unauthorized {

@@ -43,7 +43,8 @@ func setHeaders(req *web.Request) {
 	h.SetCanonical(headerReferrer, valueSameOrigin)
 }
 
-// redirect redirects the browser to a page of the console, with GET. It also leaves the page if only a part of it was requested.
+// redirect redirects the browser to a page of the console, with GET. If the request was for a part of a page, the browser
+// leaves the whole page.
 func redirect(req *web.Request, address string) error {
 	req.Response.ResetBody()
 	setHeaders(req)

@@ -34,7 +34,7 @@ type Exchange struct {
 // Checker checks requests and their responses against an OpenAPI document. It is safe for concurrent use.
 type Checker struct {
 	document   *openapi3.T
-	asOlder    *openapi3.T // the same document, marked as OpenAPI 3.0 (see New)
+	asOlder    *openapi3.T // the same document, but declared as OpenAPI 3.0 (see New)
 	operations []route
 	refusals   []*openapi3.Schema
 }
@@ -48,7 +48,7 @@ type route struct {
 
 func init() {
 	openapi3.DefineStringFormatValidator("uuid", openapi3.NewRegexpFormatValidator(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`))
-	openapi3.RegisterArrayUniqueItemsChecker(func([]any) bool { return true }) // otherwise kin-openapi sets it without a lock at the first use
+	openapi3.RegisterArrayUniqueItemsChecker(func([]any) bool { return true }) // kin-openapi would set it later, without a lock
 }
 
 // New returns a Checker for an OpenAPI document in JSON or YAML.
@@ -57,8 +57,8 @@ func New(content []byte) (*Checker, error) {
 	if err != nil {
 		return nil, err
 	}
-	// For a document of version 3.1, kin-openapi compiles a schema again for each value, and fails at references. Its validator
-	// for version 3.0 supports all keywords of our schemas, including lists of types.
+	// If the document is of version 3.1, kin-openapi compiles the schema again for each value, and fails at references. The
+	// validator of kin-openapi for version 3.0 supports all keywords in our schemas, including lists of types.
 	older := *document
 	older.OpenAPI = "3.0.3"
 	c := &Checker{document: document, asOlder: &older}
@@ -83,7 +83,7 @@ func (c *Checker) Validate() error {
 	return c.document.Validate(context.Background(), openapi3.EnableExamplesValidation(), openapi3.EnableSchemaPatternValidation())
 }
 
-// Paths returns the methods and paths of the document, as "GET /api/v1/links".
+// Paths returns the method and path of each operation in the document, such as "GET /api/v1/links".
 func (c *Checker) Paths() (names []string) {
 	for _, r := range c.operations {
 		for method := range r.item.Operations() {
@@ -93,7 +93,8 @@ func (c *Checker) Paths() (names []string) {
 	return names
 }
 
-// Check returns an error if a request that was carried out, or any response, differs from the document.
+// Check returns an error if a response differs from the document, or if the request was carried out and differs from the
+// document.
 func (c *Checker) Check(x *Exchange) error {
 	if x.Method == http.MethodHead {
 		return nil // the response has no body
@@ -108,7 +109,7 @@ func (c *Checker) Check(x *Exchange) error {
 	}
 	operation := found.item.GetOperation(x.Method)
 	if x.Status == http.StatusNotFound && bytes.Contains(x.ResponseBody, []byte("there is nothing at this path")) {
-		return c.checkUnknown(x) // the server lacks the service that the operation needs, so it has no route
+		return c.checkUnknown(x) // the server runs without the service that the operation needs, and so without the route
 	}
 	request, err := http.NewRequest(x.Method, "http://localhost"+x.Path, bytes.NewReader(x.RequestBody))
 	if err != nil {
@@ -142,13 +143,15 @@ func (c *Checker) Check(x *Exchange) error {
 	return nil
 }
 
-// isUsualHeader has the headers that need no description: those of HTTP itself, and security policies for browsers.
+// isUsualHeader has the headers that need no description, because they belong to HTTP itself or are security policies for
+// browsers.
 var isUsualHeader = map[string]bool{
 	"Allow": true, "Cache-Control": true, "Connection": true, "Content-Length": true, "Content-Type": true, "Date": true, "Etag": true, "Vary": true,
 	"Content-Security-Policy": true, "Referrer-Policy": true, "Strict-Transport-Security": true, "X-Content-Type-Options": true, "X-Frame-Options": true,
 }
 
-// describesHeader tells whether the response with a status is described with a header. The case of the name does not matter.
+// describesHeader tells whether the document describes a header for the operation's responses with the given status. The
+// document may write the header's name in any case.
 func describesHeader(operation *openapi3.Operation, status int, name string) bool {
 	response := operation.Responses.Status(status)
 	for described := range response.Value.Headers {
@@ -159,8 +162,8 @@ func describesHeader(operation *openapi3.Operation, status int, name string) boo
 	return false
 }
 
-// checkRequest checks a request that was carried out. It allows unknown query parameters unless the method is GET, because
-// the server ignores the query of other methods.
+// checkRequest checks a request that was carried out. Unknown query parameters are an error only if the method is GET, because
+// for other methods the server ignores the query.
 func (c *Checker) checkRequest(input *openapi3filter.RequestValidationInput, operation *openapi3.Operation, x *Exchange) error {
 	for name := range input.QueryParams {
 		if x.Method == http.MethodGet && operation.Parameters.GetByInAndName("query", name) == nil {
@@ -172,17 +175,17 @@ func (c *Checker) checkRequest(input *openapi3filter.RequestValidationInput, ope
 	}
 	media := operation.RequestBody.Value.Content["application/json"]
 	if media == nil {
-		input.Options.ExcludeRequestBody = true // the body is a form, which is not checked
+		input.Options.ExcludeRequestBody = true // the body is not JSON but a form, which is not checked
 		return openapi3filter.ValidateRequest(context.Background(), input)
 	}
 	inner := simplified(x.RequestBody, media.Schema.Value)
 	input.Request.Body, input.Request.GetBody = io.NopCloser(bytes.NewReader(inner)), nil
-	input.Request.Header.Set("content-type", "application/json") // the server accepts any content type for an optional body
+	input.Request.Header.Set("content-type", "application/json") // if the body is optional, the server accepts any content type
 	return openapi3filter.ValidateRequest(context.Background(), input)
 }
 
-// simplified converts a body to the form that the schema describes. The server accepts two more forms, which the schema does not
-// describe: the members of a record inside an object params, and an empty text in place of null in an optional member.
+// simplified converts a body to the form that the schema describes. The server also accepts two variations that the schema does
+// not describe: the members may be inside an object params, and an optional member may be an empty text instead of null.
 func simplified(body []byte, schema *openapi3.Schema) []byte {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(body, &members) != nil {
@@ -205,7 +208,7 @@ func simplified(body []byte, schema *openapi3.Schema) []byte {
 	return written
 }
 
-// hasCredential tells whether a request has the header of a security scheme.
+// hasCredential returns an error if the request does not have the header of the security scheme.
 func hasCredential(_ context.Context, input *openapi3filter.AuthenticationInput) error {
 	name := "Authorization"
 	if scheme := input.SecurityScheme; scheme.Type == "apiKey" {
@@ -217,8 +220,8 @@ func hasCredential(_ context.Context, input *openapi3filter.AuthenticationInput)
 	return nil
 }
 
-// find returns the path of the document that matches a request's path and has the method, and the values of the path's
-// parameters.
+// find returns the document's path that matches the path of a request and has an operation for its method. It also returns the
+// values of the path's parameters.
 func (c *Checker) find(path, method string) (found *route, parameters map[string]string) {
 	segments := strings.Split(path, "/")
 	for i := range c.operations {
@@ -250,7 +253,7 @@ func (r *route) match(segments []string) (parameters map[string]string, ok bool)
 	return parameters, true
 }
 
-// checkUnknown checks the response to a request whose path or method is not described.
+// checkUnknown checks the response to a request for which the document describes no operation.
 func (c *Checker) checkUnknown(x *Exchange) error {
 	if x.Status < http.StatusBadRequest {
 		return fmt.Errorf("%s %s is not described, and the response is %d", x.Method, x.Path, x.Status)
@@ -270,7 +273,8 @@ func (c *Checker) checkUnknown(x *Exchange) error {
 }
 
 // CheckNotification returns an error if a notification to a merchant differs from its webhook in the document. The schemas of
-// notifications allow unknown members, because receivers must ignore these. But here all members must be described.
+// notifications allow members that are not described, because receivers must ignore unknown members. But CheckNotification
+// requires that every member is described.
 func (c *Checker) CheckNotification(header http.Header, body []byte) error {
 	var kind struct{ Type, Event string }
 	if err := json.Unmarshal(body, &kind); err != nil {
@@ -309,8 +313,8 @@ func (c *Checker) CheckNotification(header http.Header, body []byte) error {
 	return nil
 }
 
-// undescribed returns the name of a member that the schema does not describe; empty: there is none. An object without
-// described members may have any members.
+// undescribed returns the name of a member that the schema does not describe, or an empty text if all members are described. If
+// the schema describes no members of an object, the object may have any members.
 func undescribed(schema *openapi3.Schema, value any) string {
 	members, _ := value.(map[string]any)
 	for name, member := range members {
@@ -327,7 +331,7 @@ func undescribed(schema *openapi3.Schema, value any) string {
 	return ""
 }
 
-// Canonical converts a document in JSON or YAML to a canonical form, so that two documents can be compared.
+// Canonical converts a document in JSON or YAML to a canonical form. Two documents can be compared by their canonical forms.
 func Canonical(content []byte) ([]byte, error) {
 	document, err := openapi3.NewLoader().LoadFromData(content)
 	if err != nil {

@@ -1,16 +1,16 @@
-// Package descriptiontest checks the requests and responses of tests against the OpenAPI document, which describes
-// the API. Only tests import it, so that the library kin-openapi is not in the program.
+// Package descriptiontest checks the requests and responses of tests against the OpenAPI document, which describes the API.
+// Only tests import this package, so the library kin-openapi is not part of the program.
 //
 // Invariants:
-//  1. A response must have a described status, the headers of that status, and a body that matches the schema. A member that is
-//     not described is an error, because the schemas of responses are closed.
-//  2. A request that was carried out is checked: its parameters, its body and its credentials. A request that was
-//     refused is not checked, because it may be wrong on purpose.
-//  3. A request for a path that is not described must be refused. The refusal must have one of the described forms.
+//  1. A response must have a status that the document describes, and the headers and body that the document describes for this
+//     status. A body with any other member is an error, because the schemas of responses are closed.
+//  2. If a request was carried out, its parameters, its body and its credentials are checked. If it was refused, the request is
+//     not checked, because a test may send wrong requests on purpose.
+//  3. If the document does not describe the path of a request, the request must be refused, with one of the forms of refusals
+//     that the document describes.
 //
 // Callers: tests of api and of api/conformance.
 //
-// Rejected: Another design would validate requests and responses in the server. It was not chosen because the
-// validation would cost each request more than the request's own work, and a fault of the description would become a
-// fault of the service.
+// Rejected: validation of requests and responses in the server. It would cost more than the work of the requests themselves,
+// and a mistake in the description would become a fault of the service.
 package descriptiontest

@@ -7,14 +7,15 @@ import (
 	"net/http"
 )
 
-// Transport sends requests and checks each of them, with its response, against the description of the API. If one of them differs
-// from the description, RoundTrip returns an error.
+// Transport sends requests, and checks each request and its response against the description of the API. If the request or the
+// response differs from the description, RoundTrip returns an error.
 type Transport struct {
 	Base    http.RoundTripper
-	Checker func() *Checker // if Checker is nil or returns nil, nothing is checked
+	Checker func() *Checker // must not be nil; if it returns nil, nothing is checked
 }
 
-// RoundTrip implements http.RoundTripper. It reads the body of a response only if it is JSON, so that a stream remains a stream.
+// RoundTrip implements http.RoundTripper. It reads the body of a response only if the body is JSON, so that the caller can
+// still read a stream.
 func (t *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	checker := t.Checker()
 	if checker == nil {

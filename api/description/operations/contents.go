@@ -6,10 +6,10 @@ import (
 	"mizan/api/description/spec"
 )
 
-// v1 is the prefix of the API's version.
+// v1 is the beginning of all paths of this version of the API.
 const v1 = "/api/v1"
 
-// Contents returns everything that is declared about the API.
+// Contents returns the whole declaration of the API.
 func Contents() spec.Contents {
 	contents := spec.Contents{
 		Title: "Mizan",
@@ -91,7 +91,7 @@ func tags() []spec.Tag {
 	return append(list, spec.Tag{Name: tagChecks, Group: groupService})
 }
 
-// Parameters that several lists have.
+// Parameters that several operations have.
 var (
 	cursorParameter = spec.InQuery("cursor", spec.Text(), "The `cursor_value` of the page before.")
 	envParameter    = spec.InQuery("env", spec.Words("prod", "test").Or("prod"), "The environment.")
@@ -104,15 +104,15 @@ func limitParameter(usual, most int64) spec.Parameter {
 	return spec.InQuery("limit", spec.IntegerUpTo(1, most).Or(usual), "How many rows a page has at most.")
 }
 
-// ok returns a response of status 200.
+// ok returns the declaration of a response with status 200.
 func ok(s *spec.Schema) []spec.Answer {
 	return []spec.Answer{{Status: 200, Schema: s}}
 }
 
-// created returns a response of status 201.
+// created returns the declaration of a response with status 201.
 func created(s *spec.Schema, headers ...spec.Header) []spec.Answer {
 	return []spec.Answer{{Status: 201, Schema: s, Headers: headers}}
 }
 
-// locationHeader has the path of the created record.
+// locationHeader is the response header with the path of the created record.
 var locationHeader = spec.Header{Name: "location", Schema: spec.Text(), Text: "The path of the new record.", Required: true}

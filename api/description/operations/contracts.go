@@ -10,13 +10,14 @@ import (
 	"mizan/ledger/schema"
 )
 
-// contractKind is a product in one reading: the secular or the religious contract API.
+// contractKind is a product in one reading. The secular and the religious reading have separate operations for contracts.
 type contractKind struct {
 	product *contract.Product
 	reading *contract.Reading
 }
 
-// contractKinds are the products in the order in which the reference shows them: the secular reading, then the religious one.
+// contractKinds returns the products in the order in which the reference shows them: first all products of the secular reading,
+// then all of the religious reading.
 func contractKinds() (kinds []contractKind) {
 	for _, reading := range contract.Readings {
 		for _, product := range contract.Products {
@@ -28,10 +29,10 @@ func contractKinds() (kinds []contractKind) {
 	return kinds
 }
 
-// name is the product's name in URL paths, such as certificate-issues.
+// name returns the product's name in URL paths, such as certificate-issues.
 func (k contractKind) name() string { return k.product.Variants[k.reading].Name }
 
-// schemaName is the name of the component with a contract: CertificateIssue.
+// schemaName returns the name of the component that describes a contract, such as CertificateIssue.
 func (k contractKind) schemaName() string {
 	name := ""
 	for part := range strings.SplitSeq(strings.TrimSuffix(k.name(), "s"), "-") {
@@ -40,12 +41,12 @@ func (k contractKind) schemaName() string {
 	return name
 }
 
-// title is the name in sentences: certificate issue.
+// title returns the name of one contract in sentences, such as certificate issue.
 func (k contractKind) title() string {
 	return strings.ReplaceAll(strings.TrimSuffix(k.name(), "s"), "-", " ")
 }
 
-// tag is the title of the product's page in the reference: Certificate issues.
+// tag returns the title of the product's page in the reference, such as Certificate issues.
 func (k contractKind) tag() string {
 	title := strings.ReplaceAll(k.name(), "-", " ")
 	return strings.ToUpper(title[:1]) + title[1:]
@@ -53,11 +54,11 @@ func (k contractKind) tag() string {
 
 func (k contractKind) isSecular() bool { return k.reading == contract.Secular }
 
-// path is the URL path of the product's contracts.
+// path returns the URL path of the product's contracts.
 func (k contractKind) path() string { return v1 + k.product.Path(k.reading) }
 
-// routeOf returns the pattern of the route that serves a path below that of the product. In the religious reading, one set of
-// routes serves all products, and one route serves all actions.
+// routeOf returns the pattern of the route that serves a path. The path is below the path of the product's contracts. In the
+// religious reading, one set of routes serves all products, and one route serves all actions.
 func (k contractKind) routeOf(below string) string {
 	if k.isSecular() {
 		return spec.RoutePath(k.path() + below)
@@ -76,7 +77,7 @@ func contractTags() (tags []spec.Tag) {
 	return append(tags, spec.Tag{Name: tagSecular, Group: groupSecular}, spec.Tag{Name: tagBank, Group: groupBank})
 }
 
-// The tags of the operations that all products of a reading share.
+// The tags of operations that belong to a whole reading, not to one product.
 const (
 	tagSecular = "Counts"
 	tagBank    = "Screening and charity"
@@ -91,7 +92,7 @@ func contractOperations() (list []spec.Operation) {
 	return append(list, stats...)
 }
 
-// operations are all operations of a product in a reading.
+// operations returns all operations of a product in a reading.
 func (k contractKind) operations() []spec.Operation {
 	name, path := k.schemaName(), k.path()
 	id := spec.InPath("id", spec.UUID(), "The id of the contract.")
@@ -138,7 +139,7 @@ func (k contractKind) operations() []spec.Operation {
 	return list
 }
 
-// list is the operation that lists contracts.
+// list returns the operation that lists contracts.
 func (k contractKind) list() spec.Operation {
 	o := spec.Operation{
 		ID: "list" + k.schemaName() + "s", Method: "GET", Path: k.path(), Route: k.routeOf(""), Summary: "List " + k.title() + "s",
@@ -180,7 +181,7 @@ func (k contractKind) list() spec.Operation {
 	return o
 }
 
-// typeFilter is the parameter that filters by the product's own type.
+// typeFilter returns the parameter that filters contracts by their type. Each product has types of its own.
 func (k contractKind) typeFilter() spec.Parameter {
 	if words := k.product.Types(); len(words) > 0 {
 		return spec.InQuery("type", spec.Words(words...), "Only this `"+k.product.Type+"`.")
@@ -188,7 +189,7 @@ func (k contractKind) typeFilter() spec.Parameter {
 	return spec.InQuery("type", spec.Text(), "Only this `"+k.product.Type+"`.")
 }
 
-// registers are the operations of an issue's register of holders.
+// registers returns the operations that read the register of an issue of certificates: its subscriptions and its holders.
 func (k contractKind) registers(id spec.Parameter, unknown spec.Refusal) []spec.Operation {
 	row := func(t *schema.Table) *spec.Schema {
 		s := spec.Shown(t.Columns, k.reading.Answers)
@@ -209,7 +210,7 @@ func (k contractKind) registers(id spec.Parameter, unknown spec.Refusal) []spec.
 	}}
 }
 
-// schedule is the operation that reads a payment schedule.
+// schedule returns the operation that reads a payment schedule.
 func (k contractKind) schedule(id spec.Parameter, unknown spec.Refusal) spec.Operation {
 	o := spec.Operation{
 		ID: "get" + k.schemaName() + "Schedule", Method: "GET", Path: k.path() + "/{id}/schedule.csv", Route: k.routeOf("/{id}/schedule.csv"),
@@ -224,13 +225,13 @@ func (k contractKind) schedule(id spec.Parameter, unknown spec.Refusal) spec.Ope
 	return o
 }
 
-// contractAction is an action with its name in paths.
+// contractAction is an action, with the name that it has in URL paths.
 type contractAction struct {
 	name    string
 	handler *contract.ActionHandler
 }
 
-// actions are the product's actions in the reading, in the order of their declaration.
+// actions returns the product's actions in the reading, in the order of their declaration.
 func (k contractKind) actions() (actions []contractAction) {
 	for _, handler := range k.product.Offered(k.reading) {
 		actions = append(actions, contractAction{k.product.ActionName(k.reading, handler.Name), handler})
@@ -238,7 +239,7 @@ func (k contractKind) actions() (actions []contractAction) {
 	return actions
 }
 
-// action is the operation of an action.
+// action returns the operation that performs an action.
 func (k contractKind) action(a contractAction, id spec.Parameter, unknown spec.Refusal) spec.Operation {
 	o := spec.Operation{
 		ID: lowerCamel(a.name) + k.schemaName(), Method: "POST", Path: k.path() + "/{id}/" + a.name, Route: k.routeOf("/{id}/{action}"),
@@ -260,7 +261,8 @@ func (k contractKind) action(a contractAction, id spec.Parameter, unknown spec.R
 	return o
 }
 
-// transitionsOf returns a text with the transitions of an action: the states before and after, and the reason.
+// transitionsOf returns a text that lists the state transitions of an action. Each line has the state before, the state after,
+// and the reason.
 func (k contractKind) transitionsOf(handler *contract.ActionHandler) string {
 	var text strings.Builder
 	machine := k.product.Machine(k.reading)
@@ -284,7 +286,7 @@ func lowerCamel(name string) (text string) {
 	return text
 }
 
-// sentenceOf returns an action's name as a summary: close_subscription becomes "Close subscription".
+// sentenceOf converts the name of an action to a summary: close_subscription becomes "Close subscription".
 func sentenceOf(name string) string {
 	text := strings.ReplaceAll(name, "_", " ")
 	return strings.ToUpper(text[:1]) + text[1:]
@@ -301,13 +303,14 @@ func contractSchemas() (list []spec.Component) {
 	return append(append(list, actionSchemas()...), religiousSchemas()...)
 }
 
-// refusalOfAction is the body of the response that an action would get now; null if the action is possible.
+// refusalOfAction returns the schema of the refusal that an action would get now. The value is null if the action is possible.
 func refusalOfAction() *spec.Schema {
 	return spec.Nullable(spec.OpenObject(spec.M("error", spec.Text(), "the code"), spec.Optional("message", spec.Text(), "for people"),
 		spec.Optional("details", spec.OpenObject(), "the conditions that do not hold, by field")))
 }
 
-// actionSchemas are the schemas of the list of actions that are possible on a contract now.
+// actionSchemas returns the schemas for the list of a contract's actions. The list says of each action whether it is possible
+// now.
 func actionSchemas() []spec.Component {
 	digits := spec.Text()
 	digits.Pattern = "^[0-9]+$"
@@ -337,7 +340,7 @@ func actionSchemas() []spec.Component {
 	}
 }
 
-// shown is the schema of a contract in responses.
+// shown returns the schema of a contract in responses.
 func (k contractKind) shown(inList bool) *spec.Schema {
 	style := k.reading.Answers
 	s := spec.Object(spec.M("id", spec.UUID(), "id of the contract"))
@@ -378,7 +381,7 @@ func (k contractKind) shown(inList bool) *spec.Schema {
 	return s
 }
 
-// createBody is the body of a request that creates a contract.
+// createBody returns the schema for the body of a request that creates a contract.
 func (k contractKind) createBody() *spec.Schema {
 	s := spec.ForCreate(k.product.Columns.Columns, k.reading.Requests)
 	for i := range s.Members {
@@ -418,8 +421,8 @@ func currencyOfContract() *spec.Schema {
 	return s
 }
 
-// withModule puts the operations under the tag tagBank, gives their refusals the form {error, details}, and adds the refusal that
-// organizations without the module get.
+// withModule completes operations that belong to a whole reading: it sets the tag tagBank and the form {error, details} of
+// refusals. It also adds the refusal for organizations that do not have the reading's module.
 func withModule(list []spec.Operation) []spec.Operation {
 	for i := range list {
 		list[i].Tag, list[i].Refused = tagBank, spec.WithDetails

@@ -7,9 +7,9 @@ import (
 	"mizan/ledger/contract"
 )
 
-// contractRun is a sequence of requests for a contract: the body that creates the contract, and the actions with their bodies.
-// The body "" means none, and $today is the clock's day. The action "+27" advances the sandbox's clock by 27 times 100,000
-// seconds.
+// contractRun is a sequence of requests about one contract: create is the body of the request that creates the contract, and
+// each step is an action and its body. If the body is empty, the request has no body. In a body, $today stands for the current
+// day of the clock. The step "+27" is not an action: it advances the sandbox's clock by 27 times 100,000 seconds.
 type contractRun struct {
 	create string
 	steps  [][2]string
@@ -24,8 +24,8 @@ const (
 	refusal  = `{"reason":"the asset is not described well enough"}`
 )
 
-// contractRuns are the sequences from which examples are made. The example of an action comes from the first run that has the
-// action.
+// contractRuns are the sequences of requests from which the examples are made. The example of an action comes from the first
+// run that contains the action.
 var contractRuns = map[*contract.Product][]contractRun{
 	contract.Certificate: {
 		{certificates, [][2]string{{"submit", ""}, {"review", approval},
@@ -100,12 +100,13 @@ func lease(kind, option string) string {
 	return `{` + customer + `"lease_type":"` + kind + `","asset_description":"A lorry of 12 t","asset_cost":"12000000","lease_term_months":24,` + option + `"monthly_rental":"600000",` + test
 }
 
-// createExamples returns the example of a creation.
+// createExamples returns the example for the operation that creates a contract.
 func (k contractKind) createExamples() []spec.Example {
 	return []spec.Example{{As: "session", Body: k.createExample(contractRuns[k.product][0].create), Keep: map[string]string{k.schemaName(): "data.id"}}}
 }
 
-// availabilityExample returns the example of the list of possible actions. Only the product with the shortest list has one.
+// availabilityExample returns the example for the operation that lists a contract's actions. Only the product with the shortest
+// list has an example.
 func (k contractKind) availabilityExample() []spec.Example {
 	if k.product != contract.Safekeeping {
 		return nil
@@ -113,7 +114,8 @@ func (k contractKind) availabilityExample() []spec.Example {
 	return []spec.Example{{As: "session", Path: map[string]string{"id": "$" + k.schemaName()}}}
 }
 
-// createExample returns the body of a creation, with the members that the reading requires in addition.
+// createExample returns the body of a request that creates a contract. It adds the member that only the religious reading of
+// some products requires.
 func (k contractKind) createExample(body string) string {
 	if len(k.product.Variants[k.reading].Opening) > 0 {
 		return strings.TrimSuffix(body, "}") + `,"compliance_review":` + fatwa + `}`
@@ -121,7 +123,7 @@ func (k contractKind) createExample(body string) string {
 	return body
 }
 
-// actionExamples returns the example of an action, from the first run that has the action.
+// actionExamples returns the example for an action, which comes from the first run that contains the action.
 func (k contractKind) actionExamples(action contract.Action) []spec.Example {
 	for _, run := range contractRuns[k.product] {
 		kept := "of " + k.schemaName()
@@ -147,8 +149,8 @@ func (k contractKind) actionExamples(action contract.Action) []spec.Example {
 	return nil
 }
 
-// needsRequest tells whether a run sends a request for the action. It does not if the reading has no such action, or performs the
-// action when the contract is created.
+// needsRequest tells whether a run sends a request for the action. No request is sent if the reading does not have the action,
+// or performs it when the contract is created.
 func (k contractKind) needsRequest(action contract.Action) bool {
 	for _, a := range k.actions() {
 		if a.handler.Name == action {

@@ -6,7 +6,7 @@ import (
 	"mizan/ledger/contract"
 )
 
-// religiousOperations are the operations that all products of the religious reading share.
+// religiousOperations returns the operations that belong to the whole religious reading, not to one product.
 func religiousOperations() []spec.Operation {
 	base := v1 + contract.Religious.Path
 	anything := []spec.Parameter{
@@ -53,7 +53,7 @@ func religiousOperations() []spec.Operation {
 	}})
 }
 
-// contractStats is the operation that counts the contracts of a reading.
+// contractStats returns the operation that counts the contracts of a reading.
 func contractStats(id, base string, reading *contract.Reading) spec.Operation {
 	return spec.Operation{
 		ID: id, Method: "GET", Path: base + "/stats", Summary: "Count the contracts", Parameters: []spec.Parameter{envFilter},
@@ -69,7 +69,7 @@ func percent() *spec.Schema {
 
 func productTypes() *spec.Schema { return productNames(contract.Religious) }
 
-// productNames are the names of a reading's products in paths.
+// productNames returns the schema of a product's name in URL paths. It allows the products of the given reading.
 func productNames(reading *contract.Reading) *spec.Schema {
 	s := spec.Text()
 	for _, k := range contractKinds() {
@@ -80,7 +80,8 @@ func productNames(reading *contract.Reading) *spec.Schema {
 	return s
 }
 
-// requester is the user who requested a contract. The name is missing if the user was deleted.
+// requester returns the schema of the user who requested a contract. If the user was deleted, the login and the name are
+// missing.
 func requester() *spec.Schema {
 	return spec.Object(spec.M("id", spec.UUID(), "id of the user"), spec.Optional("login", spec.Text(), "login of the user"), spec.Optional("name", spec.Text(), "name of the user"))
 }

@@ -59,7 +59,7 @@ func deliveryOperations() []spec.Operation {
 	}, streamOperation()}
 }
 
-// streamOperation is the operation that sends notifications as a stream.
+// streamOperation returns the operation with which a caller receives notifications as a stream.
 func streamOperation() spec.Operation {
 	return spec.Operation{
 		ID: "streamNotifications", Method: "GET", Path: v1 + "/notifications/stream", Tag: tagDeliveries, Summary: "Receive notifications as they happen",
@@ -81,7 +81,7 @@ func deliverySchemas() []spec.Component {
 	}
 }
 
-// outcome has the members that describe how an attempt ended.
+// outcome returns the members that say how an attempt to deliver a notification ended.
 func outcome() []spec.Member {
 	return []spec.Member{
 		spec.M("status", spec.Nullable(spec.Type("integer")), "the status of the response; null without a response"),

@@ -6,7 +6,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// failureTexts has three texts for each error_code: the statuses that have it, its meaning, and the remedy for the merchant.
+// failureTexts has three texts for each error_code of a transaction or refund: the statuses in which the code occurs, what the
+// code means, and what the merchant can do.
 var failureTexts = map[payment.Code][3]string{
 	payment.UnexpectedCard:    {"rejected", "a create that is not hosted had no money_storage", "send the credentials, or create the transaction hosted"},
 	payment.ReturnURLsMissing: {"rejected", "a payment that is not hosted has no returnUrl or failUrl", "send both"},
@@ -36,7 +37,7 @@ var failureTexts = map[payment.Code][3]string{
 		"read `msg`; refund in another way, or try again later"},
 }
 
-// failures are the error codes of transactions, in the order of the catalogue.
+// failures returns the descriptions of all error codes, in the order of payment.Codes.
 func failures() (list []spec.Failure) {
 	for _, code := range payment.Codes() {
 		texts, ok := failureTexts[code]

@@ -13,7 +13,7 @@ import (
 
 const ledgerPath = v1 + "/ledger"
 
-// Parameters of the ledger's lists.
+// Parameters and refusals that several operations on the ledger share.
 var (
 	pathParameter  = spec.InPath("path", spec.Text(), "The account, such as `L:partner:1:available`.")
 	currencyFilter = spec.InQuery("currency", spec.Text(), "Only this currency.")
@@ -28,7 +28,7 @@ var (
 	unknownOfAccount = spec.Refusal{Code: ledger.NotFound, When: "the caller sees no such account"}
 )
 
-// ledgerOperations read accounts and balances.
+// ledgerOperations returns the operations that read accounts and balances.
 func ledgerOperations() []spec.Operation {
 	rows := spec.Page(spec.Ref("AccountBalance"), "account")
 	account := map[string]string{"path": "L:partner:1:available"}
@@ -70,7 +70,7 @@ func ledgerOperations() []spec.Operation {
 	}}
 }
 
-// journalOperations read entries, events and proofs.
+// journalOperations returns the operations that read entries, events and proofs.
 func journalOperations() []spec.Operation {
 	size := func(name, text string) spec.Parameter { return spec.InQuery(name, spec.Integer(1), text) }
 	return []spec.Operation{{
@@ -134,7 +134,7 @@ func journalOperations() []spec.Operation {
 	}}
 }
 
-// periodOperations are the operations of closed months, checks of the store and exports.
+// periodOperations returns the operations for closed months, checks of the store, and exports.
 func periodOperations() []spec.Operation {
 	return []spec.Operation{{
 		ID: "listPeriods", Method: "GET", Path: ledgerPath + "/periods", Tag: tagPeriods, Summary: "List the closed months",
@@ -163,7 +163,7 @@ func periodOperations() []spec.Operation {
 	}}
 }
 
-// checkResult is the result of a check of the store.
+// checkResult returns the schema for the result of a check of the store.
 func checkResult() *spec.Schema {
 	return spec.Object(spec.M("at", spec.Instant(), "when the store was checked"),
 		spec.M("rules", spec.List(spec.Object(
@@ -173,7 +173,7 @@ func checkResult() *spec.Schema {
 		)), "the rules"))
 }
 
-// exported is the response to an export, with the media types of all formats.
+// exported returns the declaration of the response to an export. It has the media types of all formats of exports.
 func exported() spec.Answer {
 	a := spec.Answer{Status: 200, Text: "The export, of unknown length. An export that breaks off is incomplete: the connection ends without its last chunk.",
 		Headers: []spec.Header{{Name: "content-disposition", Schema: spec.Text(), Text: "The name of the file.", Required: true},
@@ -252,7 +252,7 @@ func ledgerSchemas() []spec.Component {
 	}
 }
 
-// authorWords returns the words of the kinds of authors.
+// authorWords returns the API's words for the kinds of authors of events.
 func authorWords() (words []string) {
 	for _, kind := range ledger.AuthorKinds() {
 		words = append(words, kind.String())
@@ -267,7 +267,8 @@ func kindWords(kinds []ledger.Kind) (words []string) {
 	return words
 }
 
-// administrationWords returns the kinds of records of the administration as a list of words for a sentence.
+// administrationWords returns a list for use in a sentence, with the words for all kinds of records that belong to the
+// administration.
 func administrationWords() string {
 	administration := slices.DeleteFunc(ledger.Kinds(), func(k ledger.Kind) bool { return !k.IsAdministration() })
 	return "`" + strings.Join(kindWords(administration), "`, `") + "`"

@@ -7,8 +7,8 @@ import (
 	"mizan/ledger/directory"
 )
 
-// limitOperations are the operations of the usage of limits and of the blocklist. The other operations of limits are in
-// recordTypes.
+// limitOperations returns the operations that read the usage of limits, and the operations on the blocklist. The operations
+// that create, read and change limits come from recordTypes.
 func limitOperations() []spec.Operation {
 	entry := spec.Data(spec.Ref("BlocklistEntry"))
 	unknown := spec.Refusal{Code: ledger.NotFound}
@@ -59,7 +59,7 @@ func usage(number *spec.Schema, unit string) *spec.Schema {
 	)
 }
 
-// blockKinds are the kinds of entries of the blocklist.
+// blockKinds returns the schema for the kind of an entry in the blocklist.
 func blockKinds() *spec.Schema {
 	return spec.Words(directory.Blocks.ByName("kind").Words...)
 }

@@ -8,7 +8,7 @@ import (
 	"mizan/ledger/directory"
 )
 
-// pageOperations are the operations of the payers' pages.
+// pageOperations returns the operations that serve the pages for payers.
 func pageOperations() []spec.Operation {
 	id := spec.InPath("id", spec.Text(), "The id of the transaction.")
 	token := spec.InQuery("token", spec.Text(), "The token in the address; without a right one the response is 404.")
@@ -95,7 +95,7 @@ func pageOperations() []spec.Operation {
 	return list
 }
 
-// offerPages are the operations of the public pages of links or products.
+// offerPages returns the operations that serve the public pages of payment links or of products.
 func offerPages(name, path, title string, page, redirect func(string) spec.Answer, form func(...spec.Member) *spec.Body, wrong,
 	tooMany spec.Answer) []spec.Operation {
 	id := spec.InPath("id", spec.Text(), "The id of the "+title+".")
@@ -121,7 +121,7 @@ func offerPages(name, path, title string, page, redirect func(string) spec.Answe
 	}}
 }
 
-// sessionOperations are the operations that begin, read and end a session.
+// sessionOperations returns the operations that begin, read and end a session, and those of ownOperations.
 func sessionOperations() []spec.Operation {
 	const current = v1 + "/sessions/current"
 	roles := recordRoles()
@@ -155,7 +155,8 @@ func sessionOperations() []spec.Operation {
 	}}, ownOperations()...)
 }
 
-// ownOperations are the operations on a person's own sessions and settings, and the list of attempts to log in for the operator.
+// ownOperations returns the operations with which people manage their own sessions and settings. It also returns the operation
+// with which the operator lists attempts to log in.
 func ownOperations() []spec.Operation {
 	const current = v1 + "/users/current"
 	address := func(text string) spec.Member { return spec.M("source", spec.Nullable(spec.Text()), text) }

@@ -7,7 +7,8 @@ import (
 	"mizan/ledger"
 )
 
-// platformOperations are the operations of backups, of the sandbox's clock, of health checks, and of providers' notifications.
+// platformOperations returns the operations for backups, for the clock of the sandbox, for health checks, and for notifications
+// from providers.
 func platformOperations() []spec.Operation {
 	clock := spec.Object(spec.M("now", spec.Instant(), "the clock's time"))
 	state := spec.Object(spec.M("status", spec.Words("ok", "starting", "stopping", "low_space"), "`ok` if it accepts commands"))
@@ -103,7 +104,7 @@ func platformOperations() []spec.Operation {
 	}}
 }
 
-// systemSchema is the response to GET /system.
+// systemSchema returns the schema for the response to GET /system.
 func systemSchema() *spec.Schema {
 	figure := func(name, text string) spec.Member { return spec.M(name, spec.Integer(0), text) }
 	mayBeUnknown := func(name, text string) spec.Member { return spec.M(name, spec.Nullable(spec.Integer(0)), text) }
@@ -134,7 +135,7 @@ func systemSchema() *spec.Schema {
 	)
 }
 
-// descriptionOperations are the operations that return this description, the pages of the reference, and the start page.
+// descriptionOperations returns the operations that serve the OpenAPI document, the pages of the reference, and the start page.
 func descriptionOperations() []spec.Operation {
 	tag := spec.Header{Name: "etag", Schema: spec.Text(), Text: "Changes with the content.", Required: true}
 	file := func(id, path, media, summary string) spec.Operation {

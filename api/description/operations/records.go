@@ -10,30 +10,30 @@ import (
 	"mizan/ledger/schema"
 )
 
-// recordType describes the operations that create, read and change a type of record of the directory.
+// recordType describes a type of record in the directory, and the operations that create, read and change such records.
 type recordType struct {
 	name, plural string // Partner, Partners
-	title        string // the name in sentences: partner
+	title        string // the name of one record in sentences: partner
 	tag          string
-	create, list string // paths of the creation and of the list
-	one          string // path of a record
+	create, list string // paths of the operations that create and list records
+	one          string // path of one record
 	key          spec.Parameter
 	columns      interface {
 		Shown() []*schema.Column
 		Requested() []*schema.Column
 	}
-	atTopLevel   bool // the response to a creation has the fields at the top level too
+	atTopLevel   bool // the response to a creation has the record's fields also at the top level, not only in data
 	platformWide bool
-	filters      []spec.Parameter // parameters of the list in addition to limit and cursor
+	filters      []spec.Parameter // parameters that the list has in addition to limit and cursor
 
-	body, change string // bodies of the examples: of a creation and of a change
+	body, change string // bodies of the examples that create and change a record
 }
 
 var numberParameter = spec.InPath("id", spec.Integer(1), "The number of the partner.")
 
 var ofPartner = spec.InQuery("partner_id", spec.Integer(1), "Only the records of this partner.")
 
-// recordTypes are the types of records that have the usual operations.
+// recordTypes returns the types of records that have the usual operations: create, read, list and change.
 func recordTypes() []recordType {
 	return []recordType{
 		{name: "Organization", plural: "Organizations", title: "organization", tag: tagOrganizations, create: "/organizations",
@@ -115,14 +115,14 @@ func article(title string) string {
 	return "a " + title
 }
 
-// atTopLevel is the response to a creation that has the fields of the record twice: at the top level and in data.
+// atTopLevel returns the schema for a response to a creation that has the record's fields twice: at the top level and in data.
 func atTopLevel(columns []*schema.Column, of *spec.Schema) *spec.Schema {
 	s := spec.ShownWhenNew(columns)
 	s.Members = append(s.Members, spec.M("data", of, "the same fields"))
 	return s
 }
 
-// keyOperations are the operations of API keys and of the admin token.
+// keyOperations returns the operations on API keys and on the admin token.
 func keyOperations() []spec.Operation {
 	return []spec.Operation{{
 		ID: "createApiKey", Method: "POST", Path: v1 + "/api_keys", Tag: tagKeys, Summary: "Create an API key",
@@ -148,7 +148,7 @@ func keyOperations() []spec.Operation {
 	}}
 }
 
-// recordSchemas are the schemas of the directory's records.
+// recordSchemas returns the schemas of the records in the directory.
 func recordSchemas() []spec.Component {
 	list := storefrontSchemas()
 	for _, t := range recordTypes() {
@@ -177,5 +177,5 @@ func recordSchemas() []spec.Component {
 	return list
 }
 
-// recordRoles are the roles of a session.
+// recordRoles returns the schema for the roles of a session.
 func recordRoles() *spec.Schema { return spec.List(spec.Words(directory.AllRoles...)) }

@@ -7,7 +7,7 @@ import (
 	"mizan/ledger/directory"
 )
 
-// settlementOperations are the operations of settlements and rates.
+// settlementOperations returns the operations on settlements and on rates.
 func settlementOperations() []spec.Operation {
 	shown, page := spec.Data(spec.Ref("Settlement")), spec.Page(spec.Ref("Settlement"), "created_at")
 	terminal := spec.InPath("id", spec.UUID(), "The id of the terminal.")
@@ -69,7 +69,7 @@ func settlementOperations() []spec.Operation {
 	}}
 }
 
-// settledAsset has the members of a settlement that name the asset and the reference.
+// settledAsset returns the members that name the asset and the reference of a settlement.
 func settledAsset() []spec.Member {
 	return []spec.Member{
 		spec.M("currency", currency(), "currency code"),

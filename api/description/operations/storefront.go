@@ -23,7 +23,7 @@ func storefrontOperations() []spec.Operation {
 	})
 }
 
-// storefrontRecord are the operations of links or products.
+// storefrontRecord returns the operations on payment links or on products.
 func storefrontRecord(name, path, title, create, change string) []spec.Operation {
 	base, kept := v1+"/"+path, "example"+name
 	id := spec.InPath("id", spec.UUID(), "The id of the "+title+".")
@@ -55,7 +55,7 @@ func storefrontRecord(name, path, title, create, change string) []spec.Operation
 	}}
 }
 
-// storefrontSchemas are the schemas of links, products and images.
+// storefrontSchemas returns the schemas of payment links, products and images.
 func storefrontSchemas() []spec.Component {
 	ofPartner := func(s *spec.Schema) *spec.Schema { // makes partner_id optional, because a partner's key identifies the partner
 		for i := range s.Members {

@@ -9,12 +9,13 @@ import (
 	"mizan/internal/assert"
 )
 
-// texts has the long texts in Markdown: "# " and a tag begins the text of the tag, and "## " and an id that of an operation.
+// texts has the long texts of tags and operations, in Markdown. The heading "# TAG" begins the text of a tag, and the heading
+// "## ID" begins the text of an operation.
 //
 //go:embed texts
 var texts embed.FS
 
-// sections returns the texts by the names in their headings.
+// sections returns the texts by the name in their heading.
 func sections() map[string]string {
 	found := make(map[string]string)
 	files, err := fs.Glob(texts, "texts/*.md")
@@ -34,8 +35,8 @@ func sections() map[string]string {
 	return found
 }
 
-// addTexts sets the texts of tags and operations. It panics if a text has no tag or operation, because the text would
-// never be shown.
+// addTexts sets the texts of tags and operations. If a text belongs to no tag and no operation, addTexts panics, because the
+// text would never be shown.
 func addTexts(contents *spec.Contents) {
 	found := sections()
 	take := func(name string, text *string) {

@@ -10,7 +10,7 @@ const transactions = v1 + "/transactions"
 
 var transactionID = spec.InPath("id", spec.UUID(), "The id of the transaction.")
 
-// transactionOperations are the operations that create and list transactions.
+// transactionOperations returns the operations that create and list transactions.
 func transactionOperations() []spec.Operation {
 	return []spec.Operation{{
 		ID: "createTransaction", Method: "POST", Path: transactions, Tag: tagTransactions, Summary: "Create a payment or a payout",
@@ -63,7 +63,7 @@ func transactionOperations() []spec.Operation {
 	}}
 }
 
-// transactionReads are the operations that read transactions, balances and turnover.
+// transactionReads returns the operations that read transactions, balances and turnover.
 func transactionReads() []spec.Operation {
 	return []spec.Operation{{
 		ID: "getTransaction", Method: "GET", Path: transactions + "/{id}", Tag: tagTransactions, Summary: "Read a transaction",
@@ -95,7 +95,7 @@ func transactionReads() []spec.Operation {
 	}}
 }
 
-// transactionActions are the operations that change transactions.
+// transactionActions returns the operations that change transactions.
 func transactionActions() []spec.Operation {
 	waits := spec.Refusal{Code: ledger.Conflict, When: "another operation on the transaction is under way"}
 	unknown := spec.Refusal{Code: ledger.NotFound}
@@ -181,7 +181,7 @@ func transactionActions() []spec.Operation {
 	}}
 }
 
-// transactionFilters are the filters of the list and of the aggregate.
+// transactionFilters returns the parameters that select transactions, for the list of transactions and for their totals.
 func transactionFilters() []spec.Parameter {
 	list := []spec.Parameter{
 		spec.InQuery("status", spec.Text(), "Only this status. A status that does not exist selects nothing."),
@@ -204,18 +204,19 @@ func transactionFilters() []spec.Parameter {
 	)
 }
 
-// instantOrDay is the schema of a time or a day.
+// instantOrDay returns the schema of a parameter that is a time or a day.
 func instantOrDay() *spec.Schema { return spec.Text() }
 
 const goodCard = `"money_storage":{"type":"bank_card","cardnumber":"4242424242424242","cardholder":"JANE DOE","exp_month":"12","exp_year":"2030","cvv":"123"}`
 
-// cardPayment returns the body of a create request that is charged at once.
+// cardPayment returns the body of a request that creates a card payment, which is charged at once.
 func cardPayment(txid, amount string) string {
 	return cardStart + txid + `","amount":"` + amount + cardAfterAmount + "4242424242424242" + cardEnd
 }
 
-// These constants, together with a txid and a card number, are the body of a create request for a card payment in USD. Because
-// they are constants, the card numbers of examples are not in the memory that tests search for card numbers.
+// These constants are the parts of a request body that creates a card payment in USD. A txid and a card number are inserted
+// between them. If both are literals, the whole body is a constant, and its card number is not in the memory that tests search
+// for card numbers.
 const (
 	cardStart       = `{"params":{"type":"payment","txid":"`
 	cardMiddle      = `","amount":"1000` + cardAfterAmount

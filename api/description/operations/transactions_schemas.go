@@ -17,15 +17,15 @@ func transactionType() *spec.Schema {
 func envName() *spec.Schema  { return spec.Words("prod", "test") }
 func language() *spec.Schema { return spec.Words(directory.Languages()...) }
 
-// networkName is the name of a network, or an empty text for none.
+// networkName returns the schema for the name of a network. An empty text stands for no network.
 func networkName() *spec.Schema {
 	return &spec.Schema{Types: []string{"string"}, Pattern: "^[a-z0-9_-]{0,32}$"}
 }
 
-// status is the status of a transaction.
+// status returns a reference to the schema for the status of a transaction.
 func status() *spec.Schema { return spec.Ref("TransactionStatus") }
 
-// statuses are the statuses of transactions.
+// statuses returns the schema that lists all statuses of transactions.
 func statuses() *spec.Schema {
 	s := spec.Text()
 	for _, status := range payment.Machine.States() {
@@ -36,10 +36,10 @@ func statuses() *spec.Schema {
 	return s
 }
 
-// failureCode is the reason of a failure, null on success.
+// failureCode returns the schema for the error_code of a transaction, which is null on success.
 func failureCode() *spec.Schema { return spec.Nullable(spec.Ref("FailureCode")) }
 
-// cardBrands are the card schemes that the service knows.
+// cardBrands returns the schema that lists the card schemes known to the service.
 func cardBrands() *spec.Schema {
 	s := spec.Text()
 	for _, brand := range payment.Brands() {
@@ -50,7 +50,7 @@ func cardBrands() *spec.Schema {
 	return s
 }
 
-// transactionSchemas are the schemas of transactions.
+// transactionSchemas returns the schemas of transactions, and of what transactions contain.
 func transactionSchemas() []spec.Component {
 	return []spec.Component{
 		{Name: "TransactionCreate", Schema: transactionCreate()},
@@ -101,7 +101,8 @@ func transactionCreate() *spec.Schema {
 	)
 }
 
-// moneyStorage is the payer's means of payment. A card needs all keys for a payment, but only the number for a payout.
+// moneyStorage returns the schema for the payer's means of payment. If it is a card, a payment needs all keys of a card, but a
+// payout needs only the card number.
 func moneyStorage() *spec.Schema {
 	key := func(name, text string) spec.Member { return spec.Optional(name, spec.Nullable(spec.Text()), text) }
 	s := spec.OpenObject(
@@ -123,7 +124,7 @@ func moneyStorage() *spec.Schema {
 	return s.Is("A means of payment. `bank_card` and `direct_debit` have keys of their own; every other type, such as `sbp`, `qr_code` or `crypto`, needs none.")
 }
 
-// transactionMembers are the members that every transaction has.
+// transactionMembers returns the members that every transaction has.
 func transactionMembers() []spec.Member {
 	return []spec.Member{
 		spec.M("id", spec.UUID(), "id of the transaction"),
@@ -156,7 +157,7 @@ func transactionMembers() []spec.Member {
 	}
 }
 
-// furtherMembers are the members that only some transactions have.
+// furtherMembers returns the members that only some transactions have.
 func furtherMembers() []spec.Member {
 	return []spec.Member{
 		spec.Optional("currency_rate", spec.Text(), "the exchange rate, if the amount was converted"),

@@ -9,7 +9,7 @@ import (
 	"mizan/ledger/subscription"
 )
 
-// webhooks are the requests that the service sends to merchants.
+// webhooks returns the declarations of the requests that the service sends to merchants.
 func webhooks() (hooks []spec.Webhook) {
 	origin := []spec.Parameter{
 		spec.InHeader("x-request-id", spec.UUID(),
@@ -48,10 +48,10 @@ func webhooks() (hooks []spec.Webhook) {
 	return append(hooks, subscriptionHooks(origin, answers)...)
 }
 
-// withoutSecret is the last sentence in the descriptions of the headers that exist only with a signature.
+// withoutSecret ends the descriptions of headers that are sent only if the notification is signed.
 const withoutSecret = " Absent if no secret is set."
 
-// notified has the summary of the notification for each status.
+// notified maps each status of a transaction to a summary of the notification about that status.
 var notified = map[payment.Status]string{
 	payment.ActionRequired:   "The payer has to act: 3-D Secure, a one-time password, a page to visit",
 	payment.PaymentHeld:      "A payment is authorised and its money held, until you commit or cancel",
@@ -76,7 +76,7 @@ func hexadecimal() *spec.Schema {
 	return &spec.Schema{Types: []string{"string"}, Pattern: "^[0-9a-f]{64}$"}
 }
 
-// envelopeMembers are the members of every notification of a transaction, except data.
+// envelopeMembers returns the members that every signed notification has, except data.
 func envelopeMembers(kind string) []spec.Member {
 	return []spec.Member{
 		spec.M("event_id", spec.UUID(), "the same in every attempt and unique to the event: use it to recognize repetitions"),
@@ -84,7 +84,7 @@ func envelopeMembers(kind string) []spec.Member {
 	}
 }
 
-// envelope is the body of a notification of a transaction.
+// envelope returns the schema for the body of a notification about a transaction.
 func envelope(kind string, status *spec.Schema) *spec.Schema {
 	return spec.OpenObject(append(envelopeMembers(kind), spec.M("data", spec.OpenObject(
 		spec.M("type", transactionType(), "`payment` or `payout`"), spec.M("txid", spec.Nullable(spec.Text()), "your own id; null if it has none"),
@@ -99,7 +99,7 @@ func envelope(kind string, status *spec.Schema) *spec.Schema {
 
 const exampleEnvelope = `{"event_id":"01a066c4-364b-41c8-b2d4-5e6f708192a3","timestamp":1788430530,"type":"transaction.charged","data":{"type":"payment","txid":"order-1042","id":"f0b6ac47-fb98-4496-b1aa-601a0f5d967b","amount":"1000","amount_dest":"1000","amount_with_fee":"1000","status":"charged","error_description":"","error_code":null,"merchant_meta":{"basket":"A-17","buyer":"Zoë"}}}`
 
-// subscriptionHooks are the notifications of the subscription stream, which are not signed.
+// subscriptionHooks returns the webhooks that notify merchants about subscriptions. These notifications are not signed.
 func subscriptionHooks(headers []spec.Parameter, answers []spec.Answer) (hooks []spec.Webhook) {
 	summaries := map[subscription.Event]string{
 		subscription.Renewed: "A renewal is paid", subscription.Unpaid: "An attempt at a renewal was not paid",

@@ -4,7 +4,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Shown returns the schema of an object with the columns that responses show.
+// Shown returns the schema of an object in a response. The object's members are the columns that responses show.
 func Shown(columns []*schema.Column, style schema.Style) *Schema {
 	s := Object()
 	for _, c := range columns {
@@ -16,7 +16,8 @@ func Shown(columns []*schema.Column, style schema.Style) *Schema {
 	return s
 }
 
-// ShownWhenNew does what Shown does for the response to a creation. It leaves out the columns that a new record can't have yet.
+// ShownWhenNew is like Shown, but for the response to a creation. It leaves out the columns in which a new record can't have a
+// value yet.
 func ShownWhenNew(columns []*schema.Column) *Schema {
 	var present []*schema.Column
 	for _, c := range columns {
@@ -27,7 +28,8 @@ func ShownWhenNew(columns []*schema.Column) *Schema {
 	return Shown(present, schema.Style{})
 }
 
-// ShownMember returns the member of a response for a column. In a partial object, responses leave out members without a value.
+// ShownMember returns the member of a response that shows a column. If partial is true, the object leaves out members without a
+// value.
 func ShownMember(c *schema.Column, style schema.Style, partial bool) Member {
 	s := ofForm(c.Kind.Form(c, schema.Use{Style: style}), schema.Use{Style: style})
 	if c.Secret {
@@ -47,7 +49,8 @@ func alwaysHasValue(c *schema.Column) bool {
 	return c.Required || c.NotNull || c.Default != nil || c.Kind == schema.KindRows && !c.Single
 }
 
-// ForCreate returns the schema of an object with the columns that a request for a new record can set.
+// ForCreate returns the schema of an object in a request that creates a record. The object's members are the columns that such
+// a request can set.
 func ForCreate(columns []*schema.Column, reader schema.Reader) *Schema {
 	s := OpenObject()
 	for _, c := range columns {
@@ -58,7 +61,7 @@ func ForCreate(columns []*schema.Column, reader schema.Reader) *Schema {
 	return s
 }
 
-// requestMember returns the member of a request for a column. null counts as absent.
+// requestMember returns the member of a request that sets a column. A member that is null counts as absent.
 func requestMember(c *schema.Column, reader schema.Reader) Member {
 	use := schema.Use{InRequest: true, Reader: reader}
 	s := ofForm(c.Kind.Form(c, use), use).Is(c.Help)
@@ -70,8 +73,8 @@ func requestMember(c *schema.Column, reader schema.Reader) Member {
 	return Member{Name: c.Name, Schema: s, Required: isRequired}
 }
 
-// ForPatch returns the schema of an object with the columns that a merge patch (RFC 7396) can change. An immutable column may be
-// sent too, with its present value.
+// ForPatch returns the schema of a merge patch (RFC 7396). The members are the columns that a patch may contain. A patch can't
+// change an immutable column, but may contain the column's present value.
 func ForPatch(columns []*schema.Column) *Schema {
 	use := schema.Use{InRequest: true}
 	s := OpenObject()
@@ -97,7 +100,7 @@ func clearRequired(s *Schema) {
 	}
 }
 
-// ofForm returns the schema of a column's values.
+// ofForm returns the schema of a column's values, given the form of the values.
 func ofForm(f schema.Form, use schema.Use) *Schema {
 	s := &Schema{
 		Format: f.Format, Pattern: f.Pattern, Words: f.Words, Min: f.Min, Max: f.Max, MinLength: f.MinLength, MaxLength: f.MaxLength, Open: f.Open || use.InRequest,
@@ -110,7 +113,7 @@ func ofForm(f schema.Form, use schema.Use) *Schema {
 		s.Entry = ofForm(*f.Entry, use)
 	}
 	for _, c := range f.Members {
-		if use.InRequest || f.Open { // a response shows an open object as it was sent
+		if use.InRequest || f.Open { // the response shows an open object as it was sent
 			s.Members = append(s.Members, memberOfOpen(c, use, f.Open))
 		} else {
 			s.Members = append(s.Members, ShownMember(c, use.Style, f.Partial))
@@ -122,8 +125,8 @@ func ofForm(f schema.Form, use schema.Use) *Schema {
 	return s
 }
 
-// memberOfOpen returns the member of an object in a request, or of an object that responses show as it was sent. Responses mask
-// its secrets.
+// memberOfOpen returns the member for a column of an object. The object is in a request, or is shown in a response as it was
+// sent. Secrets are masked in responses.
 func memberOfOpen(c *schema.Column, use schema.Use, shownAsSent bool) Member {
 	m := requestMember(c, use.Reader)
 	if shownAsSent && !use.InRequest {

@@ -1,16 +1,16 @@
-// Package spec has the types with which the API is described: operations, parameters, schemas, responses,
-// refusals, examples and webhooks. They are plain data, which package description writes as an OpenAPI
+// Package spec has the types in which the API is described: operations, parameters, schemas, responses, refusals,
+// examples and webhooks. Values of these types are plain data. Package description converts them to an OpenAPI
 // document.
 //
 // Invariants:
-//  1. The schemas of records are made from their columns (columns.go), so that a field is declared once.
-//  2. An object in a response is closed (it has no other members than the described ones), unless OpenObject
-//     makes it. An object in a request is open, because the service ignores unknown members.
+//  1. The schema of a record is made from the columns that the record has in package ledger/schema (see
+//     columns.go), so that a field is declared only once.
+//  2. The schema of an object in a response is closed, so the object has only the described members, unless
+//     OpenObject made the schema. In a request, objects are open, because the service ignores unknown members.
 //
-// Callers: packages that declare, publish or read the description, such as operations, description, reference
+// Callers: packages that declare, publish or read the description: for example operations, description, reference
 // and sdk/generate.
 //
-// Rejected: The types of a library for OpenAPI were considered; they were not chosen because they have a field
-// for every keyword of the standard, mostly as pointers, which would make the declarations of operations
-// unreadable.
+// Rejected: the types of a library for OpenAPI. They have a field for every keyword of the standard, and most
+// fields are pointers, so the declarations of operations would be unreadable.
 package spec

@@ -6,29 +6,29 @@ import (
 	"mizan/ledger"
 )
 
-// Operation is one method of one path.
+// Operation describes one method of one path.
 type Operation struct {
-	ID     string // the operation's name in generated clients: createTransaction
+	ID     string // name of the operation, and of its function in generated clients: createTransaction
 	Method string
 	Path   string // /api/v1/transactions/{id}
 
-	// Route is the pattern of the route that serves the path, if that route serves other operations too. For example, one route
-	// serves all actions of contracts. Empty: the path itself is the route's pattern.
+	// Route is the pattern of the route that serves the operation. It is set if the route also serves other operations; for
+	// example, one route serves all actions of contracts. If Route is empty, the pattern is made from Path.
 	Route string
 
-	Tag     string // the name of the operation's Tag
+	Tag     string // name of the Tag to which the operation belongs
 	Summary string // one line
 	Text    string // explanation for callers, in Markdown
 
-	Parameters []Parameter // parameters of the path and of the query, and headers; package description adds those that it derives from the route
-	Body       *Body       // nil: none
-	Answers    []Answer    // responses that are not refusals
-	Refusals   []Refusal   // package description adds those that it derives from the route
+	Parameters []Parameter // parameters in the path, the query and the headers; package description adds those that follow from the route
+	Body       *Body       // nil if the request has no body
+	Answers    []Answer    // the responses that are not refusals
+	Refusals   []Refusal   // package description adds those that follow from the route
 
-	// PlatformWide tells whether the operation concerns the whole platform, so that the operator names no organization.
+	// PlatformWide tells whether the operation concerns the whole platform. The operator then does not name an organization.
 	PlatformWide bool
 
-	// Refused is the form of the refusals. The zero value, AsJSON, is the form of most routes.
+	// Refused is the form in which the operation's route writes refusals. Most routes use AsJSON, the zero value.
 	Refused RefusalForm
 
 	Examples []Example
@@ -39,15 +39,15 @@ type RefusalForm uint8
 
 // The forms.
 const (
-	AsJSON      RefusalForm = iota // the form of the refusal's code in package web
-	WithDetails                    // the form of contracts: a 422 has {error, details}
-	AsPage                         // an HTML page for a payer
+	AsJSON      RefusalForm = iota // JSON in the form that package web has for the refusal's code
+	WithDetails                    // JSON as for contracts: the body of a 422 is {error, details}
+	AsPage                         // an HTML page that the payer sees
 )
 
-// PageMedia is the type of pages.
+// PageMedia is the media type of HTML pages.
 const PageMedia = "text/html"
 
-// Parameter is a parameter of the path or the query, or a header.
+// Parameter is a parameter of a request: in the path, in the query or in a header.
 type Parameter struct {
 	Name     string
 	In       string // "path", "query" or "header"
@@ -55,21 +55,22 @@ type Parameter struct {
 	Text     string
 	Required bool
 
-	// MayBeEmpty tells whether an empty value differs from an absent one: it selects, for example, assets without a network.
+	// MayBeEmpty tells whether the parameter may be sent with an empty value, which means something else than leaving it out.
+	// For example, an empty network selects assets without a network.
 	MayBeEmpty bool
 }
 
-// InPath is a required parameter of the path.
+// InPath returns a parameter in the path, which is required.
 func InPath(name string, s *Schema, text string) Parameter {
 	return Parameter{Name: name, In: "path", Schema: s, Text: text, Required: true}
 }
 
-// InQuery is an optional parameter of the query.
+// InQuery returns a parameter in the query, which is optional.
 func InQuery(name string, s *Schema, text string) Parameter {
 	return Parameter{Name: name, In: "query", Schema: s, Text: text}
 }
 
-// InHeader is an optional header of a request.
+// InHeader returns a parameter in a request's header, which is optional.
 func InHeader(name string, s *Schema, text string) Parameter {
 	return Parameter{Name: name, In: "header", Schema: s, Text: text}
 }
@@ -88,34 +89,35 @@ func (p Parameter) Needed() Parameter {
 
 // Body is the body of a request.
 type Body struct {
-	Media    string // empty: application/json
+	Media    string // empty for application/json
 	Schema   *Schema
 	Text     string
 	Optional bool
 
-	// AlsoInParams tells whether the members may also be inside an object params.
+	// AlsoInParams tells whether a request may also send the members inside an object params.
 	AlsoInParams bool
 }
 
-// JSON is a required body, and OptionalJSON is a body that may be absent.
+// JSON returns a body that is required, and OptionalJSON returns a body that may be absent.
 func JSON(s *Schema) *Body         { return &Body{Schema: s} }
 func OptionalJSON(s *Schema) *Body { return &Body{Schema: s, Optional: true} }
 
-// Record is the body of a request about a record. The members of the body may also be inside params.
+// Record returns the body of a request that creates or changes a record. A request may also send the members inside an object
+// params.
 func Record(s *Schema) *Body { return &Body{Schema: s, AlsoInParams: true} }
 
-// Answer is a response.
+// Answer describes a response of an operation.
 type Answer struct {
 	Status  int
 	Text    string
-	Media   string  // empty: application/json if there is a Schema, else no body
-	Schema  *Schema // nil with a Media: any content of that type
+	Media   string  // empty: application/json if there is a Schema, otherwise no body
+	Schema  *Schema // nil, if there is a Media: the body may be any content of that type
 	Headers []Header
 
-	OtherMedia []string // further types that the body may have
+	OtherMedia []string // other media types that the body may have
 }
 
-// MediaType returns the type of the response's body; empty if it has none.
+// MediaType returns the media type of the response's body. It is empty if the response has no body.
 func (a *Answer) MediaType() string {
 	if a.Media == "" && a.Schema != nil {
 		return "application/json"
@@ -131,46 +133,48 @@ type Header struct {
 	Required bool
 }
 
-// Refusal is a response to a request that is not carried out. Package web maps the refusal's code to the status and the form of
-// the response.
+// Refusal describes a response to a request that is not carried out. The refusal's code determines the status and the form of
+// the response, by a table in package web.
 type Refusal struct {
 	Code ledger.Code
-	When string // which requests get the refusal, in Markdown; empty: the usual sentence for the code
+	When string // which requests are refused, in Markdown; if empty, the usual sentence for the code is shown
 }
 
-// Example is a request whose response the document shows. A test sends it, and compares the response with the one in
-// examples.json.
+// Example is a request that the document shows with its response. A test sends the request, and compares the response with the
+// recorded response in examples.json.
 type Example struct {
-	Name string // unique in its operation; empty if the operation has only one example
-	Text string // description of the example; empty: the operation's summary
+	Name string // unique among the operation's examples; empty if there is only one
+	Text string // description of the example; if empty, the operation's summary is shown
 
-	As    string            // the caller: "partner", "admin", "auditor" …; empty: the first caller that may call the operation
-	Path  map[string]string // values of the path's parameters
+	As    string            // the caller: "partner", "admin", "auditor" …; if empty, the first that may call the operation
+	Path  map[string]string // values of the parameters in the path
 	Query string
-	Body  string // the JSON; for another media type the body as it is sent
+	Body  string // the body as JSON or, if it has another media type, as it is sent
 
-	// Keep maps names to paths of values in the response. Later examples refer to such a value as $name.
+	// Keep gives names to values in the response, so that later examples can refer to a value as $name. It maps each name to
+	// the path of the value: "id": "data.id".
 	Keep map[string]string
 
-	// Before are requests that create the records that the example needs. The document does not show them.
+	// Before are the requests that are sent first, to create the records that the example needs. The document does not show
+	// these requests.
 	Before []Request
 }
 
-// Request is a request that prepares an example.
+// Request is a request that is sent to prepare an example.
 type Request struct {
 	As, Method, Path, Body string
 	Keep                   map[string]string
 	AwaitStatus            string // the request is repeated until the response's member "status" has this value
 }
 
-// Tag is a group of operations: a page of the reference.
+// Tag is a group of operations. The reference shows each group on a page of its own.
 type Tag struct {
 	Name  string // the title of the page
 	Group string // the group of tags to which the tag belongs: "Payments"
 	Text  string // in Markdown
 }
 
-// Slug returns the tag's name in paths.
+// Slug returns the tag's name in the form that it has in URL paths.
 func (t Tag) Slug() string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -183,7 +187,7 @@ func (t Tag) Slug() string {
 	}, strings.ToLower(t.Name))
 }
 
-// Contents has everything that is declared about an API.
+// Contents is the whole declaration of an API.
 type Contents struct {
 	Title, Text string
 	Tags        []Tag
@@ -191,22 +195,22 @@ type Contents struct {
 	Schemas     []Component
 	Webhooks    []Webhook
 
-	ErrorText string // how errors are shown, in Markdown
+	ErrorText string // explanation of how the API reports errors, in Markdown
 	Failures  []Failure
 }
 
-// Failure is a reason why a transaction or a refund did not succeed: its error_code, the statuses that have it, its meaning, and
-// the remedy for the merchant.
+// Failure describes an error_code, which says why a transaction or a refund did not succeed. Status names the statuses in which
+// the code occurs, and Remedy says what the merchant can do.
 type Failure struct{ Code, Status, Meaning, Remedy string }
 
 // Component is a schema with a name.
 type Component struct {
 	Name   string
 	Schema *Schema
-	Tag    string // the tag whose page shows the component; empty: the pages of the operations that refer to the component show it
+	Tag    string // the tag on whose page the component is shown; if empty, it is shown with the operations that refer to it
 }
 
-// Webhook is a request that the service sends.
+// Webhook describes a request that the service sends to a merchant.
 type Webhook struct {
 	Name    string // transaction.charged
 	Tag     string
@@ -214,11 +218,11 @@ type Webhook struct {
 	Text    string
 	Headers []Parameter
 	Body    *Schema
-	Answers []Answer // responses of the receiver
+	Answers []Answer // possible responses of the receiver
 	Example string   // an example of the body
 }
 
-// RoutePath returns the pattern of a path in the form of the router: {id} becomes :id.
+// RoutePath converts a path to the pattern that the router uses: {id} becomes :id.
 func RoutePath(path string) string {
 	return strings.NewReplacer("{", ":", "}", "").Replace(path)
 }

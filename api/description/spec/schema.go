@@ -4,44 +4,44 @@ import "slices"
 
 // Schema is a JSON Schema (2020-12) with the keywords that the description needs.
 type Schema struct {
-	Ref  string // the name of a component, which has the schema; then no other field except Text may be set
+	Ref  string // name of the component that has the schema; if Ref is set, only Text may be set too
 	Text string // description of the value, in Markdown
 
-	Types   []string // JSON types; "null" is the last; nil: any type, or AnyOf decides
+	Types   []string // JSON types, "null" last; if nil, AnyOf determines the types or, without AnyOf, any type is allowed
 	Format  string
 	Pattern string
 	Words   []string // the allowed texts
-	Default any      // the value that the server takes for an absent member; nil: none
+	Default any      // the value that the server uses if the member is absent; nil if there is none
 
-	Min, Max             *int64 // bounds of a number, both included
-	MinLength, MaxLength int    // characters of a text, or entries of a list; 0: no bound
+	Min, Max             *int64 // smallest and greatest value of a number
+	MinLength, MaxLength int    // number of characters of a text, or of entries of a list; 0 if unbounded
 
-	Entry   *Schema  // the entries of a list
+	Entry   *Schema  // schema of the entries of a list
 	Members []Member // members of an object
-	Open    bool     // an object may have other members too
-	Others  *Schema  // the values of other members of an Open object; nil: any
+	Open    bool     // an object may have members that Members does not list
+	Others  *Schema  // schema for the values of those other members; nil if any value is allowed
 
 	AnyOf []*Schema
 
-	WriteOnly bool // the value occurs only in requests
+	WriteOnly bool // the value is sent only in requests, never in responses
 
-	// Secret tells whether responses show a mask in place of the value. JSON Schema has no keyword for that. The console's forms
-	// never show a secret.
+	// Secret tells whether responses show a mask instead of the value. JSON Schema has no keyword for secrets. The console
+	// needs Secret, because its forms must never show the value.
 	Secret bool
 
 	// MinorUnits tells whether the value is an amount of money in minor units, as a text or an integer. JSON Schema has no
-	// keyword for that. The generated clients have a type for amounts.
+	// keyword for amounts. The generated clients need MinorUnits, because they have a type for amounts.
 	MinorUnits bool
 }
 
-// Member is a member of an object.
+// Member describes a member of an object.
 type Member struct {
 	Name     string
 	Schema   *Schema
 	Required bool
 }
 
-// Type is a schema of one JSON type.
+// Type returns the schema of a value of one JSON type.
 func Type(name string) *Schema { return &Schema{Types: []string{name}} }
 
 // The usual schemas.
@@ -53,20 +53,21 @@ func Day() *Schema     { return formatted("date") }
 func Bytes() *Schema   { return &Schema{Types: []string{"string"}, Format: "byte"} }
 func URL() *Schema     { return formatted("uri") }
 
-// Integer is a whole number of at least low.
+// Integer returns the schema of a whole number that is at least low.
 func Integer(low int64) *Schema { return &Schema{Types: []string{"integer"}, Min: &low} }
 
-// IntegerUpTo is a whole number from low to high.
+// IntegerUpTo returns the schema of a whole number from low to high, both included.
 func IntegerUpTo(low, high int64) *Schema {
 	return &Schema{Types: []string{"integer"}, Min: &low, Max: &high}
 }
 
-// Amount is an amount as a string of minor units. Positive is an amount above zero, and Signed may be below zero.
+// Amount returns the schema of an amount: a string with a number of minor units. With Positive the amount must be above zero,
+// and with Signed it may be below zero.
 func Amount() *Schema   { return amountMatching(`^(0|[1-9][0-9]{0,77})$`) }
 func Positive() *Schema { return amountMatching(`^[1-9][0-9]{0,77}$`) }
 func Signed() *Schema   { return amountMatching(`^(0|-?[1-9][0-9]*)$`) }
 
-// AmountAsNumber is a positive amount as a JSON number of minor units.
+// AmountAsNumber returns the schema of a positive amount in minor units that is a JSON number.
 func AmountAsNumber() *Schema {
 	s := Integer(1)
 	s.MinorUnits = true
@@ -81,7 +82,7 @@ func amountMatching(pattern string) *Schema {
 	return &Schema{Types: []string{"string"}, Pattern: pattern, MinorUnits: true}
 }
 
-// Words is an enumeration: one of several texts.
+// Words returns the schema of an enumeration: the value is one of the given texts.
 func Words[T ~string](words ...T) *Schema {
 	s := Text()
 	for _, word := range words {
@@ -90,32 +91,32 @@ func Words[T ~string](words ...T) *Schema {
 	return s
 }
 
-// UpTo is a text of at most that many characters.
+// UpTo returns the schema of a text with at most the given number of characters.
 func UpTo(characters int) *Schema { return &Schema{Types: []string{"string"}, MaxLength: characters} }
 
-// List is a list.
+// List returns the schema of a list.
 func List(of *Schema) *Schema { return &Schema{Types: []string{"array"}, Entry: of} }
 
-// Object is an object with exactly these members.
+// Object returns the schema of an object that has only the given members.
 func Object(members ...Member) *Schema { return &Schema{Types: []string{"object"}, Members: members} }
 
-// OpenObject is an object that may have other members too.
+// OpenObject returns the schema of an object that may also have other members than the given ones.
 func OpenObject(members ...Member) *Schema {
 	return &Schema{Types: []string{"object"}, Members: members, Open: true}
 }
 
-// Anything is any value.
+// Anything returns the schema that allows any value.
 func Anything() *Schema {
 	return &Schema{Types: []string{"object", "array", "string", "number", "boolean", "null"}, Open: true}
 }
 
-// Ref is a reference to a component.
+// Ref returns a schema that refers to a component.
 func Ref(name string) *Schema { return &Schema{Ref: name} }
 
-// AnyOf is a value that matches one of several schemas.
+// AnyOf returns the schema of a value that matches at least one of the given schemas.
 func AnyOf(alternatives ...*Schema) *Schema { return &Schema{AnyOf: alternatives} }
 
-// Nullable is a value that matches the schema, or null.
+// Nullable returns a schema that allows null, and all values that s allows.
 func Nullable(s *Schema) *Schema {
 	nullable := *s
 	switch {
@@ -132,28 +133,28 @@ func Nullable(s *Schema) *Schema {
 // IsNullable tells whether null is one of the schema's types.
 func (s *Schema) IsNullable() bool { return slices.Contains(s.Types, "null") }
 
-// Is returns a copy of the schema with a description, in Markdown.
+// Is returns a copy of the schema with the given description, which is Markdown.
 func (s *Schema) Is(text string) *Schema {
 	described := *s
 	described.Text = text
 	return &described
 }
 
-// Or returns a copy of the schema with a default value.
+// Or returns a copy of the schema with the given default value.
 func (s *Schema) Or(value any) *Schema {
 	withDefault := *s
 	withDefault.Default = value
 	return &withDefault
 }
 
-// M is a member that is always present in a response, and required in a request.
+// M returns a member that is always present in a response, and required in a request.
 func M(name string, s *Schema, text string) Member {
 	m := Optional(name, s, text)
 	m.Required = true
 	return m
 }
 
-// Optional is a member that may be absent.
+// Optional returns a member that may be absent.
 func Optional(name string, s *Schema, text string) Member {
 	if text != "" {
 		s = s.Is(text)
@@ -161,10 +162,11 @@ func Optional(name string, s *Schema, text string) Member {
 	return Member{Name: name, Schema: s}
 }
 
-// Data is the usual body of a response with one value.
+// Data returns the schema of the usual body of a response with one value.
 func Data(of *Schema) *Schema { return Object(M("data", of, "")) }
 
-// Page is the usual body of a list. The cursor is made from one of the named fields. Its value is null on the last page.
+// Page returns the schema of the usual response with a page of a list. The cursor is made from one of the named fields. On the
+// last page the value of the cursor is null.
 func Page(row *Schema, cursorFields ...string) *Schema {
 	return Object(M("data", List(row), ""), cursorOf(cursorFields))
 }
@@ -176,7 +178,7 @@ func cursorOf(fields []string) Member {
 	), "where the next page begins")
 }
 
-// With returns a copy of the object with further members, before its last member.
+// With returns a copy of the object's schema with more members, which are inserted before the last member.
 func (s *Schema) With(members ...Member) *Schema {
 	extended := *s
 	extended.Members = slices.Insert(slices.Clone(s.Members), len(s.Members)-1, members...)

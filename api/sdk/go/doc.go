@@ -10,9 +10,9 @@
 //  2. A request is repeated only if no response arrived, or if its status is 408, 429, 500, 502, 503 or 504. If a
 //     request is refused with any other status, it is never repeated.
 //  3. Money is an Amount, which holds minor units exactly. No amount is ever a floating-point number.
-//  4. A notification of a transaction is returned only if it was signed with a known secret, at most five minutes
-//     ago. A notification of the subscription stream is not signed. It is returned as a mere hint, which the
-//     program must not trust.
+//  4. A notification of a transaction is returned only if it is signed with a known secret, and the signed time is
+//     at most five minutes from now. A notification of the subscription stream is not signed. It is returned as a
+//     mere hint, which the program must not trust.
 //  5. The API key is sent only to Config.URL, because redirects are not followed.
 //
 // The files whose names end in _generated.go are made from the description of the API by `make sdk`. Package

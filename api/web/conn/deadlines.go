@@ -6,8 +6,8 @@ import (
 )
 
 // deadlines are a connection's deadlines for reads and writes. fasthttp sets several deadlines for each request, and each
-// deadline of the socket costs a timer of the runtime. So the socket gets a deadline only just before a read or a write. Only one
-// goroutine may use a connection.
+// deadline that is set on the socket costs a timer of the runtime. So the socket gets a deadline only just before a read or a
+// write. Only one goroutine may use a connection.
 type deadlines struct {
 	wantedRead, read   time.Time // the deadline that fasthttp has set, and the socket's present deadline
 	wantedWrite, write time.Time

@@ -22,8 +22,8 @@ type MoneyStorage struct {
 	Card     *secret.Card        // nil if the payment method is not a card
 }
 
-// Check reads the object and checks it by the rules for a transaction of type t. It adds faults to
-// problems.
+// Check reads the object and checks it by the rules for a transaction of type t. It adds the faults that it
+// finds to problems.
 func (c *MoneyStorage) Check(object []byte, t payment.Type, problems *web.Problems) {
 	if !web.IsObject(object) {
 		problems.Add("money_storage", "money_storage must be an object")

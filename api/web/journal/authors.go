@@ -37,7 +37,7 @@ func NewAuthors(view *posting.View, org ledger.ID, records Directory, partner *d
 	return &Authors{view: view, org: org, directory: records, partner: partner, found: make(map[ledger.Author]*jsonform.Author)}
 }
 
-// AuthorsFor returns the Authors for a request of the caller about the journal of the caller's organization.
+// AuthorsFor returns the Authors for the caller's request about the journal of the caller's organization.
 func AuthorsFor(view *posting.View, caller *auth.Principal, records Directory) *Authors {
 	return NewAuthors(view, caller.Org, records, caller.Partner)
 }
@@ -65,7 +65,7 @@ func (s *Authors) Of(author ledger.Author) (*jsonform.Author, error) {
 	return shown, nil
 }
 
-// describe sets the id and the name of shown to those of the author's record, if the caller may see them.
+// describe copies the id and the present name of the author's record into shown, if the caller may see them.
 func (s *Authors) describe(shown *jsonform.Author, record ledger.Source) {
 	var owner int64 // number of the partner to which the record belongs; 0 if it belongs to none
 	id, name := record.ID.String(), ""

@@ -8,9 +8,9 @@ import (
 	"mizan/posting"
 )
 
-// NewBalances returns, for each event, the balances after it of the accounts that it changed, or nil
-// if the event has no entry. The balances come from the accounts' lines. A line is a posting with
-// the account's totals after the posting.
+// NewBalances returns one element for each event: the balances that the changed accounts have after
+// the event, or nil if the event has no entry. The balances come from the accounts' lines. A line is
+// a posting with the account's totals after the posting.
 func NewBalances(view *posting.View, caller *auth.Principal, events []ledger.Event) ([]*jsonform.Balances, error) {
 	totals, err := view.TotalsAfter(caller.Org, events, caller.Sees)
 	if err != nil {

@@ -24,11 +24,11 @@ const (
 // EventQuery has the conditions that the entries or events of a list must meet.
 type EventQuery struct {
 	Entries bool              // only events that moved money
-	Env     money.Env         // 0: both
-	Source  *ledger.ID        // nil: any
-	Account ledger.Path       // empty: any
-	Name    string            // name of the event; empty: any
-	Author  ledger.AuthorKind // 0: any
+	Env     money.Env         // both if 0
+	Source  *ledger.ID        // any if nil
+	Account ledger.Path       // any if empty
+	Name    string            // name of the event; any if empty
+	Author  ledger.AuthorKind // any if 0
 	Changes bool              // only the administration's changes (ledger.AdministrationChanges)
 	From    ledger.Micros
 	To      ledger.Micros // upper bound of the booked time, included

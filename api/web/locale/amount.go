@@ -117,7 +117,7 @@ func (f *format) grouped(digits string) string {
 	return head + f.group + tail
 }
 
-// withDigits replaces the digits 0–9 of a number by those of the language's script.
+// withDigits replaces the digits 0–9 of a number by the digits of the language's script.
 func (f *format) withDigits(number string) string {
 	if f.zero == 0 {
 		return number

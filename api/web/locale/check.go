@@ -62,7 +62,7 @@ func (c *checker) check(key string, tag reflect.StructTag, value reflect.Value) 
 // that is 320 pixels wide.
 const maxButton = 32
 
-// letters counts the characters of a text that take up width. Combining marks, such as vowel signs, do not.
+// letters counts the characters of a text that take up width. Combining marks, such as vowel signs, do not take up width.
 func letters(text string) (count int) {
 	for _, r := range text {
 		if !unicode.In(r, unicode.Mn, unicode.Cf) {

@@ -33,7 +33,7 @@ type words struct {
 //go:embed catalog
 var files embed.FS
 
-// locales are the languages of the service by their codes.
+// locales has the languages of the service. The key is the code of the language.
 var locales = func() map[string]*Locale {
 	loaded, err := Load[words](files, Languages())
 	assert.NoError(err)

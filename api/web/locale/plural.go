@@ -30,7 +30,7 @@ func (p Plural) byCategory(name string) string {
 	return []string{p.Zero, p.One, p.Two, p.Few, p.Many, p.Other}[slices.Index(categories, name)]
 }
 
-// million is the number from which languages like French put "de" between a round number and the noun.
+// million is the smallest round number after which languages like French put "de" before the noun.
 const million = 1_000_000
 
 // category returns the name of the plural category of n. golang.org/x/text uses the data of CLDR 32. Only later data (CLDR 38)

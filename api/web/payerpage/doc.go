@@ -2,7 +2,7 @@
 // opens it.
 //
 // Invariants:
-//  1. An address contains a token that is valid for one transaction and until one instant. The token is the payer's
+//  1. An address contains a token that is valid for one transaction and for a limited time. The token is the payer's
 //     only credential.
 //  2. A token that is forged or belongs to another transaction does not reveal whether the transaction exists.
 //  3. Links on the pages themselves have a separate kind of token, the lasting token. An expired lasting token opens

@@ -29,7 +29,7 @@ const (
 	lastingPurpose    = "stay"
 	receiptPurpose    = "receipt"
 	tokenSeparator    = "."
-	organizationChars = 22 // base64url of an organization's id
+	organizationChars = 22 // length of an organization's id in base64url
 )
 
 // ErrToken is the error for a token that this service did not issue, or that it issued for another transaction. The two
@@ -81,7 +81,8 @@ func (p Pages) issue(purpose string, org, id ledger.ID, until time.Time) string 
 	return base64.RawURLEncoding.EncodeToString(org[:]) + tokenSeparator + p.Tokens.Issue(purpose, org, id, until)
 }
 
-// PathOf returns the path of a transaction's page with an issued token. The suffix is empty, ReturnEnd or ReceiptEnd.
+// PathOf returns the path of a transaction's page, with a token that was issued before. The suffix is empty, ReturnEnd or
+// ReceiptEnd.
 func PathOf(id ledger.ID, suffix, token string) string {
 	return Root + "/" + string(schema.AppendID(nil, id)) + suffix + "?" + TokenParam + "=" + token
 }

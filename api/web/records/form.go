@@ -11,7 +11,7 @@ import (
 
 // Form reads the fields of a request body by their exact names. A value of the wrong type adds a
 // problem. Whether a value is allowed is checked later, by the rules of the record. If a field is
-// absent or null, its method returns nil, zero or an empty text. Results do not alias the body.
+// absent or null, the result is nil, zero or an empty text. Results do not alias the body.
 type Form struct {
 	Object   []byte   // the JSON object with the fields
 	Order    []string // the names of the fields, in the order in which the response reports problems

@@ -25,8 +25,8 @@ type Access struct {
 	SessionToken   string // of a user who works on contracts, with role admin
 }
 
-// Clients are the clients of one server, which may be stopped and started meanwhile. A client works on stories; a story is
-// the sequence of requests about one transaction or contract.
+// Clients are the clients of one server. The server may be stopped and started while the clients work. A client works on
+// stories; a story is the sequence of requests about one transaction or contract.
 type Clients struct {
 	HasLargeData bool // half of the transactions have tens of KiB of the merchant's data; set before Work
 

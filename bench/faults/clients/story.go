@@ -38,7 +38,7 @@ type story struct {
 	metaSize        int // bytes of the merchant's data
 
 	contract *contractLifecycle // nil if the story is about a transaction
-	step     int                // number of the contract's requests, including its creation, that are done or no longer possible
+	step     int                // number of the contract's requests, with its creation, that are done or no longer possible
 
 	id, status string // as the last response showed them; empty before the first response
 	operations int    // number of requests that changed the transaction

@@ -6,9 +6,9 @@
 // MIZAN_SEED repeats the random choices.
 //
 // Invariants:
-//  1. With every limit the server either serves, or refuses to start with a message that names the cause.
+//  1. With every limit the server either serves requests, or refuses to start with a message that names the cause.
 //  2. A running server that gets no more handles either refuses requests and connections, or ends and says why.
-//     Nothing that it has answered is lost.
+//     Nothing that the server has acknowledged is lost.
 //  3. When there are handles again, a server that still runs carries out commands, and a server that has ended can be
 //     started.
 //

@@ -5,27 +5,26 @@
 //
 // The capacity is the number of payments a second that the server charges when each client waits for its response.
 // TestServerSurvivesOverload offers a half, once, twice and five times the capacity. Invariants at each of these loads:
-//  1. The capacity is measured in the same run and under the same conditions as the loads that are compared
-//     with it, in alternation. So the result is a ratio, on which other work of the machine has little
-//     influence.
+//  1. The capacity and the loads that are compared with it are measured alternately, in the same run and under the same
+//     conditions. So the result is a ratio, on which other work of the machine has little influence.
 //  2. At five times the capacity the server charges nearly as many payments a second as at the capacity.
 //  3. A payment that is not refused is answered within a second.
 //  4. During the load the health check is answered, over a new connection each time.
 //  5. Anonymous memory stays below a bound.
-//  6. A merchant whose receiver works is notified of each charged payment. This holds however many
-//     notifications wait for receivers that do not answer.
-//  7. At the end the closed store passes `mizan audit verify`.
+//  6. A merchant whose receiver works is notified of each charged payment, even if many notifications wait for
+//     receivers that do not answer.
+//  7. At the end `mizan audit verify` finds no fault in the closed store.
 //
 // Rates and times are judged only in rounds in which other processes used at most a tenth of the processors;
 // otherwise they are only printed. The other invariants are judged in every run.
 //
 // Invariant over a long time under an even load, while the manual clock moves by days in every minute
 // (TestSoakLeaks):
-//  8. Memory, open files, goroutines and threads do not grow, and the store grows by a bounded number of bytes
-//     for each payment. The lower confidence bound of each slope decides (package trend).
+//  8. Memory, open files, goroutines and threads do not grow, and the store grows by a bounded number of bytes for each
+//     payment. Whether something grows is decided by the lower confidence bound of its slope (package trend).
 //
-// Callers: none; its tests are what is run. MIZAN_SOAK=10m runs the overload with twenty thousand connections
-// and ten thousand merchants, and then looks for leaks for ten minutes.
+// Callers: none; the package has only tests. MIZAN_SOAK=10m runs the overload with twenty thousand connections and ten
+// thousand merchants, and then looks for leaks for ten minutes.
 //
 // Rejected: A time-out for each request in the client was considered; it was not chosen because a client that
 // gives up hides how long the server would have taken.

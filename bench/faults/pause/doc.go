@@ -9,8 +9,8 @@
 // Invariants:
 //  1. Every response is right, even if the server was paused between the request and its response for longer than the
 //     server's time-outs.
-//  2. A server that is continued serves, and later stops with exit code 0. A server that was killed while it was
-//     paused can be started again.
+//  2. A server that is continued after a pause serves requests again, and later stops with exit code 0. A server that
+//     was killed while it was paused can be started again.
 //  3. Nothing that was acknowledged is lost.
 //
 // Callers: its own tests.

@@ -9,11 +9,11 @@ const (
 	// blocks is the number of blocks into which samples are averaged.
 	blocks = 24
 
-	// minSamples is the number of samples below which there is no verdict.
+	// minSamples is the smallest number of samples for which there is a verdict.
 	minSamples = 2 * blocks
 
-	// confidence is the probability with which the true slope lies between the bounds. It is outside of them in one run of a
-	// thousand.
+	// confidence is the probability with which the true slope lies between the bounds. In one run of a thousand the true slope
+	// is outside the bounds.
 	confidence = 0.999
 )
 
@@ -28,7 +28,7 @@ type Line struct {
 	Length           float64 // from the first position to the last
 }
 
-// Fit returns the line through samples, which are in the order of their positions.
+// Fit returns the line through samples. The samples must be in the order of their positions.
 func Fit(samples []Sample) (Line, error) {
 	if len(samples) < minSamples {
 		return Line{}, fmt.Errorf("trend: %d samples, at least %d are needed", len(samples), minSamples)
@@ -46,7 +46,7 @@ func Fit(samples []Sample) (Line, error) {
 		mean += m.Value / float64(len(means))
 	}
 	n := float64(len(means))
-	// With the correlation r from each block to the next one, n blocks tell as much as n(1-r)/(1+r) independent ones.
+	// If the correlation of each block with the next one is r, n blocks tell as much as n(1-r)/(1+r) independent blocks.
 	r := min(max(correlation(residuals), 0), 0.9)
 	effective := max(n*(1-r)/(1+r), 6)
 	standardError := math.Sqrt(sum / (n - 2) / spread * n / effective)
@@ -87,8 +87,8 @@ func leastSquares(samples []Sample) (slope, intercept, spread float64) {
 	return slope, value - slope*at, spread
 }
 
-// correlation returns the correlation of each residual with the next one. Even if the values are independent, the residuals of a
-// line through n points have a negative correlation on average; adding 3/n corrects that.
+// correlation returns the correlation of each residual with the next one. Even if the values are independent, the residuals of
+// a line through n points have a negative correlation on average; the term 3/n corrects this.
 func correlation(residuals []float64) float64 {
 	var product, square float64
 	for i, r := range residuals {
@@ -103,9 +103,9 @@ func correlation(residuals []float64) float64 {
 	return product/square + 3/float64(len(residuals))
 }
 
-// quantile returns the quantile of Student's t-distribution that belongs to the constant confidence. degrees is the number of
-// degrees of freedom. The quantile is computed with the expansion of Cornish and Fisher. With at least four degrees of freedom,
-// its error is less than a tenth of the quantile.
+// quantile returns the quantile of Student's t-distribution for the probability in the constant confidence. degrees is the
+// number of degrees of freedom. The quantile is computed with the expansion of Cornish and Fisher. With at least four degrees
+// of freedom, its error is less than a tenth of the quantile.
 func quantile(degrees float64) float64 {
 	z := math.Sqrt2 * math.Erfinv(confidence)
 	g1 := (math.Pow(z, 3) + z) / 4
@@ -114,7 +114,7 @@ func quantile(degrees float64) float64 {
 	return z + g1/degrees + g2/(degrees*degrees) + g3/(degrees*degrees*degrees)
 }
 
-// Grows tells whether the value certainly grows by more than allowed for each unit of the position.
+// Grows tells whether the value certainly grows by more than the allowed amount for each unit of the position.
 func (l Line) Grows(allowed float64) bool { return l.Low > allowed }
 
 // Resolves tells whether the bounds are narrow enough to notice the given growth for each unit of the position.

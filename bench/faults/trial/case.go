@@ -20,9 +20,9 @@ import (
 	"mizan/internal/testkit"
 )
 
-// The reasons for which a check of a case fails.
+// The reasons why the check of a case fails.
 var (
-	ErrWrongAnswers = errors.New("wrong answers")               // a client got a response that is not right
+	ErrWrongAnswers = errors.New("wrong answers")               // a client got a wrong response
 	ErrNoReason     = errors.New("it ended without any reason") // a program ended without a message that says why
 	ErrNoStart      = errors.New("it does not start again")
 	ErrVerify       = errors.New("audit verify") // the checker found a fault, and described it
@@ -43,7 +43,7 @@ type Case struct {
 	running  []*server.Server
 }
 
-// log collects a server's stderr; it may be read while it is written.
+// log collects a server's stderr. It may be read while the server writes to it.
 type log struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -74,7 +74,7 @@ func (c *Case) Close() {
 	_ = os.RemoveAll(c.root)
 }
 
-// AddFlags adds arguments of serve for further starts. They override earlier ones.
+// AddFlags adds arguments of the command serve for all further starts. They override earlier arguments.
 func (c *Case) AddFlags(flags ...string) { c.flags = append(c.flags, flags...) }
 
 // Renew empties the data directory, so that the next start creates a store.
@@ -85,8 +85,8 @@ func (c *Case) Renew() {
 	}
 }
 
-// Launch starts the server and does not wait until it is ready. The wrapper, if there is one, is a command that
-// executes the server with a fault.
+// Launch starts the server and does not wait until it is ready. If a wrapper is given, it is a command that executes the server
+// with a fault.
 func (c *Case) Launch(wrapper ...string) *server.Server {
 	c.tb.Helper()
 	c.log = new(log)
@@ -125,7 +125,7 @@ func (c *Case) keepAuthority(s *server.Server) {
 	}
 }
 
-// Start starts the server without a fault; it must become ready.
+// Start starts the server without a fault. It fails the test if the server does not become ready.
 func (c *Case) Start() *server.Server {
 	c.tb.Helper()
 	s := c.Launch()
@@ -138,7 +138,7 @@ func (c *Case) Start() *server.Server {
 	return s
 }
 
-// Stop stops the server, which must end with exit code 0.
+// Stop stops the server. It fails the test if the server does not end with exit code 0.
 func (c *Case) Stop(s *server.Server) {
 	c.tb.Helper()
 	if err := s.Stop(stopTimeout); err != nil {
@@ -158,11 +158,11 @@ func (c *Case) pool(s *server.Server) *orders.Pool {
 // LoadOptions describes the load that Load makes.
 type LoadOptions struct {
 	Clients       int           // number of concurrent clients
-	Requests      int           // total number, with or without a response; those that begin before Meanwhile returns do not count
-	MaxUnanswered int           // the load ends after as many requests without a response; 0: no bound
-	Timeout       time.Duration // for one request; 0: a minute
+	Requests      int           // number of requests, even without a response, that begin after Meanwhile has returned
+	MaxUnanswered int           // the load ends after this number of requests without a response; 0 if there is no bound
+	Timeout       time.Duration // how long one request may take; 0 stands for a minute
 	Random        *rand.Rand
-	Meanwhile     func() // called while the clients make requests; nil: none
+	Meanwhile     func() // called while the clients make requests; may be nil
 }
 
 // Load makes requests, until their number is reached or the server has ended.
@@ -204,9 +204,9 @@ func (c *Case) Load(s *server.Server, w LoadOptions) {
 
 // Ending is how a server ended.
 type Ending struct {
-	EndedByItself bool   // it ended before it was asked to stop
-	Hung          bool   // it did not end, and was killed
-	Code          int    // exit code; -1: a signal ended it
+	EndedByItself bool   // the server ended before it was asked to stop
+	Hung          bool   // the server did not end, and was killed
+	Code          int    // exit code; -1 if a signal ended the server
 	Log           string // its stderr
 }
 
@@ -229,7 +229,8 @@ func shorten(text string) string {
 	return text
 }
 
-// words returns the line with which the server says why it ended; without one, the beginning of its stderr.
+// words returns the line with which the server says why it ended. If there is no such line, it returns all of the server's
+// stderr.
 func (e Ending) words() string {
 	lines := e.lines()
 	if len(lines) > 0 {
@@ -258,8 +259,8 @@ func (e Ending) EndedByRuntime() bool {
 		(strings.Contains(e.Log, "fatal error: ") || strings.Contains(e.Log, "runtime: ") || strings.Contains(e.Log, "runtime/cgo: ") || strings.Contains(e.Log, "SIGSEGV") || e.Log == "")
 }
 
-// Fault returns an error if the server ended in a wrong way. The right ways are to stop when asked, to say in one line why it
-// ends, or to be ended by Go's runtime with a message.
+// Fault returns an error if the server ended in a way that is not allowed. A server may stop when asked, it may end and say why
+// in one line, or Go's runtime may end it with a message.
 func (e Ending) Fault() error {
 	lines := e.lines()
 	switch {
@@ -275,7 +276,7 @@ func (e Ending) Fault() error {
 	return nil
 }
 
-// End asks the server to stop, unless it has ended, and waits.
+// End asks the server to stop, unless the server has already ended, and waits for its end.
 func (c *Case) End(s *server.Server) Ending {
 	c.tb.Helper()
 	if !IsRunning(s) {
@@ -304,7 +305,7 @@ func (c *Case) AwaitEnd(s *server.Server) Ending {
 	return e
 }
 
-// IsRunning tells whether a server has not ended.
+// IsRunning tells whether a server is still running.
 func IsRunning(s *server.Server) bool {
 	select {
 	case <-s.Exited():
@@ -314,7 +315,7 @@ func IsRunning(s *server.Server) bool {
 	}
 }
 
-// AwaitRecovery waits until the server carries out commands again. The caller has ended the fault before.
+// AwaitRecovery waits until the server carries out commands again. The caller must have removed the fault before.
 func (c *Case) AwaitRecovery(s *server.Server, random *rand.Rand) error {
 	c.tb.Helper()
 	ctx, cancel := context.WithTimeout(c.tb.Context(), recoveryTimeout)
@@ -375,7 +376,7 @@ func (c *Case) Verify() error {
 	return fmt.Errorf("%w: exit %d: %s%s", ErrVerify, r.Exit, failures(r.Stdout), r.Stderr)
 }
 
-// failures returns the lines of a checker's report about broken rules.
+// failures returns those lines of a checker's report that are about broken rules.
 func failures(report string) string {
 	var b strings.Builder
 	for line := range strings.Lines(report) {

@@ -49,7 +49,7 @@ func (c *Case) Injected(s *server.Server) int {
 	defer tick.Stop()
 	var content []byte
 	// strace writes its last lines after the server has ended. If the line about the server's end does not arrive in time,
-	// Injected counts in the lines that have arrived.
+	// Injected uses the lines that have arrived.
 	for limit := time.Now().Add(traceTimeout); !bytes.Contains(content, end) && time.Now().Before(limit); <-tick.C {
 		content, _ = os.ReadFile(c.traceFile())
 	}

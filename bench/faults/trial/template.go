@@ -46,7 +46,7 @@ type Template struct {
 
 // Options configures a template.
 type Options struct {
-	Rounds      int      // number of rounds; in each, the server starts, stops, and so writes a table; 0 means three
+	Rounds      int      // number of rounds; 0 means three; the server writes a table when it stops at the end of a round
 	Requests    int      // number of requests in each round; 0 means sixty
 	ManualClock bool     // the server has a manual clock, which is moved in each round
 	TLS         string   // value of --tls; empty means off

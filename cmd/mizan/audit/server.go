@@ -19,7 +19,7 @@ const exitRefused = 4
 // auditServer sends an auditor's requests to a server.
 type auditServer struct{ ledger *client.Ledger }
 
-// openAudit prepares requests to the server that the flags name. Errors begin with the name of the command.
+// openAudit prepares requests to the server that the flags name. Errors contain the name of the command.
 func openAudit(f *client.LedgerFlags, name string, s *cli.Streams) (*auditServer, error) {
 	l, err := f.Open(name, s)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"mizan/internal/mapfault"
 )
 
-// The exit codes that operators and supervisors rely on.
+// Exit codes on which operators and supervisors rely.
 const (
 	ExitClean         = 0
 	ExitStorage       = 1
@@ -18,21 +18,21 @@ const (
 	ExitLocked        = 3
 )
 
-// MappedFileFault is the last line that the process prints if the kernel can't read or write a page of a file that
-// the store has mapped. The process then exits with ExitStorage.
+// MappedFileFault is the last line that the process prints if the kernel can't read or write a page of a memory-mapped file of
+// the store. The process then exits with ExitStorage.
 const MappedFileFault = "mizan: storage: a mapped file of the store could not be read or written: the disk is full, or has failed; the next start finds out what is durable"
 
-// Fault is an error that ends the process with an exit code, after the error's lines are printed. It is the type of package
-// client, so that the faults of the commands in that package need no conversion.
+// Fault is an error that ends the process with an exit code, after the lines of the error are printed. It is an alias of
+// client.Fault, so that faults of the commands in package client need no conversion.
 type Fault = client.Fault
 
-// StorageFault returns the fault for a directory or store that failed or can't be used.
+// StorageFault returns the fault for a data directory or a store that has failed or can't be used.
 func StorageFault(format string, args ...any) *Fault {
 	return &Fault{Code: ExitStorage, Lines: []string{StoreLinePrefix + OneLine(fmt.Sprintf(format, args...))}}
 }
 
-// BadConfiguration returns the fault for a bad configuration. Each line is about one bad configuration key or flag.
-// BadConfiguration adds the prefix to the lines.
+// BadConfiguration returns the fault for a bad configuration. Each line describes one bad configuration key or flag.
+// BadConfiguration adds the prefix "mizan: configuration: " to each line.
 func BadConfiguration(lines ...string) *Fault {
 	f := &Fault{Code: ExitConfiguration}
 	for _, line := range lines {
@@ -41,12 +41,13 @@ func BadConfiguration(lines ...string) *Fault {
 	return f
 }
 
-// InUse returns the fault for a directory that another process has locked, or that another release has written.
+// InUse returns the fault for a data directory that another process has locked, or that another release has written.
 func InUse(format string, args ...any) *Fault {
 	return &Fault{Code: ExitLocked, Lines: []string{"mizan: locked: " + OneLine(fmt.Sprintf(format, args...))}}
 }
 
-// OneLine joins the lines of a text with semicolons. Paths and the errors of libraries may contain line breaks.
+// OneLine joins the lines of a text with semicolons. It is needed because paths and errors of libraries may contain line
+// breaks.
 func OneLine(text string) string {
 	parts := strings.FieldsFunc(text, func(c rune) bool { return c == '\n' || c == '\r' })
 	return strings.Join(parts, "; ")
@@ -61,7 +62,7 @@ func ReportExit(err error, stderr io.Writer) int {
 	if !errors.As(err, &f) {
 		f = &Fault{Code: ExitStorage, Lines: []string{"mizan: " + OneLine(err.Error())}}
 	}
-	mapfault.LastWord() // so that a later fault in a mapped file prints no second reason
+	mapfault.LastWord() // so that a later fault in a memory-mapped file prints no second reason
 	for _, line := range f.Lines {
 		_, _ = fmt.Fprintln(stderr, line)
 	}

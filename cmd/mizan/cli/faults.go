@@ -7,8 +7,8 @@ import (
 	"mizan/posting/store"
 )
 
-// OpenFault converts an error of opening the store to a fault: with ExitLocked if the store is locked or has another
-// schema, otherwise with ExitStorage.
+// OpenFault returns the fault for an error that occurred when the store was opened. If the store is locked or has another
+// schema, the exit code is ExitLocked, and otherwise ExitStorage.
 func OpenFault(err error) error {
 	if errors.Is(err, store.ErrLocked) || store.IsOtherSchema(err) {
 		return InUse("%v", err)
@@ -16,8 +16,8 @@ func OpenFault(err error) error {
 	return StorageFault("%v", err)
 }
 
-// KeyringFault converts an error of loading the keyring to a fault: with ExitConfiguration if the file is missing, because
-// a flag is wrong then, otherwise with ExitStorage.
+// KeyringFault returns the fault for an error that occurred when the keyring was loaded. If the file is missing, the exit code
+// is ExitConfiguration, because a flag must be wrong. Otherwise it is ExitStorage.
 func KeyringFault(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return BadConfiguration(err.Error())

@@ -6,7 +6,7 @@ import (
 	"os"
 )
 
-// ReadFile reads a file and refuses one of more than limit bytes.
+// ReadFile reads a file. If the file is larger than limit bytes, it returns an error.
 func ReadFile(path string, limit int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -16,7 +16,7 @@ func ReadFile(path string, limit int64) ([]byte, error) {
 	return ReadAll(f, limit)
 }
 
-// ReadAll reads an open file to its end and refuses more than limit bytes.
+// ReadAll reads an open file to the end. If it reads more than limit bytes, it returns an error.
 func ReadAll(f *os.File, limit int64) ([]byte, error) {
 	content, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err != nil {
@@ -28,7 +28,7 @@ func ReadAll(f *os.File, limit int64) ([]byte, error) {
 	return content, nil
 }
 
-// ReadFileOrStdin reads a file, or stdin if path is "-". It refuses more than limit bytes.
+// ReadFileOrStdin reads a file, or stdin if path is "-". If it reads more than limit bytes, it returns an error.
 func ReadFileOrStdin(path string, limit int64) ([]byte, error) {
 	if path == "-" {
 		return ReadAll(os.Stdin, limit)

@@ -7,11 +7,10 @@ import (
 	"syscall"
 )
 
-// SignalContext returns a context that ends with the first SIGTERM or SIGINT. A second signal ends the
-// process immediately.
+// SignalContext returns a context that ends at the first SIGTERM or SIGINT. A second signal ends the process immediately.
 func SignalContext() (ctx context.Context, stop context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
-	signals := make(chan os.Signal, 2) // both signals may come before the goroutine runs
+	signals := make(chan os.Signal, 2) // both signals may arrive before the goroutine runs
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
 	done := make(chan struct{})
 	go func() {

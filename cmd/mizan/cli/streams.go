@@ -4,9 +4,9 @@ import (
 	"mizan/cmd/mizan/client"
 )
 
-// Version is the program's version. It has a type of its own so that kong can pass it to commands as an argument.
+// Version is the version of the program. It is a separate type because kong chooses the arguments of a command by their types.
 type Version string
 
-// Streams are the outputs to which a command prints. It is the type of package client, so that the commands of that package take
-// the same value.
+// Streams are the outputs to which a command prints. Streams is an alias of client.Streams, so that kong can pass the same
+// value to the commands in package client.
 type Streams = client.Streams

@@ -9,8 +9,8 @@ import (
 	"mizan/ledger/money"
 )
 
-// amountNames are the members that are amounts in minor units wherever they occur. In an object with the name amount, which
-// payment links have, the members default, min and max are amounts too.
+// amountNames are the names of JSON members that are always amounts in minor units. Payment links contain an object with the
+// name amount; in that object the members default, min and max are amounts too.
 var amountNames = nameSet("amount amount_with_fee amount_dest merchant_amount fee_amount refunded_amount gross fee max_amount price" +
 	" used reserved remaining balance available pending debits_posted credits_posted debits_pending credits_pending debit credit")
 
@@ -24,14 +24,15 @@ func nameSet(names string) map[string]bool {
 	return set
 }
 
-// isAmount tells whether a member of the object with the name outer is an amount.
+// isAmount returns whether a member of a JSON object is an amount. name is the name of the member, and outer is the name of the
+// object.
 func isAmount(outer, name string) bool {
 	return amountNames[name] || outer == "amount" && amountsOfObject[name]
 }
 
-// majorAmount converts an amount to major units of its asset. objects are the object that has the amount and the objects that
-// enclose it, the innermost first. The first of them that names an asset determines the asset. ok is false if the value is not a
-// number, or if the asset's number of decimals is not known.
+// majorAmount converts an amount to major units of its asset. objects are the object that contains the amount, and the objects
+// around it, the innermost first. The first object that names an asset determines the asset. ok is false if the value is not a
+// number, or if the asset's number of decimals is unknown.
 func majorAmount(name string, value jsontext.Value, objects []Object) (text string, ok bool) {
 	minor := value.String()
 	if value.Kind() == '"' {
@@ -52,11 +53,11 @@ func majorAmount(name string, value jsontext.Value, objects []Object) (text stri
 	return MajorUnits(minor, decimals)
 }
 
-// decimalsOf returns the number of decimals of the amounts in the innermost of the objects. suffix, which is empty or "_dest",
-// is the end of the names of the members that describe the asset.
+// decimalsOf returns the number of decimals of an amount in objects[0]. suffix is empty or "_dest"; the names of the members
+// that describe the amount's asset end with it.
 func decimalsOf(objects []Object, suffix string) (decimals int, ok bool) {
-	asset := money.Asset{Env: money.Prod} // an object without an env, such as a product's, is in prod
-	for i := range objects {              // the env may also be a member beside the object that names the asset
+	asset := money.Asset{Env: money.Prod} // if no object names an env, the env is prod, for example for products
+	for i := range objects {              // an outer object may name the env, and an inner object the rest of the asset
 		o := &objects[i]
 		if env, isEnv := money.ParseEnv(o.text("env")); isEnv {
 			asset.Env = env
@@ -83,7 +84,7 @@ func decimalsOf(objects []Object, suffix string) (decimals int, ok bool) {
 	return 0, false
 }
 
-// text returns a member's text, or the digits of a number. For any other value it returns an empty text.
+// text returns the value of a member that is a string or a number, as text. For any other value it returns an empty text.
 func (o *Object) text(name string) string {
 	value, _ := o.Value(name)
 	switch value.Kind() {
@@ -97,8 +98,8 @@ func (o *Object) text(name string) string {
 	return ""
 }
 
-// MajorUnits converts a whole number of minor units to major units, with commas between thousands. For any other text it returns
-// false.
+// MajorUnits converts a whole number of minor units to major units, with commas between thousands. If the text is not a whole
+// number, it returns false.
 func MajorUnits(minor string, decimals int) (string, bool) {
 	digits := strings.TrimPrefix(minor, "-")
 	if digits == "" || strings.Trim(digits, "0123456789") != "" {

@@ -13,8 +13,8 @@ import (
 	"mizan/internal/progress"
 )
 
-// BackupFlags are the flags of a command that takes a backup. They name the server and the administration token. They have no
-// organization, because a backup contains all organizations.
+// BackupFlags are the flags of a command that takes a backup. They name the server and the administration token. There is no
+// flag for an organization, because a backup contains all organizations.
 type BackupFlags struct {
 	ConnectionFlags
 	TokenFile *string `name:"token-file" placeholder:"FILE" help:"File with the admin token; - is stdin ($MIZAN_ADMIN_TOKEN has the token itself)."`
@@ -22,15 +22,15 @@ type BackupFlags struct {
 
 // Bounds for the transfer of a backup.
 const (
-	backupStallTimeout = 2 * time.Minute // the transfer fails if no byte arrives for this time
-	maxBackupRefusal   = 64 << 10        // bytes that are read of a response that is not a backup
+	backupStallTimeout = 2 * time.Minute // if no byte arrives for this time, the transfer fails
+	maxBackupRefusal   = 64 << 10        // if the response is not a backup, at most this number of bytes is read
 )
 
-// Take requests a backup with this request body, and copies the backup to out as it arrives. If Take returns an error, out has
-// no complete backup. The error is a *Fault.
+// Take requests a backup and copies the backup to out while it arrives. body is the body of the request. If Take returns an
+// error, the backup in out is not complete. The error is a *Fault.
 func (f *BackupFlags) Take(ctx context.Context, commandName string, s *Streams, body []byte, out io.Writer) error {
 	command := Command{Name: commandName, Streams: s}
-	noOrganization := "" // so that the organization in the environment is not used
+	noOrganization := "" // set, so that the environment variable for the organization is ignored
 	flags := AdminFlags{ServerFlags: ServerFlags{ConnectionFlags: f.ConnectionFlags, Organization: &noOrganization}, TokenFile: f.TokenFile}
 	client, err := flags.Open()
 	if err != nil {
@@ -86,7 +86,7 @@ func (f *BackupFlags) Take(ctx context.Context, commandName string, s *Streams, 
 	return nil
 }
 
-// estimatedBytes returns the size that the server expects the backup to have. It returns 0 if the server does not say.
+// estimatedBytes returns the server's estimate of the backup's size. If the response contains no estimate, it returns 0.
 func estimatedBytes(header http.Header) uint64 {
 	n, err := strconv.ParseUint(header.Get("X-Estimated-Bytes"), 10, 63)
 	if err != nil {
@@ -110,7 +110,7 @@ func (w *stallReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// outputWriter stores errors of writing, so that they can be distinguished from errors of receiving.
+// outputWriter remembers errors of writing, so that the caller can tell them from errors of receiving.
 type outputWriter struct {
 	out      io.Writer
 	meter    *progress.Meter

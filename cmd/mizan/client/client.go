@@ -18,24 +18,24 @@ import (
 
 // Bounds of one request.
 const (
-	responseTimeout = time.Minute // from the beginning of the request to the end of the response
+	responseTimeout = time.Minute // time from the beginning of the request to the end of the response
 	maxResponse     = 64 << 20    // bytes
 	maxKey          = 255         // characters of an Idempotency-Key
 )
 
 var errTooLarge = fmt.Errorf("the answer is larger than %d bytes", maxResponse)
 
-// basePath is the prefix of all paths of the API.
+// basePath is the prefix of all URL paths of the API.
 const basePath = "/api/v1"
 
 // Client sends requests to one server with one credential.
 type Client struct {
 	BaseURL        string // scheme and host
-	PartnerID      int64  // the partner of the API key if the key comes from a sandbox.json; otherwise 0
+	PartnerID      int64  // partner to whom the API key belongs, if the key comes from a sandbox.json; otherwise 0
 	token          string
 	isKey          bool   // the token is an API key
-	organization   string // id of the organization; empty means the only organization of the server
-	defaultSandbox string // the sandbox.json that is used because no flag names a server or credential; empty if none is used
+	organization   string // id of the organization; may be empty if the server has only one
+	defaultSandbox string // path of the sandbox.json that is used because no flag names a server or credential; else empty
 	http           *http.Client
 }
 
@@ -51,8 +51,8 @@ func (c *Client) authorize(request *http.Request) {
 	}
 }
 
-// withSandboxHint adds a hint to a "connection refused" error if the address comes from the default sandbox.json: the server that
-// wrote this file may no longer be running.
+// withSandboxHint adds a hint to a "connection refused" error if the address comes from the default sandbox.json. The hint says
+// that the server that wrote this file may no longer be running.
 func (c *Client) withSandboxHint(err error) error {
 	if c.defaultSandbox == "" || !errors.Is(err, syscall.ECONNREFUSED) {
 		return err
@@ -60,15 +60,15 @@ func (c *Client) withSandboxHint(err error) error {
 	return fmt.Errorf("%w: the address is that of %s; is its server running? `mizan serve --sandbox` starts it", err, c.defaultSandbox)
 }
 
-// Request is a request for a path below basePath. Body is JSON; nil means no body. Key is the Idempotency-Key of a request that
-// writes: if the request is sent twice, the server recognizes it by the key.
+// Request is a request for a URL path below basePath. Body is JSON, or nil if there is no body. Key is the Idempotency-Key of a
+// request that writes. If such a request is sent twice, the server recognizes the second one by its key.
 type Request struct {
 	Method, Path string
 	Query        url.Values
 	Body         []byte
-	ContentType  string // of the body; empty means JSON
+	ContentType  string // type of the body; empty means JSON
 	Key          string
-	Timeout      time.Duration // from the beginning of the request to the end of the response; 0: responseTimeout
+	Timeout      time.Duration // time until the response must be complete; 0 means responseTimeout
 }
 
 // Reply is a response that has been read completely.
@@ -79,8 +79,9 @@ type Reply struct {
 	Resent bool // the first attempt got no response, so the request was sent twice
 }
 
-// Send sends a request. If the connection breaks, Send sends the request once more. That is safe, because a read changes nothing
-// and the server recognizes a write by its Idempotency-Key. An error means that no complete response arrived.
+// Send sends a request. If the connection breaks, Send sends the request once more. It is safe to repeat a read, because a read
+// changes nothing. It is safe to repeat a write, because the server recognizes the write by its Idempotency-Key. If no complete
+// response arrives, Send returns an error.
 func (c *Client) Send(r Request) (*Reply, error) {
 	reply, err := c.sendOnce(r)
 	if err == nil || !connectionBroke(err) {
@@ -134,8 +135,8 @@ func (c *Client) sendOnce(r Request) (*Reply, error) {
 	return reply, nil
 }
 
-// withoutURL removes the method and URL that net/http puts before an error. If the error is a time-out, withoutURL adds the
-// length of the time-out.
+// withoutURL removes the method and the URL that net/http puts in front of an error. If the error is a time-out, withoutURL
+// adds the length of the time-out.
 func withoutURL(err error, timeout time.Duration) error {
 	var urlErr *url.Error
 	if !errors.As(err, &urlErr) {
@@ -147,21 +148,21 @@ func withoutURL(err error, timeout time.Duration) error {
 	return urlErr.Err
 }
 
-// connectionBroke tells whether a request that failed with this error may succeed on another connection. It can't succeed after
-// a bad certificate, a time-out or a response that is too large.
+// connectionBroke returns whether a request that failed with err may succeed on another connection. After a bad certificate, a
+// time-out or a response that is too large, a second attempt would not succeed.
 func connectionBroke(err error) bool {
 	var certificateErr *tls.CertificateVerificationError
 	var netErr net.Error
 	return !errors.Is(err, errTooLarge) && !errors.As(err, &certificateErr) && !(errors.As(err, &netErr) && netErr.Timeout())
 }
 
-// WriteKey is the Idempotency-Key of a command's write.
+// WriteKey is the Idempotency-Key with which a command sends a write.
 type WriteKey struct {
 	text       string
 	fromCaller bool // the user has set the key with a flag, in order to repeat a write
 }
 
-// NewWriteKey returns the key in the flag or, without the flag, a random key.
+// NewWriteKey returns the key that the flag contains. If flag is nil, it returns a random key.
 func NewWriteKey(flag *string) (WriteKey, error) {
 	if flag == nil {
 		id, err := uuid.NewRandom()

@@ -16,8 +16,8 @@ import (
 	"mizan/internal/progress"
 )
 
-// Streams are the outputs of a command. Out gets the server's data, and Err gets everything else. Whoever creates Streams closes
-// them.
+// Streams are the outputs of a command. The server's data is written to Out, and everything else to Err. The caller that has
+// opened the streams also closes them.
 type Streams struct {
 	Out io.Writer
 	Err io.Writer
@@ -33,15 +33,15 @@ type Command struct {
 	Name    string // for example "partners create"; errors begin with this name
 	Client  *Client
 	Streams *Streams
-	JSON    bool     // print the server's JSON instead of a table
+	JSON    bool     // print the server's JSON, not a table
 	Key     WriteKey // the Idempotency-Key, if the command writes
 }
 
 // Show requests one object and prints it.
 func (c *Command) Show(path string) error { return c.ShowWith(path, nil) }
 
-// ShowWith is Show with query parameters. If an amount in the printed object comes without an asset, the objects in around name
-// the asset; they count as enclosing the printed object.
+// ShowWith requests one object with query parameters, and prints the object. If the object contains an amount without an asset,
+// the asset is looked up in the objects around, as if these enclosed the printed object.
 func (c *Command) ShowWith(path string, query url.Values, around ...Object) error {
 	a, err := c.Send(Request{Method: http.MethodGet, Path: path, Query: query})
 	if err != nil {
@@ -50,7 +50,8 @@ func (c *Command) ShowWith(path string, query url.Values, around ...Object) erro
 	return c.ShowReply(a, around...)
 }
 
-// Read requests one object: the data member of the response, or the whole body if it has no such member.
+// Read requests one object and returns it. The object is the member "data" of the response, or the whole body if there is no
+// such member.
 func (c *Command) Read(path string, query url.Values) (Object, error) {
 	a, err := c.Send(Request{Method: http.MethodGet, Path: path, Query: query})
 	if err != nil {
@@ -59,21 +60,21 @@ func (c *Command) Read(path string, query url.Values) (Object, error) {
 	return c.objectIn(a)
 }
 
-// Write sends a request that changes something, and prints the response. The body is any value that encodes as a JSON
-// object; nil: no body.
+// Write sends a request that changes something, and prints the response. The body is any value that encodes as a JSON object.
+// If body is nil, the request has no body.
 func (c *Command) Write(method, path string, body any) error {
 	request := Request{Method: method, Path: path, Key: c.Key.text}
 	if body != nil {
 		var err error
 		if request.Body, err = json.Marshal(body, json.Deterministic(true)); err != nil {
-			return c.Misused("a file is not UTF-8") // the encoder's own error would quote the file
+			return c.Misused("a file is not UTF-8") // not the encoder's error, because it would quote the file
 		}
 	}
 	return c.write(request)
 }
 
-// Call sends a request with a JSON body and returns the object in the response. A nil body means no body. If the request changes
-// something, Call gives it a new Idempotency-Key.
+// Call sends a request with a JSON body and returns the object in the response. If body is nil, the request has no body. If the
+// method is not GET, Call adds a new Idempotency-Key.
 func (c *Command) Call(method, path string, body any) (Object, error) {
 	request := Request{Method: method, Path: path}
 	if method != http.MethodGet {
@@ -108,7 +109,7 @@ func (c *Command) write(request Request) error {
 	return c.ShowReply(reply)
 }
 
-// Send sends a request. A response with an error status becomes a *Fault.
+// Send sends a request. If the response has an error status, Send returns a *Fault.
 func (c *Command) Send(r Request) (*Reply, error) {
 	reply, err := c.Client.Send(r)
 	switch {
@@ -122,8 +123,8 @@ func (c *Command) Send(r Request) (*Reply, error) {
 	return c.check(reply, missingRecord(r.Path, r.Query))
 }
 
-// ShowReply prints the object in a response: the data member, or the whole body if it has no such
-// member. For a response without content it prints nothing.
+// ShowReply prints the object in a response. The object is the member "data", or the whole body if there is no such member. If
+// the response has no content, ShowReply prints nothing.
 func (c *Command) ShowReply(reply *Reply, around ...Object) error {
 	if reply.Status == http.StatusNoContent {
 		return nil
@@ -160,7 +161,7 @@ func (c *Command) objectIn(reply *Reply) (Object, error) {
 	return object, nil
 }
 
-// Paging has the flags that every command for a list has.
+// Paging contains the flags that all commands for lists share.
 type Paging struct {
 	All    bool    `name:"all" help:"All pages, not only one."`
 	Limit  *int    `name:"limit" placeholder:"N" help:"Rows in a page; the server has a maximum."`
@@ -169,7 +170,7 @@ type Paging struct {
 
 // Bounds for the flag --all.
 const (
-	rowsOfPage = 100     // number of objects requested for each page; every list of the server allows it
+	rowsOfPage = 100     // number of objects requested for each page; the server allows this number for every list
 	MaxPages   = 1 << 24 // if a list has more pages, the server is faulty
 )
 
@@ -177,17 +178,17 @@ const (
 type Listing struct {
 	Path    string
 	Query   url.Values
-	Columns []string // the members of the listed objects that the table shows, in the notation of Object.Value
+	Columns []string // members of the listed objects that the table shows, named as for Object.Value
 
-	Headings  map[string]string // headings of those columns whose heading is not the member's name
-	OmitOrder []string          // columns that a narrow terminal leaves out, in this order; after them it leaves out the last columns
-	HasEnv    bool              // without env in the query, the server lists the environment prod
+	Headings  map[string]string // headings of columns; a column without an entry has the member's name as its heading
+	OmitOrder []string          // columns to omit on a narrow terminal, in this order; after them the rightmost columns
+	HasEnv    bool              // if the query contains no env, the server lists the environment prod
 
-	Around []Object              // objects that name the asset of amounts that come without one
-	Expand func(Object) []Object // returns the rows of the table for one listed object; nil: each object is one row
-	Footer func() [][]string     // returns further rows at the end of the table, with a cell for each column; nil: none
+	Around []Object              // objects that name the asset of amounts without an asset
+	Expand func(Object) []Object // returns the table rows for one listed object; if nil, each object is one row
+	Footer func() [][]string     // returns extra rows for the end of the table, with one cell for each column; may be nil
 
-	isContinued bool // the request continues at a given cursor, so its first page is not the first page of the list
+	isContinued bool // the listing starts at a cursor that the user gave, not at the first page of the list
 }
 
 // List prints one page of a list or, with --all, all pages.
@@ -212,7 +213,7 @@ func (c *Command) List(listing Listing, paging Paging) error {
 	for range MaxPages {
 		nextCursor, err := c.listPage(listing.Path, query, out)
 		if err != nil {
-			_ = out.flush() // the rows before the fault are valid
+			_ = out.flush() // the rows before the fault are valid, so print them
 			return err
 		}
 		if nextCursor == "" || !paging.All {
@@ -227,8 +228,8 @@ func (c *Command) List(listing Listing, paging Paging) error {
 	return c.Failed("the list does not end: the server gives the same page again")
 }
 
-// endList prints the rest of a table. It prints notes on stderr that name the omitted columns and the cursor of the next page.
-// If the list is empty, a note names the filters.
+// endList prints the rest of a table. On stderr it prints notes that name the omitted columns and the cursor of the next page.
+// If the list is empty, it prints a note that names the filters.
 func (c *Command) endList(listing *Listing, out *printer, nextCursor string) error {
 	if listing.Footer != nil && out.table != nil && nextCursor == "" && out.rowCount > 0 {
 		for _, cells := range listing.Footer() {
@@ -250,7 +251,7 @@ func (c *Command) endList(listing *Listing, out *printer, nextCursor string) err
 	return err
 }
 
-// emptyText returns a note which says that a list is empty and names the list's filters.
+// emptyText returns the note for an empty list, which names the list's filters.
 func (l *Listing) emptyText() string {
 	if l.isContinued {
 		return "nothing follows the cursor"
@@ -268,7 +269,7 @@ func (l *Listing) emptyText() string {
 	return "there is nothing with " + strings.Join(filters, ", ")
 }
 
-// PrintRows prints these objects as a list of the server is printed.
+// PrintRows prints objects in the same form as a list from the server.
 func (c *Command) PrintRows(listing Listing, objects []Object) error {
 	out := c.newPrinter(&listing)
 	for _, o := range objects {
@@ -277,7 +278,7 @@ func (c *Command) PrintRows(listing Listing, objects []Object) error {
 	return c.endList(&listing, out, "")
 }
 
-// Rows requests one page of a list and returns its objects.
+// Rows requests one page of a list and returns the objects on the page.
 func (c *Command) Rows(path string, query url.Values) (rows []Object, err error) {
 	rows, _, err = c.page(path, query)
 	return rows, err
@@ -292,7 +293,7 @@ func (c *Command) listPage(path string, query url.Values, out *printer) (nextCur
 	return nextCursor, err
 }
 
-// page requests one page of a list. It returns the page's objects and the cursor of the next page. After the last page the
+// page requests one page of a list. It returns the objects on the page and the cursor of the next page. After the last page the
 // cursor is empty.
 func (c *Command) page(path string, query url.Values) (rows []Object, nextCursor string, err error) {
 	reply, err := c.Send(Request{Method: http.MethodGet, Path: path, Query: query})

@@ -8,7 +8,8 @@ type ContractFlags struct {
 	Data *string `name:"data" placeholder:"DIR|FILE" hidden:"" help:"The same as --sandbox."` // the flag's former name
 }
 
-// Open resolves the flags as AdminFlags.Open does, but with a session's token.
+// Open returns a client for the server that the flags name. It does not connect to the server. Its token is the token of a
+// session.
 func (c *ContractFlags) Open() (*Client, error) {
 	flags := c.flags(func(b *sandboxFile) string { return b.SessionToken })
 	if c.Data != nil {

@@ -12,11 +12,11 @@ import (
 // Exit codes besides 0.
 const (
 	exitFailed  = 1 // no usable response arrived
-	ExitMisused = 2 // the request was wrong; a retry would fail too
+	ExitMisused = 2 // the request was wrong, so a retry would fail too
 )
 
-// Fault is an error that ends the process with an exit code, after its lines were printed. Lines begin with
-// "mizan: " and contain no line break.
+// Fault is an error that ends the process with an exit code, after the lines of the error are printed. Each line begins with
+// "mizan: " and contains no line break.
 type Fault struct {
 	Code   int
 	Lines  []string
@@ -26,7 +26,7 @@ type Fault struct {
 // Error implements error.
 func (f *Fault) Error() string { return strings.Join(f.Lines, "\n") }
 
-// Misused returns the fault for a wrong use of the command.
+// Misused returns the fault for a command that was used wrongly.
 func (c *Command) Misused(format string, args ...any) *Fault {
 	return &Fault{Code: ExitMisused, Lines: []string{c.message(fmt.Sprintf(format, args...))}}
 }
@@ -47,7 +47,7 @@ func (c *Command) Note(format string, args ...any) {
 	_, _ = fmt.Fprintln(c.Streams.Err, text)
 }
 
-// wrapWords breaks a text between words into lines of at most this width. The lines after the first are indented.
+// wrapWords breaks a text between words into lines that are at most width columns wide. All lines but the first are indented.
 func wrapWords(text string, width int) string {
 	const indent = "  "
 	var b strings.Builder
@@ -69,8 +69,7 @@ func wrapWords(text string, width int) string {
 	return b.String()
 }
 
-// Printable escapes all control characters of a text, including line breaks, so that it can't
-// control a terminal.
+// Printable escapes all control characters in a text, including line breaks, so that the text can't control a terminal.
 func Printable(text string) string {
 	if strings.IndexFunc(text, isUnprintable) < 0 {
 		return text

@@ -20,15 +20,15 @@ import (
 // defaultURL is the URL of the address on which `mizan serve` listens by default.
 const defaultURL = "https://127.0.0.1:8443"
 
-// Bounds of the files that flags name.
+// Bounds for the files that flags name.
 const (
 	maxSmallFile = 64 << 10 // bytes of a token file or a sandbox.json
 	maxCAFile    = 1 << 20  // bytes of a file with certificates
 	maxToken     = 4096     // bytes of the token itself
 )
 
-// ConnectionFlags name the server. A value comes from its flag or, without the flag, from a sandbox.json or else from the
-// environment. The function firstOf reads the environment, and not kong, because an error of kong would contain a bad value.
+// ConnectionFlags name the server. If a flag is absent, its value comes from a sandbox.json, or else from the environment. The
+// environment is read by the function firstOf and not by kong, because kong would quote a bad value in its error.
 type ConnectionFlags struct {
 	Sandbox *string `name:"sandbox" placeholder:"DIR|FILE" help:"Take server and credentials from a sandbox's data directory, or from its sandbox.json; ./data if there is one and no other server or credential is named."`
 	URL     *string `name:"url" placeholder:"URL" help:"The server, scheme and host only (default https://127.0.0.1:8443) ($MIZAN_URL)."`
@@ -53,7 +53,7 @@ type KeyFlags struct {
 	TokenFile *string `name:"token-file" placeholder:"FILE" help:"File with a partner's API key; - is stdin ($MIZAN_API_KEY has the key itself)."`
 }
 
-// sandboxFile has the members of sandbox.json that commands use.
+// sandboxFile contains the members of sandbox.json that commands use.
 type sandboxFile struct {
 	BaseURL        string `json:"base_url"`
 	CAFile         string `json:"ca_file"`
@@ -65,17 +65,18 @@ type sandboxFile struct {
 	PartnerID      int64  `json:"partner_id"`
 }
 
-// adminToken says where the administration token is read from.
+// adminToken lists the sources of the administration token.
 var adminToken = tokenSource{
 	name: "admin token", flag: "--token-file", variable: "MIZAN_ADMIN_TOKEN", inSandbox: func(b *sandboxFile) string { return b.AdminToken },
 }
 
-// Open resolves the flags without connecting to the server. An error is a mistake of the user.
+// Open returns a client for the server that the flags name. It does not connect to the server. Every error is a mistake of the
+// user.
 func (f *AdminFlags) Open() (*Client, error) {
 	return serverFlags{ServerFlags: f.ServerFlags, tokenFile: f.TokenFile, token: adminToken}.open()
 }
 
-// apiKey says where a partner's API key is read from.
+// apiKey lists the sources of a partner's API key.
 var apiKey = tokenSource{
 	name: "API key", flag: "--token-file", variable: "MIZAN_API_KEY", inSandbox: func(b *sandboxFile) string { return b.APIKey }, isKey: true,
 }
@@ -84,11 +85,12 @@ func (f *KeyFlags) flags() serverFlags {
 	return serverFlags{ServerFlags: f.ServerFlags, tokenFile: f.TokenFile, token: apiKey}
 }
 
-// Open resolves the flags without connecting to the server. An error is a mistake of the user.
+// Open returns a client for the server that the flags name. It does not connect to the server. Every error is a mistake of the
+// user.
 func (f *KeyFlags) Open() (*Client, error) { return f.flags().open() }
 
-// OpenAdmin is Open with the administration token of the sandbox.json from which the API key comes. If no sandbox.json is used,
-// OpenAdmin returns nil.
+// OpenAdmin returns a client with the administration token of the sandbox.json from which the API key comes. If no sandbox.json
+// is used, OpenAdmin returns nil.
 func (f *KeyFlags) OpenAdmin() (*Client, error) {
 	flags := f.flags()
 	path := flags.sandboxPath()
@@ -99,8 +101,7 @@ func (f *KeyFlags) OpenAdmin() (*Client, error) {
 	return flags.open()
 }
 
-// newHTTPClient returns a client that follows no redirects, because a redirect could take a token to
-// another host.
+// newHTTPClient returns a client that follows no redirects, because a redirect could send a token to another host.
 func newHTTPClient(trust *tls.Config) *http.Client {
 	return &http.Client{
 		Timeout:       responseTimeout,
@@ -109,8 +110,8 @@ func newHTTPClient(trust *tls.Config) *http.Client {
 	}
 }
 
-// firstOf returns the first of these values that is set: the flag, the member of sandbox.json, the environment variable, the
-// default value.
+// firstOf returns the first of the following values that is set: the flag, the member of sandbox.json, the environment
+// variable, the default value.
 func firstOf(flag *string, sandboxValue, variable, defaultValue string) string {
 	if flag != nil {
 		return *flag
@@ -124,7 +125,7 @@ func firstOf(flag *string, sandboxValue, variable, defaultValue string) string {
 	return defaultValue
 }
 
-// parseToken trims and checks the text of a token. origin names the source of the text in errors.
+// parseToken trims and checks the text of a token. In errors, origin names the source of the text.
 func parseToken(text, origin string) (string, error) {
 	text = strings.TrimSpace(text)
 	if text == "" || len(text) > maxToken || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }) {
@@ -133,18 +134,19 @@ func parseToken(text, origin string) (string, error) {
 	return text, nil
 }
 
-// SandboxServer has the address and the credentials of a sandbox, as its sandbox.json lists them.
+// SandboxServer contains the address, the certificate file and the administration token of a sandbox. They come from its
+// sandbox.json.
 type SandboxServer struct {
 	BaseURL, CAFile, AdminToken string
 }
 
-// ReadSandbox reads the sandbox.json that the flag --sandbox names. It is for a command that sends its own requests.
+// ReadSandbox reads the sandbox.json that the flag --sandbox names. It is for commands that send requests without a Client.
 func ReadSandbox(path string) (SandboxServer, error) {
 	sandbox, err := readSandbox(path, "sandbox")
 	return SandboxServer{sandbox.BaseURL, sandbox.CAFile, sandbox.AdminToken}, err
 }
 
-// readSandbox reads a sandbox.json. path is the path of the file or of its directory. Errors begin with the name of the flag.
+// readSandbox reads a sandbox.json. path is the path of the file or of its directory. Errors begin with flagName.
 func readSandbox(path, flagName string) (sandbox sandboxFile, err error) {
 	if stat, err := os.Stat(path); err == nil && stat.IsDir() {
 		path = filepath.Join(path, "sandbox.json")
@@ -153,15 +155,15 @@ func readSandbox(path, flagName string) (sandbox sandboxFile, err error) {
 	if err != nil {
 		return sandbox, fmt.Errorf("%s: %w", flagName, err)
 	}
-	// The decoder's own error would quote the file.
+	// The decoder's own error is not returned, because it would quote the file.
 	if json.Unmarshal(content, &sandbox) != nil || sandbox.BaseURL == "" || sandbox.AdminToken == "" {
 		return sandboxFile{}, fmt.Errorf("%s: %s is not a sandbox.json with base_url and admin_token", flagName, path)
 	}
 	return sandbox, nil
 }
 
-// parseBaseURL checks a server's URL. Plain http is accepted for this machine only, because a token is sent to other machines
-// only encrypted.
+// parseBaseURL checks a server's URL. Plain http is accepted only for this machine, because a token must never be sent
+// unencrypted to another machine.
 func parseBaseURL(text string) (string, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.TrimSuffix(u.Path, "/") != "" {
@@ -178,8 +180,8 @@ func isLoopback(host string) bool {
 	return host == "localhost" || err == nil && address.IsLoopback()
 }
 
-// trustConfig returns a TLS configuration that trusts the certificate authorities in the file or, without a file, those of the
-// system.
+// trustConfig returns a TLS configuration that trusts only the certificate authorities in a file. If path is empty, the
+// configuration trusts the authorities of the system.
 func trustConfig(path string) (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if path == "" {
@@ -196,7 +198,7 @@ func trustConfig(path string) (*tls.Config, error) {
 	return config, nil
 }
 
-// readFile reads a file, or stdin if path is "-". It refuses more than bound bytes.
+// readFile reads a file, or stdin if path is "-". If it reads more than bound bytes, it returns an error.
 func readFile(path string, bound int) ([]byte, error) {
 	f := os.Stdin
 	if path != "-" {
@@ -213,7 +215,7 @@ func readFile(path string, bound int) ([]byte, error) {
 	return content, err
 }
 
-// isID tells whether text is a UUID in its usual form.
+// isID returns whether text is a UUID in its usual form.
 func isID(text string) bool {
 	const usualLength = 36
 	_, err := uuid.Parse(text)

@@ -6,8 +6,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// Post sends a write without a body and returns the response's body. If the connection breaks, Post sends the write
-// once more; the server recognizes the write by its key. The error is a *Fault, as for Get.
+// Post sends a POST request without a body and returns the body of the response. If the connection breaks, Post sends the
+// request once more; the server recognizes the request by its key. The error is a *Fault with the same exit codes as for Get.
 func (l *Ledger) Post(path string) ([]byte, error) {
 	if _, err := l.Organization(); err != nil {
 		return nil, err

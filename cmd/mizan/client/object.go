@@ -13,7 +13,7 @@ import (
 	"github.com/mattn/go-runewidth"
 )
 
-// Object is a JSON object whose members are in the order in which the server sent them.
+// Object is a JSON object. Its members are in the order in which the server sent them.
 type Object struct {
 	Raw     jsontext.Value
 	Members []Member
@@ -25,7 +25,7 @@ type Member struct {
 	Value jsontext.Value
 }
 
-// ParseObject parses a JSON object. The result keeps no reference to raw.
+// ParseObject parses a JSON object. The caller may change raw afterwards.
 func ParseObject(raw []byte) (Object, error) {
 	object := Object{Raw: bytes.Clone(raw)}
 	if err := object.Raw.Compact(); err != nil {
@@ -51,8 +51,8 @@ func ParseObject(raw []byte) (Object, error) {
 	return object, nil
 }
 
-// NewObject returns an object whose members have texts as values. The arguments are a name, its value, the next name, its value,
-// and so on.
+// NewObject returns an object whose members are strings. The arguments are the name and the text of the first member, the name
+// and the text of the second member, and so on.
 func NewObject(namesAndTexts ...string) (Object, error) {
 	raw := []byte("{")
 	for i, text := range namesAndTexts {
@@ -70,8 +70,8 @@ func NewObject(namesAndTexts ...string) (Object, error) {
 	return ParseObject(append(raw, '}'))
 }
 
-// Value returns a member's value. A name with a dot, such as amount.default, means the member default of the member
-// amount.
+// Value returns the value of a member. A name with a dot names a member of an inner object: amount.default is the member
+// default of the object amount.
 func (o *Object) Value(name string) (jsontext.Value, bool) {
 	outer, inner, isNested := strings.Cut(name, ".")
 	for _, m := range o.Members {
@@ -90,7 +90,7 @@ func (o *Object) Value(name string) (jsontext.Value, bool) {
 	return nil, false
 }
 
-// AbsentValue is the text that tables show for a value that is absent, null or empty.
+// AbsentValue is the text that is printed for a value that is absent, null or empty.
 const AbsentValue = "-"
 
 // FormatValue formats a JSON value for people.
@@ -116,7 +116,7 @@ func FormatValue(value jsontext.Value) string {
 	return Printable(text)
 }
 
-// FormatScalars formats the elements of a list. If an element is a list or an object, isSimple is false.
+// FormatScalars formats the elements of a JSON list. If an element is itself a list or an object, isSimple is false.
 func FormatScalars(list jsontext.Value) (elements []string, isSimple bool) {
 	decoder := jsontext.NewDecoder(bytes.NewReader(list))
 	if _, err := decoder.ReadToken(); err != nil {
@@ -132,11 +132,11 @@ func FormatScalars(list jsontext.Value) (elements []string, isSimple bool) {
 	return elements, true
 }
 
-// printer prints objects to stdout: as JSON, one in each line, or as a table.
+// printer prints objects to stdout, as JSON with one object in each line, or as a table.
 type printer struct {
 	asJSON   bool
-	around   []Object // objects that name the asset of amounts that come without one; they count as enclosing each printed object
-	names    []string // members that the table of a list shows, in the notation of Object.Value
+	around   []Object // objects that name the asset of amounts without an asset, as if they enclosed each printed object
+	names    []string // members that the table of a list shows, named as for Object.Value
 	expand   func(Object) []Object
 	out      *bufio.Writer
 	table    *Table // nil for a single object
@@ -171,8 +171,8 @@ func (c *Command) newPrinter(listing *Listing) *printer {
 	return p
 }
 
-// maxDepth is the number of levels of a single object whose members are printed one by one. Deeper objects are printed as
-// JSON.
+// maxDepth is the number of nested levels of a single object at which each member is printed on its own line. Objects below
+// these levels are printed as JSON.
 const maxDepth = 4
 
 // printObject prints a single object, one line for each member. Members of inner objects have names such as
@@ -192,8 +192,8 @@ func (p *printer) printObject(o Object) {
 	}
 }
 
-// addMembers adds a line for each member of object o. prefix is printed before the members' names. outer is the name of the
-// member whose value is o. around are the objects that enclose o, the innermost first.
+// addMembers adds a line for each member of the object o. prefix is printed before the names of the members. outer is the name
+// of the member whose value is o. around contains the objects that enclose o, the innermost first.
 func (p *printer) addMembers(prefix, outer string, o Object, around []Object, depth int) {
 	objects := append([]Object{o}, around...)
 	for _, m := range o.Members {
@@ -215,7 +215,7 @@ func (p *printer) addValue(name, outer string, m Member, objects []Object, depth
 	p.values = append(p.values, [2]string{name, formatMember(outer, m.Name, m.Value, objects)})
 }
 
-// Objects returns the elements of a list of objects. For any other value, and for an empty list, ok is false.
+// Objects returns the elements of a JSON list of objects. If the value is something else or the list is empty, ok is false.
 func Objects(list jsontext.Value) (elements []Object, ok bool) {
 	var values []jsontext.Value
 	if list.Kind() != '[' || json.Unmarshal(list, &values) != nil || len(values) == 0 {
@@ -241,7 +241,8 @@ func formatMember(outer, name string, value jsontext.Value, objects []Object) st
 	return FormatValue(value)
 }
 
-// printRow prints an object of a list, with the members that the table shows. If writing fails, flush returns the error.
+// printRow prints one object of a list. In a table it prints only the members that the table shows. If writing fails, flush
+// returns the error.
 func (p *printer) printRow(o Object) {
 	p.rowCount++
 	if p.asJSON {
@@ -257,7 +258,7 @@ func (p *printer) printRow(o Object) {
 	}
 }
 
-// cells returns the members of an object that the table shows.
+// cells returns, for one object, the texts of the members that the table shows.
 func (p *printer) cells(o Object) []string {
 	cells := make([]string, len(p.names))
 	for i, name := range p.names {
@@ -281,7 +282,7 @@ func (p *printer) writeLine(o Object) {
 	_ = p.out.WriteByte('\n')
 }
 
-// flush flushes the output and returns the first error of writing.
+// flush writes the buffered output and returns the first error of writing.
 func (p *printer) flush() error {
 	if p.table != nil {
 		if err := p.table.Flush(); err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// refusal decodes an error response. The server has three forms of them: {errors:[{code,detail,field}]}, {error,message} and
-// {error}.
+// refusal decodes an error response. The server uses three forms of error responses: {errors:[{code,detail,field}]},
+// {error,message} and {error}.
 type refusal struct {
 	Errors []struct {
 		Detail string `json:"detail"`
@@ -20,8 +20,8 @@ type refusal struct {
 	Message string `json:"message"`
 }
 
-// messages returns the messages of the error response, one for each line. It returns none if the body is in none of the known
-// forms.
+// messages returns the messages in the error response, one per line of output. If the body has none of the known forms,
+// messages returns nothing.
 func (r *refusal) messages() (lines []string) {
 	for _, fieldError := range r.Errors {
 		detail := strings.TrimPrefix(fieldError.Detail, fieldError.Field+" ") // a detail may begin with the field's name, as "login is required" does
@@ -40,15 +40,16 @@ func (r *refusal) messages() (lines []string) {
 	return lines
 }
 
-// recordNames maps the first segment of a URL path to the name of one record below that path.
+// recordNames maps the first segment of a URL path to the name of one record below that path, as error messages use it.
 var recordNames = map[string]string{
 	"organizations": "organization", "partners": "partner", "terminal": "terminal", "api_keys": "API key", "limits": "limit", "users": "user",
 	"blocklist": "block list entry", "settlements": "settlement", "links": "payment link", "products": "product",
 	"transactions": "transaction", "deliveries": "delivery", "subscriptions": "subscription",
 }
 
-// missingRecord names the record that does not exist if the server responds with 404. It is the record in the URL path or, for a
-// list, the partner by which the list is filtered. The text is empty if the request names no record.
+// missingRecord returns a text that names the missing record after the server responded with status 404. The record is the one
+// in the URL path or, if the request lists the records of a partner, the partner. If the request names no record, the text is
+// empty.
 func missingRecord(path string, query url.Values) string {
 	segments := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	if len(segments) > 2 && segments[0] == "ledger" && segments[1] == "accounts" {
@@ -73,7 +74,8 @@ func missingRecord(path string, query url.Values) string {
 // Check returns the response if its status is a success. Otherwise it returns a *Fault that describes the response.
 func (c *Command) Check(reply *Reply) (*Reply, error) { return c.check(reply, "") }
 
-// check is Check for a request about thing, the name of a record that the fault's text names.
+// check implements Check. If the server responds that a record does not exist, the fault names the record with the text in
+// thing.
 func (c *Command) check(reply *Reply, thing string) (*Reply, error) {
 	if reply.Status >= 200 && reply.Status < 300 {
 		return reply, nil
@@ -98,7 +100,7 @@ func (c *Command) check(reply *Reply, thing string) (*Reply, error) {
 			line += " (answered with " + status + ")"
 		}
 		if id := reply.Header.Get("X-Request-Id"); fault.Code == exitFailed && id != "" {
-			line += " (request " + id + ")" // the server's log has the same id, so the entry can be found
+			line += " (request " + id + ")" // the id helps to find the request in the server's log
 		}
 		fault.Lines = append(fault.Lines, c.message(line))
 	}

@@ -8,22 +8,22 @@ import (
 	"os"
 )
 
-// serverFlags are the values of the flags with which a command names its server and its credential.
+// serverFlags holds the flags that select a command's server and its credential.
 type serverFlags struct {
 	ServerFlags
 	tokenFile         *string
 	token             tokenSource
-	sandboxFlag       string // the name of the flag with the value Sandbox, for errors; empty means --sandbox
-	needsOrganization bool   // an empty organization id is refused
+	sandboxFlag       string // name of the flag that sets Sandbox, for error messages; empty means --sandbox
+	needsOrganization bool   // the command needs an organization id
 }
 
-// tokenSource says where a kind of token is read from.
+// tokenSource says where tokens of one kind are read from.
 type tokenSource struct {
 	name      string                    // "admin token", "session token" or "API key"
 	flag      string                    // the flag that names a file with the token
 	variable  string                    // the environment variable that contains the token itself
 	inSandbox func(*sandboxFile) string // returns the token that sandbox.json contains
-	isKey     bool                      // the token is an API key, which is sent in a header of its own
+	isKey     bool                      // the token is an API key, which has its own HTTP header
 }
 
 // sessionToken says where a session token is read from. inSandbox selects one of the sessions in sandbox.json.
@@ -31,13 +31,12 @@ func sessionToken(inSandbox func(*sandboxFile) string) tokenSource {
 	return tokenSource{name: "session token", flag: "--token-file", variable: "MIZAN_SESSION_TOKEN", inSandbox: inSandbox}
 }
 
-// defaultSandboxPath is the path of the sandbox.json of a server that was started in the same folder with the default data
+// defaultSandboxPath is where a server writes sandbox.json if it was started in the current folder with the default data
 // directory.
 const defaultSandboxPath = "data/sandbox.json"
 
-// defaultSandbox returns defaultSandboxPath if that file exists and the user names neither a server nor a credential in another
-// way. The second condition is needed because the token in the file is of no use with another server. Otherwise it returns an
-// empty path.
+// defaultSandbox returns defaultSandboxPath if that file exists and the user named neither a server nor a credential. If the
+// user names another server, the token in the file is of no use. Otherwise it returns an empty path.
 func (f *serverFlags) defaultSandbox() string {
 	if f.Sandbox != nil || f.URL != nil || f.tokenFile != nil || os.Getenv("MIZAN_URL") != "" || os.Getenv(f.token.variable) != "" {
 		return ""
@@ -48,7 +47,8 @@ func (f *serverFlags) defaultSandbox() string {
 	return defaultSandboxPath
 }
 
-// sandboxPath returns the path of the sandbox.json that is used, or of its directory. It is empty if none is used.
+// sandboxPath returns the path of the sandbox.json to use, or of the directory that contains it. If no sandbox.json is used,
+// the path is empty.
 func (f *serverFlags) sandboxPath() string {
 	if f.Sandbox != nil {
 		return *f.Sandbox
@@ -56,7 +56,8 @@ func (f *serverFlags) sandboxPath() string {
 	return f.defaultSandbox()
 }
 
-// open resolves the flags without connecting to the server. ConnectionFlags describes which source of a value takes precedence.
+// open resolves the flags without connecting to the server. If a value has several sources, ConnectionFlags describes which
+// source takes precedence.
 func (f serverFlags) open() (*Client, error) {
 	client := new(Client)
 	var sandbox sandboxFile
@@ -93,7 +94,7 @@ func (f serverFlags) open() (*Client, error) {
 	return client, nil
 }
 
-// readToken reads the token from its source. Its errors don't contain the token.
+// readToken reads the token from a file, a sandbox.json or the environment. Its errors don't contain the token.
 func (f *serverFlags) readToken(sandboxPath, sandboxFlag string, sandbox *sandboxFile) (string, error) {
 	source := &f.token
 	switch {

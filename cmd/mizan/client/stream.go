@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// exportSilence is how long an export may send no byte before it counts as broken off.
+// exportSilence is how long an export may send no byte before the client treats it as broken off.
 const exportSilence = 5 * time.Minute
 
 // Stream is a response that is read as it arrives.
@@ -18,14 +18,14 @@ type Stream struct {
 	io.ReadCloser
 	EstimatedBytes uint64 // expected length of the body in bytes; 0 if the server has not said it
 
-	silence      time.Duration // the stream fails if no byte arrives for this time
-	silenceTimer *time.Timer   // cancels ctx when the time silence has passed without a byte
+	silence      time.Duration // Read fails if no byte arrives for this long
+	silenceTimer *time.Timer   // cancels ctx if no byte arrives for the duration silence
 	cancel       context.CancelCauseFunc
 	ctx          context.Context
-	requestID    string // id by which the entry in the server's log can be found; empty if the server sent none
+	requestID    string // id of the request in the server's log; empty if the server sent none
 }
 
-// Read implements io.Reader. If the server cuts the stream off, the error wraps io.ErrUnexpectedEOF and is not io.EOF.
+// Read implements io.Reader. If the server ends the response early, the error wraps io.ErrUnexpectedEOF and is not io.EOF.
 func (s *Stream) Read(p []byte) (int, error) {
 	n, err := s.ReadCloser.Read(p)
 	s.silenceTimer.Reset(s.silence)
@@ -45,7 +45,7 @@ func (s *Stream) Close() error {
 	return s.ReadCloser.Close()
 }
 
-// Stream is Command.Stream for the ledger's organization.
+// Stream determines the organization and then calls Command.Stream with the duration exportSilence.
 func (l *Ledger) Stream(ctx context.Context, path string, query url.Values) (*Stream, error) {
 	if _, err := l.Organization(); err != nil {
 		return nil, err
@@ -53,9 +53,9 @@ func (l *Ledger) Stream(ctx context.Context, path string, query url.Values) (*St
 	return l.Command.Stream(ctx, path, query, exportSilence)
 }
 
-// Stream requests a URL path below /api/v1 and returns the response. Its body, which may have any length, can be read as it
-// arrives. The caller closes it. Reading fails when ctx ends, or when no byte arrives for the duration silence. The error that
-// Stream returns is a *Fault, as for Send.
+// Stream requests a URL path below /api/v1 and returns the response. The response can have any length, because its body is read
+// while it arrives. The caller closes it. Reading fails when ctx ends, or when no byte arrives for the duration silence. If
+// Stream returns an error, the error is a *Fault.
 func (c *Command) Stream(ctx context.Context, path string, query url.Values, silence time.Duration) (*Stream, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	silenceTimer := time.AfterFunc(silence, func() { cancel(fmt.Errorf("nothing came for %v", silence)) })
@@ -83,7 +83,7 @@ func (c *Command) Stream(ctx context.Context, path string, query url.Values, sil
 	return nil, c.Failed("the answer is not the server's")
 }
 
-// stream sends a GET request without a time-out for the whole response.
+// stream sends a GET request. It sets no time-out for the response as a whole.
 func (c *Client) stream(ctx context.Context, path string, query url.Values) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.BaseURL+basePath+path+"?"+query.Encode(), nil)
 	if err != nil {

@@ -13,42 +13,42 @@ import (
 // Column is a column of a table.
 type Column struct {
 	Name  string // heading, in capitals
-	Right bool   // align right, as numbers are
+	Right bool   // aligned to the right, like numbers
 
-	// Rank determines which columns are left out if a table is too wide: first those of the highest rank and, of equal ranks,
-	// the last one. The first column is never left out.
+	// Rank determines the order in which columns are left out if a table is too wide: the highest rank first and, among columns
+	// of equal rank, the last column first. The first column is never left out.
 	Rank int
 }
 
-// Widths of columns when a table is shortened to fit a terminal.
+// Column widths in a table that is shortened to fit a terminal.
 const (
-	minTextWidth  = 10 // least width of a column of texts
-	minFirstWidth = 28 // least width of the first column, if it has texts
-	shortIDWidth  = 9  // width of a column of UUIDs: eight digits and an ellipsis
+	minTextWidth  = 10 // minimum width of a text column
+	minFirstWidth = 28 // minimum width of the first column if it contains texts
+	shortIDWidth  = 9  // width of a UUID column: eight digits and an ellipsis
 	columnGap     = 2  // spaces between columns
 )
 
 // tableBlock is the number of rows that a table keeps in memory to align its columns.
 const tableBlock = 10_000
 
-// Table writes rows with aligned columns. On a terminal that is too narrow for them it shortens times, ids and texts,
-// and leaves out columns.
+// Table writes rows with aligned columns. If the terminal is too narrow, Table shortens times, ids and texts, and leaves out
+// columns.
 type Table struct {
 	out      *bufio.Writer
-	width    int // width of the terminal; 0 if there is none
+	width    int // width of the terminal; 0 if the output is not a terminal
 	columns  []Column
 	rows     [][]string
 	hasTitle bool     // the heading has been written
 	omitted  []string // names of columns that were left out
 }
 
-// NewTable returns a table for a terminal of this width. If the output is not a terminal, width is 0 and the table may have any
-// width.
+// NewTable returns a table for a terminal of this width. If the output is not a terminal, width is 0 and lines may have any
+// length.
 func NewTable(out io.Writer, width int, columns []Column) *Table {
 	return &Table{out: bufio.NewWriter(out), width: width, columns: columns}
 }
 
-// Add adds a row, with a cell for each column. If writing fails, Flush returns the error.
+// Add adds a row, with a cell for each column. If a write fails, Flush returns the error.
 func (t *Table) Add(cells ...string) {
 	t.rows = append(t.rows, cells)
 	if len(t.rows) == tableBlock {
@@ -56,16 +56,16 @@ func (t *Table) Add(cells ...string) {
 	}
 }
 
-// Flush writes the rows that are still in memory and returns the first error of writing.
+// Flush writes the rows that are still in memory. It returns the table's first write error, if any.
 func (t *Table) Flush() error {
 	t.writeRows()
 	return t.out.Flush()
 }
 
-// Omitted returns the names of the columns that have values and were left out.
+// Omitted returns the names of the columns that were left out although they have values.
 func (t *Table) Omitted() []string { return t.omitted }
 
-// writeRows writes the rows in memory. Before the first rows it writes the heading.
+// writeRows writes the rows in memory. The first call also writes the heading.
 func (t *Table) writeRows() {
 	if len(t.rows) == 0 {
 		return
@@ -124,12 +124,12 @@ func (t *Table) writeRow(l *layout, cells []string) {
 	_ = t.out.WriteByte('\n')
 }
 
-// layout has the widths of the columns for the rows in memory. A column of width 0 is not shown.
+// layout holds the column widths for the rows in memory. A column of width 0 is not shown.
 type layout struct {
 	columns   []Column
 	rows      [][]string
 	widths    []int
-	isOmitted []bool // the column has values and is left out
+	isOmitted []bool // the column is left out although it has values
 }
 
 func (t *Table) newLayout() *layout {
@@ -140,7 +140,7 @@ func (t *Table) newLayout() *layout {
 	return l
 }
 
-// measure sets a column's width to that of its widest cell.
+// measure sets a column's width to the width of its widest cell, including the heading.
 func (l *layout) measure(column int) {
 	l.widths[column] = max(1, runewidth.StringWidth(l.columns[column].Name))
 	for _, row := range l.rows {
@@ -158,8 +158,8 @@ func (l *layout) total() (total int) {
 	return total - columnGap
 }
 
-// fit shortens the lines to width if possible. It begins with the steps that lose the least information. It cuts off texts last,
-// and only as far as is still needed after columns have been left out.
+// fit shortens the lines to width if possible. It begins with the steps that lose the least information. Texts are cut last,
+// and only as much as is still needed after columns were left out.
 func (l *layout) fit(width int) {
 	for _, step := range []func(){l.shortenTimes, l.omitEmpty, l.shortenIDs} {
 		if l.total() <= width {
@@ -190,7 +190,7 @@ func (l *layout) shortenTimes() {
 	}
 }
 
-// omitEmpty leaves out columns without any value.
+// omitEmpty leaves out columns that have no value in any row.
 func (l *layout) omitEmpty() {
 	for i := 1; i < len(l.columns); i++ {
 		if !slices.ContainsFunc(l.rows, func(row []string) bool { return row[i] != AbsentValue }) {
@@ -199,7 +199,7 @@ func (l *layout) omitEmpty() {
 	}
 }
 
-// shortenIDs cuts off UUIDs. Those of the first column stay whole, because users name a row to other commands by this id.
+// shortenIDs cuts off UUIDs. Ids in the first column stay whole, because users pass them to other commands.
 func (l *layout) shortenIDs() {
 	for i := 1; i < len(l.columns); i++ {
 		if l.widths[i] > shortIDWidth && !slices.ContainsFunc(l.rows, func(row []string) bool { return row[i] != AbsentValue && !isID(row[i]) }) {
@@ -208,7 +208,7 @@ func (l *layout) shortenIDs() {
 	}
 }
 
-// shortest returns the length that a line has if all texts are cut off as far as is allowed.
+// shortest returns the length of a line whose texts are all cut to the minimum.
 func (l *layout) shortest() (total int) {
 	total = l.total()
 	for i := range l.columns {
@@ -217,7 +217,7 @@ func (l *layout) shortest() (total int) {
 	return total
 }
 
-// shortenTexts cuts off the texts of columns, of the widest column first, until the lines fit.
+// shortenTexts cuts texts until the lines fit. It always cuts the column that is the widest at that moment.
 func (l *layout) shortenTexts(width int) {
 	for l.total() > width {
 		widest := -1
@@ -233,8 +233,9 @@ func (l *layout) shortenTexts(width int) {
 	}
 }
 
-// minWidth returns the least width to which shortenTexts may cut a column. Numbers, times and ids are not cut, because a part of
-// a number or time would be misread. The first column, which names the row, keeps more than other columns of texts.
+// minWidth returns the minimum width to which shortenTexts may cut a column. Numbers, times and ids stay whole, because a part
+// of a number or time would be misread. The first column identifies the row, so its minimum is larger than the minimum of other
+// text columns.
 func (l *layout) minWidth(column int) int {
 	isWhole := l.columns[column].Right || slices.ContainsFunc(l.rows, func(row []string) bool {
 		return isID(row[column]) || shortTimePattern.MatchString(row[column])
@@ -250,7 +251,8 @@ func (l *layout) minWidth(column int) int {
 
 var shortTimePattern = regexp.MustCompile(`^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$`)
 
-// omitNext leaves out the column of the highest rank, but never the first column. It returns false if no column can be left out.
+// omitNext leaves out the column with the highest rank, but never the first column. It returns false if no column can be left
+// out.
 func (l *layout) omitNext() bool {
 	next := 0
 	for i := 1; i < len(l.columns); i++ {

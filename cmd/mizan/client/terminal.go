@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// usualWidth is the width that is assumed for a terminal whose width can't be determined.
+// usualWidth is the assumed width of a terminal whose real width can't be determined.
 const usualWidth = 80
 
 // TerminalWidth returns the width, in columns, of the terminal to which a stream writes. It returns 0 if the stream is not a

@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Bounds for values that come from files, in bytes.
+// Maximum sizes in bytes of values that are read from files.
 const (
 	maxSecret   = 4096
 	maxDocument = 1 << 20
@@ -19,7 +19,7 @@ const (
 // ID is a UUID on the command line.
 type ID string
 
-// Validate is called by kong.
+// Validate checks that the value is a UUID. kong, the command-line parser, calls it.
 func (i ID) Validate() error {
 	if !isID(string(i)) {
 		return fmt.Errorf("%q is not a UUID", string(i))
@@ -30,7 +30,7 @@ func (i ID) Validate() error {
 // PartnerNumber is a partner's id on the command line.
 type PartnerNumber int64
 
-// Validate is called by kong.
+// Validate checks that the id is positive. kong calls it.
 func (n PartnerNumber) Validate() error {
 	if n < 1 {
 		return errors.New("a partner's id is above zero")
@@ -38,8 +38,8 @@ func (n PartnerNumber) Validate() error {
 	return nil
 }
 
-// NullText is a text on the command line, or the word null, which removes the stored value. An empty text does not mean null.
-// The server refuses it, because it may come from an unset variable of the shell.
+// NullText is a text on the command line. The word null removes the stored value. An empty text is not the same as null. The
+// server refuses an empty text, because it may come from an unset variable of the shell.
 type NullText string
 
 // MarshalJSON implements json.Marshaler.
@@ -50,10 +50,10 @@ func (a NullText) MarshalJSON() ([]byte, error) {
 	return json.Marshal(string(a))
 }
 
-// StringList is a flag that may be repeated; a single empty value gives an empty list.
+// StringList holds the values of a flag that may be repeated. A single empty value stands for an empty list.
 type StringList []string
 
-// Strings returns the list that is sent to the server; nil if the flag was not given.
+// Strings returns the list to send to the server, or nil if the flag was not given.
 func (l StringList) Strings() []string {
 	if len(l) == 1 && l[0] == "" {
 		return []string{}
@@ -64,8 +64,8 @@ func (l StringList) Strings() []string {
 // MarshalJSON implements json.Marshaler.
 func (l StringList) MarshalJSON() ([]byte, error) { return json.Marshal(l.Strings()) }
 
-// Secret is a text that must not stand on the command line. The value of the flag is the name of a file with the text, or "-"
-// for stdin. One line break at the end of the text is removed.
+// Secret is a text that must not appear on the command line. The flag's value is the name of a file that contains the text, or
+// "-" for stdin. One line break at the end of the text is removed.
 type Secret struct{ Text string }
 
 // Decode implements kong.MapperValue.
@@ -85,13 +85,13 @@ func (s *Secret) Decode(ctx *kong.DecodeContext) error {
 	return nil
 }
 
-// MarshalJSON implements json.Marshaler. It returns the text itself, because the server needs it.
+// MarshalJSON implements json.Marshaler. It does not hide the text, because the server needs it.
 func (s Secret) MarshalJSON() ([]byte, error) { return json.Marshal(s.Text) }
 
-// String hides the text from output.
+// String returns a placeholder, so that the text is never printed.
 func (Secret) String() string { return "(hidden)" }
 
-// Number is a whole number of any size on the command line, or the word null, which removes the stored value.
+// Number is a whole number of any size that is not negative. The word null removes the stored value.
 type Number string
 
 // Decode implements kong.MapperValue.
@@ -110,7 +110,7 @@ func (n *Number) Decode(ctx *kong.DecodeContext) error {
 // MarshalJSON implements json.Marshaler.
 func (n Number) MarshalJSON() ([]byte, error) { return []byte(n), nil }
 
-// Document is a JSON value that stands on the command line or in a file, as "@FILE" ("@-" is stdin).
+// Document is a JSON value. The value is given on the command line or in a file, as "@FILE" ("@-" is stdin).
 type Document struct{ value jsontext.Value }
 
 // Decode implements kong.MapperValue. Errors don't quote the value, because it may contain a
@@ -137,5 +137,5 @@ func (d *Document) Decode(ctx *kong.DecodeContext) error {
 // MarshalJSON implements json.Marshaler.
 func (d Document) MarshalJSON() ([]byte, error) { return d.value, nil }
 
-// String hides the value from output.
+// String returns a placeholder, so that the value is never printed.
 func (Document) String() string { return "(hidden)" }

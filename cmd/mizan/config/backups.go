@@ -16,10 +16,10 @@ const (
 
 // Schedule says when the server itself takes backups, and in which directory it stores them.
 type Schedule struct {
-	Dir   string // empty: the server takes no backups itself
+	Dir   string // empty: the server takes no scheduled backups
 	Every time.Duration
-	Keep  int    // how many backups are kept
-	Rate  uint64 // greatest rate in bytes per second, also for backups that clients request; 0: no bound
+	Keep  int    // number of backups to keep
+	Rate  uint64 // maximum rate in bytes per second, also for backups that clients request; 0: no maximum
 }
 
 // backupSchedule reads the settings for backups.
@@ -50,7 +50,7 @@ func (r *reader) backupSchedule() Schedule {
 	return schedule
 }
 
-// isWithin tells whether the directory dir is the same as the directory other or is below it.
+// isWithin tells whether dir is the directory other or a directory below it.
 func isWithin(dir, other string) bool {
 	resolve := func(path string) (string, error) {
 		path, err := filepath.EvalSymlinks(path)
@@ -65,7 +65,7 @@ func isWithin(dir, other string) bool {
 	}
 	outer, err := resolve(other)
 	if err != nil {
-		return false // a missing data directory is created when the server starts, so dir can't be in it
+		return false // if the data directory is missing, the server creates it at its start, so dir can't be in it
 	}
 	relative, err := filepath.Rel(outer, inner)
 	return err == nil && filepath.IsLocal(relative)

@@ -12,21 +12,21 @@ import (
 	"mizan/cmd/mizan/cli"
 )
 
-// maxConfigFile bounds the size of the configuration file in bytes.
+// maxConfigFile is the maximum size of the configuration file in bytes.
 const maxConfigFile = 1 << 20
 
-// fileEntry is a key with its value in the configuration file.
+// fileEntry is one key of the configuration file and its value.
 type fileEntry struct {
-	key    string // in the form of the flag's name, with '-' between the words
-	text   string // the value, in the form in which a flag would have it
+	key    string // written like the flag's name, with '-' between the words
+	text   string // the value, written as on the command line
 	isText bool   // false: the value has a type that no flag accepts, such as an object
 	line   int    // line number in the file, from 1
 }
 
-// readConfigFile reads the keys and values in a configuration file. A file whose name ends in .toml is a TOML file without
-// tables; any other file is one JSON object without inner objects. The keys are the names of flags (with '-' or '_'). The values
-// are strings, numbers, booleans, or lists of strings. If any part of the file can't be parsed, readConfigFile returns only an
-// error.
+// readConfigFile reads the keys and values of a configuration file. A file whose name ends in .toml is a TOML file without
+// tables; any other file is one JSON object without inner objects. Keys are named like flags, with '-' or '_' between the
+// words. The values are strings, numbers, booleans, or lists of strings. If any part of the file can't be parsed,
+// readConfigFile returns only an error.
 func readConfigFile(path string) ([]fileEntry, error) {
 	content, err := cli.ReadFile(path, maxConfigFile)
 	if err != nil {
@@ -55,8 +55,7 @@ func readJSON(content []byte) ([]fileEntry, error) {
 	}
 	var entries []fileEntry
 	for decoder.More() {
-		// The tokens are read one by one, because a map would silently take the last of two equal
-		// keys.
+		// The tokens are read one by one, because decoding into a map would silently keep only the last of two equal keys.
 		name, err := decoder.Token()
 		if err != nil {
 			return nil, err
@@ -78,7 +77,7 @@ func readJSON(content []byte) ([]fileEntry, error) {
 	return entries, nil
 }
 
-// jsonText converts a JSON value to the text that a flag with this value would have.
+// jsonText converts a JSON value to the text that would set a flag to this value. If there is no such text, it returns false.
 func jsonText(value any) (string, bool) {
 	switch v := value.(type) {
 	case string:

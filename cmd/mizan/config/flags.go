@@ -23,8 +23,8 @@ const (
 	MaxAdminToken = 512
 )
 
-// Flags has the configuration keys of `mizan serve`. The struct tag `standard` holds a key's default. kong has a tag of its own
-// for defaults, but it is not used, because with it a default value can't be distinguished from a value that was given.
+// Flags contains the configuration keys of `mizan serve`. The struct tag `standard` holds a key's default. kong's own tag for
+// defaults is not used, because then a default could not be distinguished from a value that the user gave.
 type Flags struct {
 	Config               Setting `name:"config" env:"MIZAN_CONFIG" placeholder:"FILE" help:"File with any of these keys: TOML if its name ends in .toml, else JSON."`
 	Data                 Setting `name:"data" env:"MIZAN_DATA" standard:"./data" placeholder:"DIR" help:"Data directory."`
@@ -77,9 +77,9 @@ type Config struct {
 	ACME              ACME
 	BaseURL           string // empty: derived from the listen address
 	Sandbox           bool
-	ManualClock       bool // true: the server's clock moves only by requests
+	ManualClock       bool // the server's clock moves only when a client asks for it
 	Keyring           string
-	AdminToken        string // the content of the token file; empty: the server creates a token
+	AdminToken        string // content of the token file; if empty, the server creates a token
 	Proxies           []netip.Prefix
 	MinFree           uint64
 	RateLimit         int
@@ -88,14 +88,14 @@ type Config struct {
 	ActionTTL         time.Duration
 	DeliveryRetention time.Duration     // how long deliveries of notifications are kept
 	PrivateHooks      bool              // notifications may be sent to private IP addresses
-	Operators         operators.Options // without the clock and the log, which the server adds
+	Operators         operators.Options // without clock and log, which the server adds
 	Check             bool
 	Backups           Schedule
 	Level             slog.Level // the least severe level that is logged
 	LogFormat         string
 	AccessLog         accesslog.Mode
 	MetricsAddress    string
-	Profiles          bool // the metrics listener also serves profiles
+	Profiles          bool // the metrics listener also serves Go's profiles
 }
 
 // Read reads and checks every key. The error has one line for each bad key.
@@ -119,7 +119,7 @@ func (c *Flags) readLayers() *reader {
 		}
 	}
 	if c.Config.IsSet && c.Config.Raw == "" {
-		r.fileUnreadable = true // readConfig reports it as bad
+		r.fileUnreadable = true // the loop below reports the empty path
 	} else if c.Config.IsSet {
 		r.applyFile(keys, c.Config.Raw)
 	}
@@ -134,7 +134,7 @@ func (c *Flags) readLayers() *reader {
 	return r
 }
 
-// applyFile sets the keys that neither a flag nor the environment has set to their values in the configuration file.
+// applyFile applies the configuration file to the keys that neither a flag nor the environment has set.
 func (r *reader) applyFile(keys []Key, path string) {
 	entries, err := readConfigFile(path)
 	if err != nil {
@@ -160,7 +160,7 @@ func (r *reader) applyFile(keys []Key, path string) {
 	}
 }
 
-// readConfig reads and checks every key. The order of error messages is that of the help text.
+// readConfig reads and checks every key. Errors are reported in the order in which the help text lists the keys.
 func (r *reader) readConfig() *Config {
 	sandbox := r.flag("sandbox", false)
 	defaultTLS := "files"
@@ -196,7 +196,7 @@ func (r *reader) readConfig() *Config {
 		MetricsAddress:    r.address("metrics-listen"),
 		Profiles:          r.flag("pprof", false),
 	}
-	if !r.fileUnreadable && !r.reported["sandbox"] { // otherwise the value of some key is not known
+	if !r.fileUnreadable && !r.reported["sandbox"] { // if the file or the key sandbox can't be read, some values are unknown
 		r.checkCombinations(cfg)
 	}
 	return cfg
@@ -211,7 +211,7 @@ var levels = map[string]slog.Level{
 	"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError,
 }
 
-// accessLog returns which requests are logged.
+// accessLog returns the setting that determines which requests are logged.
 func (r *reader) accessLog(sandbox bool) accesslog.Mode {
 	standard := accesslog.Errors
 	if sandbox {
@@ -224,7 +224,7 @@ func (r *reader) accessLog(sandbox bool) accesslog.Mode {
 	return mode
 }
 
-// checkCombinations checks that the values of different keys go together.
+// checkCombinations checks that the values of different keys are compatible.
 func (r *reader) checkCombinations(cfg *Config) {
 	r.checkTLS(cfg)
 	if strings.HasPrefix(cfg.BaseURL, "http://") && (cfg.TLS != "off" || !cfg.Sandbox) && !r.reported["tls"] {

@@ -7,8 +7,7 @@ import (
 	"mizan/cmd/mizan/cli"
 )
 
-// KeyringFlags determine the path of a keyring in the same way as `mizan serve` does, from the same flags and environment
-// variables.
+// KeyringFlags determine a keyring's path from the same flags and environment variables as `mizan serve`.
 type KeyringFlags struct {
 	Keyring Setting `name:"keyring" env:"MIZAN_KEYRING" placeholder:"FILE" help:"The keyring; default: the one in the data directory."`
 	Data    Setting `name:"data" env:"MIZAN_DATA" standard:"./data" placeholder:"DIR" help:"Data directory; a server may be using it."`
@@ -29,7 +28,7 @@ func (f *KeyringFlags) Path() (string, error) {
 	return filepath.Join(f.Data.Raw, "keyring"), nil
 }
 
-// NamedByFlag tells whether a flag names the keyring; false if only the environment does.
+// NamedByFlag tells whether a flag names the keyring. If only the environment names it, NamedByFlag returns false.
 func (f *KeyringFlags) NamedByFlag() bool {
 	return f.Keyring.IsSet && f.Keyring.Raw != os.Getenv("MIZAN_KEYRING") || f.Data.IsSet && f.Data.Raw != os.Getenv("MIZAN_DATA")
 }

@@ -12,13 +12,13 @@ import (
 	"mizan/internal/secret"
 )
 
-// maxSecret bounds a file that holds a token or a password, in bytes.
+// maxSecret is the maximum size in bytes of a file with a token or a password.
 const maxSecret = 1024
 
 // botTokenPattern matches a token for Telegram's Bot API. Tokens are checked because they become part of URLs.
 var botTokenPattern = regexp.MustCompile(`^[0-9]{1,20}:[A-Za-z0-9_-]{1,128}$`)
 
-// operators reads the settings of the channels to operators, which are Telegram and e-mail. Either channel may be missing.
+// operators reads the settings for messages to operators, which are sent by Telegram and by e-mail. Both channels are optional.
 func (r *reader) operators(sandbox bool) operators.Options {
 	o := operators.Options{TelegramURL: r.telegramURL(), TelegramToken: r.secret("telegram-token-file")}
 	switch isGiven := r.settings["telegram-token-file"].IsSet; {
@@ -48,7 +48,7 @@ func addMissingPort(host string) string {
 	return net.JoinHostPort(strings.Trim(host, "[]"), "80")
 }
 
-// smtp reads the settings for e-mail and checks that they go together.
+// smtp reads the settings for e-mail and checks that they are compatible.
 func (r *reader) smtp(sandbox bool) operators.SMTP {
 	host, port := r.smtpAddress()
 	smtp := operators.SMTP{
@@ -97,7 +97,7 @@ func (r *reader) smtpAddress() (host string, port int) {
 	return host, port
 }
 
-// sender reads an e-mail address, which may have a name before it.
+// sender reads the sender of e-mail: an address, or a name and an address.
 func (r *reader) sender(name string) string {
 	raw := r.text(name)
 	if raw == "" {
@@ -110,7 +110,7 @@ func (r *reader) sender(name string) string {
 	return raw
 }
 
-// secret reads a file with one line. No error message contains the line.
+// secret reads a file that contains a secret in one line. No error message contains the secret.
 func (r *reader) secret(name string) secret.Text {
 	raw := r.text(name)
 	if raw == "" {

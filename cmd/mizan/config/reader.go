@@ -14,10 +14,10 @@ import (
 	"mizan/cmd/mizan/cli"
 )
 
-// reader converts settings to values and collects the errors in them.
+// reader converts settings to values and collects the errors that it finds.
 type reader struct {
-	settings       map[string]*Setting // by name of the key
-	faults         []string            // a line for each bad key
+	settings       map[string]*Setting // keyed by the name of the setting
+	faults         []string            // one error message for each bad key
 	reported       map[string]bool     // names of the bad keys
 	fileUnreadable bool                // a configuration file is named but could not be read
 }
@@ -37,7 +37,7 @@ func (r *reader) reportBad(name, format string, args ...any) {
 
 func (r *reader) text(name string) string { return r.settings[name].Raw }
 
-// oneOf reads a setting that has one of the allowed values. If the setting is absent and defaultValue is not empty, oneOf
+// oneOf reads a setting that must have one of the allowed values. If the setting is absent and defaultValue is not empty, oneOf
 // returns defaultValue.
 func (r *reader) oneOf(name, defaultValue string, allowed ...string) string {
 	raw := r.text(name)
@@ -51,7 +51,7 @@ func (r *reader) oneOf(name, defaultValue string, allowed ...string) string {
 	return raw
 }
 
-// flag reads a boolean setting; if the setting is absent, the result is defaultValue.
+// flag reads a boolean setting. If the setting is absent, flag returns defaultValue.
 func (r *reader) flag(name string, defaultValue bool) bool {
 	if !r.settings[name].IsSet {
 		return defaultValue
@@ -111,7 +111,7 @@ func (r *reader) readableFile(name string) string {
 	return raw
 }
 
-// token reads a file with a token. No error message contains the token.
+// token reads a file that contains a token. No error message contains the token.
 func (r *reader) token(name string) string {
 	raw := r.text(name)
 	if raw == "" {
@@ -130,7 +130,7 @@ func (r *reader) token(name string) string {
 	return token
 }
 
-// IsNotTokenRune tells whether a token may not contain the character. Tokens consist of visible ASCII characters.
+// IsNotTokenRune returns true for a character that a token may not contain. Tokens consist of visible ASCII characters.
 func IsNotTokenRune(c rune) bool { return c <= ' ' || c > '~' }
 
 func (r *reader) networks(name string) []netip.Prefix {
@@ -195,7 +195,7 @@ func (r *reader) duration(name string) time.Duration {
 	return d
 }
 
-// durationBetween reads a duration between two bounds.
+// durationBetween reads a duration that must be at least minimum and at most maximum.
 func (r *reader) durationBetween(name, example string, minimum, maximum time.Duration) time.Duration {
 	raw := r.text(name)
 	if raw == "" {

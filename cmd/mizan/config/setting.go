@@ -6,12 +6,12 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// Setting is one key of the configuration as it was given. It accepts any text, so that kong
-// does not stop at the first bad value; flags.go checks the texts of all keys at once.
+// Setting is the value of one configuration key, as the user gave it. kong, the library for flags, accepts any text for it and
+// so does not stop at the first bad value. Later, flags.go checks the texts of all keys at once.
 type Setting struct {
 	Raw    string
 	IsSet  bool
-	origin string // the name of the configuration file that set the key; empty if a flag or the environment set it
+	origin string // configuration file and line that set the key; empty if a flag or the environment set it
 }
 
 // Decode implements kong.MapperValue.
@@ -20,7 +20,7 @@ func (s *Setting) Decode(ctx *kong.DecodeContext) error {
 	return ctx.Scan.PopValueInto("text", &s.Raw)
 }
 
-// toggle is a setting whose flag may have no value; then the setting is true.
+// toggle is a boolean setting. If its flag is given without a value, the setting is true.
 type toggle struct{ Setting }
 
 // IsBool implements kong.BoolMapperValue.
@@ -35,7 +35,7 @@ func (t *toggle) Decode(ctx *kong.DecodeContext) error {
 	return t.Setting.Decode(ctx)
 }
 
-// Key is a setting with the name and default of its struct tag.
+// Key is a setting, together with the name and the default in its struct tag.
 type Key struct {
 	*Setting
 	Name     string

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// maxACMEDomains bounds the domains for which certificates are obtained.
+// maxACMEDomains is the maximum number of domains for which certificates are obtained.
 const maxACMEDomains = 100
 
-// ACME names the certificate authority from which --tls acme obtains certificates, and the domains for which it obtains them.
+// ACME holds the settings of --tls acme: the domains that need certificates, and the certificate authority that issues them.
 type ACME struct {
-	Domains   []string // in lower case; with --tls acme at least one
+	Domains   []string // in lower case; --tls acme needs at least one
 	Email     string   // contact address of the account; empty: none
 	Directory string   // URL of the authority's directory (RFC 8555)
 }
@@ -47,7 +47,8 @@ func (r *reader) acme() ACME {
 	return settings
 }
 
-// checkTLS checks that each key that belongs to one value of --tls is given only with that value.
+// checkTLS checks that keys for --tls files are given only with files and keys for --tls acme only with acme, and that no key
+// is missing that the value of --tls needs.
 func (r *reader) checkTLS(cfg *Config) {
 	onlyWith := func(value string, keys ...string) {
 		for _, key := range keys {

@@ -9,8 +9,8 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// readTOML reads a TOML file without tables. It uses go-toml's package unstable, because only the parser's expressions
-// have the line numbers of keys. The stable functions of go-toml use the same parser.
+// readTOML reads a TOML file without tables. It uses go-toml's package unstable, because only that package provides the line
+// numbers of keys. The stable functions of go-toml use the same parser.
 func readTOML(content []byte) ([]fileEntry, error) {
 	var parser unstable.Parser
 	parser.Reset(slices.Clip(content))
@@ -36,7 +36,7 @@ func readTOML(content []byte) ([]fileEntry, error) {
 	return entries, nil
 }
 
-// lineOf returns the line number of a parsed node in words, for an error.
+// lineOf returns the text "line N" for a parsed node, to be used in an error.
 func lineOf(parser *unstable.Parser, node *unstable.Node) string {
 	return fmt.Sprintf("line %d", parser.Shape(node.Raw).Start.Line)
 }
@@ -50,7 +50,7 @@ func atLine(parser *unstable.Parser, err error) error {
 	return fmt.Errorf("line %d: %w", parser.Shape(parser.Range(bad.Highlight)).Start.Line, err)
 }
 
-// tomlText converts a TOML value to the text that a flag with this value would have.
+// tomlText converts a TOML value to the text that would set a flag to this value. If there is no such text, it returns false.
 func tomlText(value *unstable.Node) (string, bool) {
 	switch value.Kind {
 	case unstable.String, unstable.Bool:

@@ -17,12 +17,12 @@ import (
 	"mizan/internal/secret"
 )
 
-// TokenCommands are `mizan admin-token …`.
+// TokenCommands are the subcommands of `mizan admin-token`.
 type TokenCommands struct {
 	Rotate rotateTokenCommand `cmd:"" help:"Retire an administration token, and print its successor once."`
 }
 
-// rotateTokenCommand is `mizan admin-token rotate`, for a running or a stopped server.
+// rotateTokenCommand is the command `mizan admin-token rotate`. The server may be running or stopped.
 type rotateTokenCommand struct {
 	Sandbox   string `name:"sandbox" placeholder:"DIR|FILE" help:"A running sandbox: take server and token from its data directory, or from its sandbox.json."`
 	URL       string `name:"url" placeholder:"URL" help:"A running server: the token with which the command authenticates is retired."`
@@ -81,8 +81,8 @@ func (c *rotateTokenCommand) checkFlags() error {
 	return nil
 }
 
-// readServer takes the server's address and token from the sandbox.json that --sandbox names. Without --sandbox, readServer only
-// sets the default of --ca-file, which for all clients is the environment variable MIZAN_CA_FILE.
+// readServer takes the server's address and token from the sandbox.json that --sandbox names. Without --sandbox, readServer
+// only applies the default of --ca-file: the environment variable MIZAN_CA_FILE, as for all clients.
 func (c *rotateTokenCommand) readServer() error {
 	if c.Sandbox == "" {
 		c.CAFile = cmp.Or(c.CAFile, os.Getenv("MIZAN_CA_FILE"))
@@ -96,8 +96,8 @@ func (c *rotateTokenCommand) readServer() error {
 	return nil
 }
 
-// readToken reads the token in force from the file or the environment. No flag contains the token itself, because
-// every user of the machine could read it on the command line.
+// readToken reads the current token from sandbox.json, the token file or the environment. The token can't be given as a flag,
+// because every user of the machine could read it on the command line.
 func (c *rotateTokenCommand) readToken() (secret.Text, error) {
 	if c.sandboxToken != "" {
 		return c.sandboxToken, nil

@@ -19,15 +19,15 @@ import (
 	"mizan/internal/secret"
 )
 
-// Bounds for the request to a running server, its response and the file with certificates.
+// Bounds for the request to a running server, for the response, and for the file with certificates.
 const (
 	rotateTimeout  = 30 * time.Second
 	maxRotateReply = 64 << 10
 	maxCAFile      = 1 << 20
 )
 
-// rotateOnline asks a running server to rotate the token with which the request is authenticated. It sends the request only
-// once: if the first request has retired the token, a second one would be refused.
+// rotateOnline asks a running server to replace the token that authenticates the request. It sends the request only once: if
+// the first request has retired the token, a second one would be refused.
 func (c *rotateTokenCommand) rotateOnline(*cli.Streams) (secret.Text, error) {
 	token, err := c.readToken()
 	if err != nil {
@@ -58,7 +58,7 @@ func (c *rotateTokenCommand) rotateOnline(*cli.Streams) (secret.Text, error) {
 	return parseRotation(response.StatusCode, body)
 }
 
-// newRequest returns the request without the token, and an HTTP client that can send it.
+// newRequest returns the request, still without the token, and an HTTP client that sends the request.
 func (c *rotateTokenCommand) newRequest() (*http.Request, *http.Client, error) {
 	base, err := url.Parse(c.URL)
 	if err != nil || base.Host == "" || base.User != nil || base.Scheme != "https" && (base.Scheme != "http" || !config.IsLoopback(hostWithPort(base))) {
@@ -95,8 +95,8 @@ func hostWithPort(u *url.URL) string {
 	return u.Host
 }
 
-// wasNotSent tells whether err means that the request was certainly not sent: no connection was established, or the
-// server's certificate was not accepted.
+// wasNotSent tells whether err proves that the request was not sent: no connection was established, or the server's certificate
+// was not accepted.
 func wasNotSent(err error) bool {
 	var certificateError *tls.CertificateVerificationError
 	var connectionError *net.OpError
@@ -110,7 +110,7 @@ func notSentFault(err error) error {
 	}}
 }
 
-// unknownOutcomeFault returns the fault for a request of which the client can't know whether the server has carried it out.
+// unknownOutcomeFault returns the fault to report if the client can't know whether the server has rotated the token.
 func unknownOutcomeFault(err error) error {
 	return &cli.Fault{Code: cli.ExitStorage, Lines: []string{
 		"mizan: admin-token: no answer: " + cli.OneLine(err.Error()),

@@ -19,7 +19,7 @@ import (
 	"mizan/snapshots/backup"
 )
 
-// BackupCommands are `mizan backup …`. Without a subcommand `mizan backup` takes a backup.
+// BackupCommands are the subcommands of `mizan backup`. Without a subcommand, `mizan backup` takes a backup.
 type BackupCommands struct {
 	Take   takeBackupCommand   `cmd:"" default:"withargs" help:"Take a backup of a running server."`
 	Verify verifyBackupCommand `cmd:"" help:"Verify a backup and the backups that it builds on."`
@@ -30,7 +30,7 @@ func (BackupCommands) Help() string {
 	return "mizan backup --to DIR|FILE [flags] is short for mizan backup take --to DIR|FILE [flags]; mizan backup take --help lists the flags."
 }
 
-// takeBackupCommand is `mizan backup take`, or `mizan backup` for short.
+// takeBackupCommand is the command `mizan backup take`, or `mizan backup` for short.
 type takeBackupCommand struct {
 	client.BackupFlags
 	To      string  `name:"to" required:"" placeholder:"DIR|FILE" help:"A directory, in which the backup gets a name with its time, or the path of a new file."`
@@ -39,7 +39,7 @@ type takeBackupCommand struct {
 	JSON    bool    `name:"json" help:"Print a description of the backup as a JSON object."`
 }
 
-// Run implements the command. The file gets its name when the backup is complete.
+// Run implements the command. The backup file has a temporary name until the backup is complete.
 func (c *takeBackupCommand) Run(s *cli.Streams) error {
 	ctx, stop := cli.SignalContext()
 	defer stop()
@@ -74,7 +74,7 @@ func (c *takeBackupCommand) Run(s *cli.Streams) error {
 	header, path, err := c.receive(ctx, s, file, body, dir, path, keyring)
 	if err = errors.Join(err, file.Close()); err != nil {
 		if ctx.Err() != nil {
-			err = ctx.Err() // the interruption caused the error, so it is reported instead
+			err = ctx.Err() // report the interruption, which caused the error
 		}
 		return backupFault(err)
 	}
@@ -92,7 +92,7 @@ func (c *takeBackupCommand) Run(s *cli.Streams) error {
 }
 
 // receive writes the backup to a temporary file, verifies the file and renames it. If keyring is nil, receive verifies only the
-// parts of the backup that need no key. An empty path means that the name comes from the backup's header.
+// parts of the backup that need no key. If path is empty, the file's name is derived from the backup's header.
 func (c *takeBackupCommand) receive(ctx context.Context, s *cli.Streams, file *backup.File, body []byte, dir, path string, keyring backup.Sealer) (header backup.Header, finalPath string, err error) {
 	if err := c.Take(ctx, "backup", s, body, file); err != nil {
 		return header, path, err
@@ -114,9 +114,9 @@ func (c *takeBackupCommand) receive(ctx context.Context, s *cli.Streams, file *b
 	return header, path, file.Keep(path)
 }
 
-// requestBody returns the body of the request for a backup. Without --since the request is for a full backup. With --since it is
-// for an increment, which has only the changes since an earlier backup, the base. requestBody first reads the whole base,
-// because an increment to a damaged base can't be restored.
+// requestBody returns the body of the request for a backup. Without --since, the request asks for a full backup. With --since,
+// it asks for an increment, which contains only the changes since an earlier backup (the base). requestBody first reads the
+// whole base, because an increment to a damaged base can't be restored.
 func (c *takeBackupCommand) requestBody(ctx context.Context, keyring backup.Sealer) ([]byte, error) {
 	if c.Since == nil {
 		return []byte("{}"), nil
@@ -148,7 +148,7 @@ func (c *takeBackupCommand) destination() (dir, path string, err error) {
 	return filepath.Dir(c.To), c.To, nil
 }
 
-// verifyBackupCommand is `mizan backup verify`.
+// verifyBackupCommand is the command `mizan backup verify`.
 type verifyBackupCommand struct {
 	From    string  `name:"from" required:"" placeholder:"DIR|FILE" help:"A backup, or a directory of them."`
 	At      *string `name:"at" placeholder:"TIME" help:"With a directory: use the newest backup that was taken at this time or before (RFC 3339)."`
@@ -191,7 +191,7 @@ type backupJSON struct {
 	Path    string    `json:"path,omitempty"`
 	Bytes   int64     `json:"bytes,omitempty"`
 	Rows    uint64    `json:"rows,omitempty"`
-	Backups int       `json:"backups,omitempty"` // number of backups that were read: this one and those on which it builds
+	Backups int       `json:"backups,omitempty"` // number of backups that were read: this backup and the earlier ones on which it builds
 }
 
 func describeBackup(h *backup.Header) backupJSON {
@@ -211,7 +211,7 @@ func printJSON(s *cli.Streams, value any) error {
 	return encoder.Encode(value)
 }
 
-// parseSourceFlags reads the flags that the commands restore and verify have in common.
+// parseSourceFlags parses the flags that the commands restore and verify share.
 func parseSourceFlags(at *string, keyringFile string) (time.Time, *secret.Keyring, error) {
 	var instant time.Time
 	if at != nil {
@@ -227,14 +227,14 @@ func parseSourceFlags(at *string, keyringFile string) (time.Time, *secret.Keyrin
 	return instant, loaded, nil
 }
 
-// flag is the name and the value of a flag; value is nil if the flag was not given.
+// flag holds the name and the value of a command-line flag. If the flag was not given, value is nil.
 type flag struct {
 	name  string
 	value *string
 }
 
-// refuseEmpty refuses flags with an empty value. A script passes an empty value if a variable is not set. If such a flag were
-// ignored, the command would do something else than intended.
+// refuseEmpty returns an error if a flag has an empty value. A script passes an empty value if one of its variables is not set.
+// If such a flag were ignored, the command would not do what the script's author intended.
 func refuseEmpty(flags ...flag) error {
 	var lines []string
 	for _, f := range flags {
@@ -248,14 +248,14 @@ func refuseEmpty(flags ...flag) error {
 	return cli.BadConfiguration(lines...)
 }
 
-// warnUnused prints warnings about damaged backups in the directory that the command did not need.
+// warnUnused prints a warning about each damaged backup in the directory that the command did not need.
 func warnUnused(s *cli.Streams, result *backup.Restored) {
 	for _, err := range result.Unused {
-		_, _ = fmt.Fprintln(s.Err, "mizan: warning: another backup, which was not needed: "+cli.OneLine(err.Error())) // an error of stderr can't be reported
+		_, _ = fmt.Fprintln(s.Err, "mizan: warning: another backup, which was not needed: "+cli.OneLine(err.Error())) // if stderr can't be written, there is no place to report that
 	}
 }
 
-// sourceFault is backupFault with the name of the flag that names the backup.
+// sourceFault works like backupFault. If the user's choice of the backup caused the error, the fault also names the flag.
 func sourceFault(name string, err error) error {
 	if errors.Is(err, backup.ErrChoice) {
 		return cli.BadConfiguration(name + ": " + err.Error())
@@ -263,7 +263,7 @@ func sourceFault(name string, err error) error {
 	return backupFault(err)
 }
 
-// backupFault converts an error of taking or reading a backup to the fault with which the process exits.
+// backupFault converts an error from taking or reading a backup to the fault that ends the process.
 func backupFault(err error) error {
 	var fault *cli.Fault
 	var targetError *backup.TargetError

@@ -9,7 +9,7 @@ import (
 	"mizan/internal/secret"
 )
 
-// KeyringCommand is `mizan keyring FILE`.
+// KeyringCommand is the command `mizan keyring FILE`, which creates a keyring.
 type KeyringCommand struct {
 	File string `arg:"" help:"New file for the keys, mode 0600."`
 }

@@ -9,19 +9,19 @@ import (
 	"mizan/internal/secret"
 )
 
-// KeysCommands are `mizan keys …`.
+// KeysCommands are the subcommands of `mizan keys`.
 type KeysCommands struct {
 	Rotate rotateKeysCommand `cmd:"" help:"Add a sealing key, with which the server seals everything from its next start on."`
 	List   listKeysCommand   `cmd:"" help:"List the sealing keys' ids, the oldest first."`
 }
 
-// rotateKeysCommand is `mizan keys rotate`.
+// rotateKeysCommand is the command `mizan keys rotate`.
 type rotateKeysCommand struct {
 	config.KeyringFlags
 }
 
-// Run implements the command. It needs no lock of the data directory, because a server reads
-// the keyring only when it starts.
+// Run implements the command. The command needs no lock of the data directory, because a server reads the keyring only when it
+// starts.
 func (c *rotateKeysCommand) Run(s *cli.Streams) error {
 	path, err := c.Path()
 	if err != nil {
@@ -32,7 +32,7 @@ func (c *rotateKeysCommand) Run(s *cli.Streams) error {
 		return cli.KeyringFault(err)
 	}
 	keys := keyring.SealingKeys()
-	earlierKeys := -1 // without the key that was just added
+	earlierKeys := -1 // does not count the key that was just added
 	for _, key := range keys {
 		if key.IsEnabled {
 			earlierKeys++
@@ -44,7 +44,7 @@ func (c *rotateKeysCommand) Run(s *cli.Streams) error {
 	return err
 }
 
-// listKeysCommand is `mizan keys list`.
+// listKeysCommand is the command `mizan keys list`.
 type listKeysCommand struct {
 	config.KeyringFlags
 	JSON bool `name:"json" help:"Print a JSON object for each key instead of a line."`

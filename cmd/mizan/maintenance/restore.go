@@ -11,7 +11,7 @@ import (
 	"mizan/snapshots/backup"
 )
 
-// RestoreCommand is `mizan restore`.
+// RestoreCommand is the command `mizan restore`.
 type RestoreCommand struct {
 	From    string  `name:"from" required:"" placeholder:"DIR|FILE" help:"A backup, or a directory of them."`
 	At      *string `name:"at" placeholder:"TIME" help:"With a directory: use the newest backup that was taken at this time or before (RFC 3339)."`
@@ -20,8 +20,8 @@ type RestoreCommand struct {
 	JSON    bool    `name:"json" help:"Print the checker's report and what was restored as JSON, one object a line."`
 }
 
-// Run implements the command. It prints the checker's report. If the report has no findings, the last line names the time
-// of the restored backup.
+// Run implements the command. It restores the backup and prints the checker's report. If the report has no findings, the last
+// line names the time of the restored backup.
 func (c *RestoreCommand) Run(s *cli.Streams) error {
 	if err := refuseEmpty(flag{"from", &c.From}, flag{"at", c.At}, flag{"data", &c.Data}, flag{"keyring", &c.Keyring}); err != nil {
 		return err
@@ -44,7 +44,7 @@ func (c *RestoreCommand) Run(s *cli.Streams) error {
 			write = result.Report.WriteJSON
 		}
 		if _, reportErr := write(s.Out); reportErr != nil && err == nil {
-			err = reportErr // the directory is restored although the report could not be written
+			err = reportErr // the directory was restored, but the report could not be written
 		}
 	}
 	if err != nil {

@@ -22,13 +22,13 @@ func (s *server) announce() {
 	s.log.Info("ready", "address", s.address, "version", s.version)
 }
 
-// readyPrefix is the beginning of the last line that is printed at the start. The server's address follows it.
+// readyPrefix begins the last line that is printed during the start. The server's address follows the prefix.
 const readyPrefix = "mizan: ready at "
 
 // greetingValues are the variable parts of the commands in the greeting, quoted for a shell.
 type greetingValues struct {
 	Program, Dir, Address string
-	CACert                string // curl's option --cacert with its value; empty if curl needs none
+	CACert                string // curl's option --cacert with its value; empty if curl does not need the option
 	File                  string // path of sandbox.json
 	Organization          string // id of the first organization
 }

@@ -36,8 +36,8 @@ func (s *server) openBackups(ctx context.Context) error {
 	return nil
 }
 
-// endBackups waits until all backups have ended, but no longer than a stop may take, because a backup
-// disk that hangs must not keep the server from stopping.
+// endBackups waits until all backups have ended. It gives up when the time for the stop is over, because a hanging backup disk
+// must not keep the server from stopping.
 func (s *server) endBackups(scheduledBackups *sync.WaitGroup) {
 	deadline := s.stopBy
 	if deadline.IsZero() {

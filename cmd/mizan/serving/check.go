@@ -18,7 +18,7 @@ func (s *server) checkStore(ctx context.Context) error {
 	}
 	report, err := check.Check(ctx, s.journal, check.Inputs{Data: s.cfg.Dir, Keyring: s.keyring, Log: s.log})
 	if ctx.Err() != nil {
-		return nil // a stop was requested, which the method run handles
+		return nil // a stop was requested; the method run handles it
 	}
 	if err != nil {
 		return cli.StorageFault("%v", err)

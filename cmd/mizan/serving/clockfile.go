@@ -13,11 +13,11 @@ import (
 	"mizan/internal/durable"
 )
 
-// clockFile is the name of the file with the time of a manual clock. A manual clock moves only by requests. Only a store with a
-// manual clock has the file.
+// clockFile is the name of the file with the time of a manual clock. A manual clock moves only when a client asks for it. Only
+// a store with a manual clock has this file.
 const clockFile = "clock"
 
-// clockLayout is the layout of the time in the file. It has the same resolution as the journal: microseconds.
+// clockLayout is the format of the time in the clock's file. Its resolution is a microsecond, like the journal's.
 const clockLayout = "2006-01-02T15:04:05.000000Z"
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -39,8 +39,8 @@ func readClock(dir string) (at time.Time, found bool, err error) {
 	return at.UTC(), true, nil
 }
 
-// writeClock stores the clock's value durably. It is called before the clock moves, so that after a kill
-// the clock is never behind the booked times in the store.
+// writeClock stores the clock's value durably. It is called before the clock moves. Otherwise, after a kill, the clock could be
+// behind the times of events in the store.
 func writeClock(dir string, at time.Time) error {
 	return durable.Replace(filepath.Join(dir, clockFile), 0o600, []byte(clockLine(at)))
 }

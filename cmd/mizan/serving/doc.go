@@ -6,18 +6,17 @@
 //  2. The start order is: metrics, access log and traces, limit of open files, directory with its lock and
 //     store, keyring, checker if requested, TLS, directory of organizations, listener (which at first only
 //     responds to health checks), providers with the simulator's log, actors and recovery, the sandbox's seed
-//     and sandbox.json, then requests. So when health checks report core_status "ok", all due work is
-//     scheduled.
+//     and sandbox.json, then requests. So all due work is scheduled before health checks report core_status "ok".
 //  3. A stop closes the parts in reverse order and takes at most stopTimeout. Unfinished work is durable as an
 //     intent (an event that is stored before the work begins), and the next start resumes it.
-//  4. After a storage fault nothing more is acknowledged: the process ends.
-//  5. A SIGHUP changes either all settings that reload.go lists, or none of them. It never ends the process.
-//  6. A plain token or key is only written to sandbox.json or printed once.
-//  7. A manual clock's new value is durable before the clock moves. So after a kill the clock is never behind
-//     the booked times in the store.
+//  4. After a storage fault the process ends and acknowledges nothing more.
+//  5. A SIGHUP changes either all settings that reload.go lists, or none of them. A SIGHUP never ends the process.
+//  6. A token or key in plaintext is written to sandbox.json or printed once, and nowhere else.
+//  7. A manual clock's new value is durable before the clock moves. So after a kill the clock is never behind the times of
+//     events in the store.
 //
-// Callers: cmd/mizan, maintenance (rotates a stopped server's tokens).
+// Callers: cmd/mizan, and maintenance, which rotates the tokens of a stopped server.
 //
-// Rejected: Starting parts at their first request was considered; it was not chosen because a server whose
-// health check is ok could then still fail to start.
+// Rejected: Starting each part when the first request needs it was considered. It was not chosen because a part could then fail
+// to start although health checks already report that the server is ready.
 package serving

@@ -15,32 +15,32 @@ import (
 )
 
 // These constants divide the file handles that the process may open. Badger, the embedded store, ends the process if it can't
-// open its next file. So handles are reserved for everything except clients' connections, which get the rest.
+// open its next file. So handles are reserved for everything except client connections, which get the rest.
 const (
-	minHandles = 1024 // if the limit is lower, the server does not start
+	minHandles = 1024 // minimum limit of open files; with a lower limit the server does not start
 
-	compactionHandles = 400 // for the store: compacting level 0 makes up to 360 tables of 2 MiB before it deletes the old ones; the rest is for the second compactor
-	providerHandles   = 192 // for calls to providers: 64 at once, each with the two sockets of a DNS look-up, and 64 in reserve
-	operatorHandles   = 24  // for messages to operators: 8 at once, each with two sockets, and 8 in reserve
+	compactionHandles = 400 // for the store: a compaction of level 0 writes up to 360 tables of 2 MiB before it deletes the old tables; the other 40 handles are for the second compactor
+	providerHandles   = 192 // for calls to providers: 64 calls at once, each with the two sockets of a DNS look-up, and 64 handles in reserve
+	operatorHandles   = 24  // for messages to operators: 8 messages at once, each with two sockets, and 8 handles in reserve
 	metricsHandles    = 32  // for connections to the metrics listener
 	otherHandles      = 64  // for logs, backups, and files that are read at a start or after a signal
 
-	deliveryShare   = 32   // deliveries of notifications get 1/32 of the limit
-	minDeliveries   = 32   // least number of notifications that are sent at once
-	maxDeliveries   = 1024 // greatest number of notifications that are sent at once; more would only wait for processors
+	deliveryShare   = 32   // the number of notifications that may be sent at once is 1/32 of the limit
+	minDeliveries   = 32   // minimum number of notifications that may be sent at once
+	maxDeliveries   = 1024 // maximum number of notifications that are sent at once; more would only wait for processors
 	deliveryHandles = 2    // handles for one delivery: a DNS look-up needs two sockets at once, and the connection after it needs one
 
-	minConnections = 64     // least number of clients' connections for which a limit of open files must suffice
-	maxConnections = 16_384 // greatest number of clients' connections; an idle connection with TLS takes about 40 KiB of memory
+	minConnections = 64     // the limit of open files must allow at least this number of client connections
+	maxConnections = 16_384 // maximum number of client connections; an idle connection with TLS takes about 40 KiB of memory
 
-	handleCheckInterval = 5 * time.Second // how often handles are counted
+	handleCheckInterval = 5 * time.Second // how often open handles are counted
 )
 
 // handles says how the limit of open files is divided.
 type handles struct {
 	limit      int
-	deliveries int // greatest number of notifications that are sent at once
-	reserve    int // handles that clients' connections must leave free
+	deliveries int // maximum number of notifications that are sent at once
+	reserve    int // handles that client connections must leave free
 }
 
 // shareHandles divides a limit of open files. If the limit is too low, the error is a *cli.Fault.
@@ -60,7 +60,7 @@ func (h *handles) connections(otherOpen int) int {
 	return min(h.limit-h.reserve-otherOpen, maxConnections)
 }
 
-// raiseHandleLimit raises the soft limit of open files to the hard limit and returns the limit in force.
+// raiseHandleLimit raises the soft limit of open files to the hard limit and returns the resulting limit.
 func raiseHandleLimit() (uint64, error) {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
@@ -75,8 +75,7 @@ func raiseHandleLimit() (uint64, error) {
 	return limit.Cur, nil
 }
 
-// countOpenHandles counts the handles that the process has open; ok is false if the system does
-// not list them.
+// countOpenHandles counts the process's open handles. If the system does not list them, ok is false.
 func countOpenHandles() (n int, ok bool) {
 	dir, err := os.Open("/dev/fd")
 	if err != nil {
@@ -84,11 +83,11 @@ func countOpenHandles() (n int, ok bool) {
 	}
 	defer func() { _ = dir.Close() }()
 	names, err := dir.Readdirnames(-1)
-	return len(names) - 1, err == nil // the list includes the handle with which it was read
+	return len(names) - 1, err == nil // the list includes the handle of the directory itself
 }
 
-// maxPerAddress returns how many connections one IP address may have if all addresses together may have total. The rest is
-// reserved for other addresses.
+// maxPerAddress returns the maximum number of connections from one IP address, where total is the maximum from all addresses
+// together. The rest is reserved for other addresses.
 func maxPerAddress(total int) int { return total - total/4 }
 
 // shareOpenFiles raises and divides the limit of open files. It runs before anything is opened.
@@ -101,8 +100,8 @@ func (s *server) shareOpenFiles(context.Context) error {
 	return err
 }
 
-// limitConnections creates the gate that bounds the number of clients' connections, and returns this bound. It runs after the
-// store has been opened and before the listeners are.
+// limitConnections creates the gate that limits the number of client connections, and returns that limit. It runs after the
+// store is opened and before the listeners are opened.
 func (s *server) limitConnections() (int, error) {
 	s.gate = connlimit.NewGate(connlimit.Options{Total: maxConnections, Trusted: s.cfg.Proxies, Log: s.log})
 	keeper := &handleKeeper{handles: s.handles, gate: s.gate, log: s.log, warnings: rate.Sometimes{Interval: time.Minute}}
@@ -121,16 +120,16 @@ func (s *server) limitConnections() (int, error) {
 	return room, nil
 }
 
-// handleKeeper adjusts the gate's bound on connections to the number of free handles.
+// handleKeeper adjusts the gate's limit on connections to the number of free handles.
 type handleKeeper struct {
 	handles  handles
 	gate     *connlimit.Gate
 	log      *slog.Logger
-	warnings rate.Sometimes // bounds how often the log warns that few connections are possible
+	warnings rate.Sometimes // limits how often the log warns that only few connections are possible
 }
 
-// adjust counts handles, adjusts the gate's bound, and returns the number of possible connections, which
-// may be less than minConnections.
+// adjust counts the open handles, adjusts the gate's limit, and returns the number of possible connections. The number may be
+// less than minConnections.
 func (k *handleKeeper) adjust() int {
 	if limit, err := raiseHandleLimit(); err == nil { // the limit may have changed
 		k.handles.limit = int(min(limit, 1<<30))
@@ -149,7 +148,7 @@ func (k *handleKeeper) adjust() int {
 	return room
 }
 
-// run adjusts the bound at each tick until stop is closed.
+// run adjusts the limit at each tick until stop is closed.
 func (k *handleKeeper) run(ticks <-chan time.Time, stop <-chan struct{}) {
 	for {
 		select {

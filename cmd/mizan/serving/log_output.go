@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// stderrTimeout is how long, after a stop has begun, a log line may wait for the reader of stderr.
+// stderrTimeout is how long a log line may wait for the reader of stderr after a stop has begun.
 const stderrTimeout = time.Second
 
-// logOutput lets several writers share stderr without mixing their lines. A Write waits for the reader of stderr. But a stop
-// waits for the reader no longer than stderrTimeout; then the bytes of waiting and of later calls are dropped.
+// logOutput lets several writers share stderr without mixing their lines. A Write waits for the reader of stderr. After a stop
+// has begun, writes wait for the reader no longer than stderrTimeout; then the bytes of waiting and of later calls are dropped.
 type logOutput struct {
 	to        io.Writer
-	turn      chan struct{} // has an element while a Write is in progress
+	turn      chan struct{} // contains an element while a Write is in progress
 	stopping  chan struct{} // closed by stop
-	abandoned chan struct{} // closed when a stop has given up waiting for the reader
+	abandoned chan struct{} // closed when the stop gives up waiting for the reader
 
 	stopOnce, abandonOnce sync.Once
 }
@@ -51,7 +51,7 @@ func (w *logOutput) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// await waits until the bytes are written. It returns false if the stop has given up waiting.
+// await waits until the bytes are written. If the stop gives up waiting, await returns false.
 func (w *logOutput) await(written <-chan struct{}) bool {
 	select {
 	case <-written:

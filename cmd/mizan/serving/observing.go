@@ -18,17 +18,17 @@ import (
 )
 
 const (
-	traceFlushBound  = 3 * time.Second // how long a stop waits for a collector to take the last spans
-	scrapeCloseBound = 2 * time.Second // how long a stop waits for responses with metrics and profiles that are in progress
+	traceFlushBound  = 3 * time.Second // how long a stop waits until the trace collector has received the last spans
+	scrapeCloseBound = 2 * time.Second // how long a stop waits for responses in progress with metrics or profiles
 
-	allocationSample = 512 << 10 // a memory profile samples one allocation in this many bytes (Go's default)
+	allocationSample = 512 << 10 // a memory profile samples one allocation per this many bytes (Go's default)
 )
 
 // openObservation creates the metrics and the access log. If environment variables name a trace collector, it also creates the
 // tracer.
 func (s *server) openObservation(context.Context) error {
 	if s.cfg.Profiles {
-		runtime.MemProfileRate = allocationSample // the function main has switched memory profiling off
+		runtime.MemProfileRate = allocationSample // switches memory profiling on again, which the function main has switched off
 	}
 	s.metrics = metrics.New(s.version)
 	s.accessLog = accesslog.New(accesslog.Options{Mode: s.cfg.AccessLog, JSON: s.cfg.LogFormat == jsonFormat, Out: s.logOutput})

@@ -12,7 +12,7 @@ import (
 	paymentcodec "mizan/ledger/payment/codec"
 )
 
-// openOperators opens the channels on which messages reach the operators of terminals: Telegram and e-mail.
+// openOperators opens the channels for messages to the operators of terminals: Telegram and e-mail.
 func (s *server) openOperators() (err error) {
 	o := s.cfg.Operators
 	o.Clock, o.Log = s.clock, s.log
@@ -37,9 +37,9 @@ func (s *server) openAlerts() (err error) {
 	return nil
 }
 
-// notifyOperators makes one attempt to send a message to a terminal's operators. It sends to all operators on the terminal's
-// current list, except those in reached, who got the message in an earlier attempt. It returns the attempt, all operators
-// reached so far, and the least wait before the next attempt.
+// notifyOperators makes one attempt to send a message to a terminal's operators. The message goes to all operators on the
+// terminal's current list, except the operators in reached, who got it in an earlier attempt. It returns the attempt, all
+// operators reached so far, and the minimum wait before the next attempt.
 func (s *server) notifyOperators(org, terminal ledger.ID, body, reached []byte) (notifier.Attempt, []byte, time.Duration) {
 	at := ledger.MicrosOf(s.clock.Now())
 	message, err := alerts.ReadMessage(body)

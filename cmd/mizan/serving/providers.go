@@ -14,7 +14,7 @@ import (
 	"mizan/ledger/directory"
 )
 
-// openProviders opens the adapters of the built-in providers: the one for other payment platforms and, with --sandbox, the
+// openProviders opens the adapters of the built-in providers: the adapter for other payment platforms and, with --sandbox, the
 // simulator.
 func (s *server) openProviders(context.Context) error {
 	s.openPlatforms()
@@ -34,8 +34,8 @@ func (s *server) openPlatforms() {
 	s.providers[platformProvider.Name()] = platformProvider
 }
 
-// openSimulator opens the simulated provider with its log. In a sandbox, the log is created before the first data. So if a
-// sandbox has data but no log, the log was lost.
+// openSimulator opens the simulated provider with its log. In a sandbox, the log is created before the store's first data. So
+// if a sandbox has data but no log, the log was lost.
 func (s *server) openSimulator() error {
 	path := filepath.Join(s.cfg.Dir, simulatorLog)
 	_, isSeeded := s.directory.Sandbox()

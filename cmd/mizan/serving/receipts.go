@@ -7,8 +7,8 @@ import (
 	"mizan/ledger"
 )
 
-// mailReceipt makes one attempt to send a transaction's payer an e-mail with the address of the receipt. It composes the e-mail
-// from the records as they are stored now.
+// mailReceipt makes one attempt to send the address of a transaction's receipt to the payer by e-mail. It composes the e-mail
+// from the current records.
 func (s *server) mailReceipt(org, transaction ledger.ID) notifier.Attempt {
 	letters := checkout.ReceiptMailer{Find: s.payments.Find, Partners: s.directory, Pages: s.pagesConfig()}
 	letter, err := letters.Receipt(org, transaction)
@@ -19,7 +19,7 @@ func (s *server) mailReceipt(org, transaction ledger.ID) notifier.Attempt {
 	return attemptOf(s.operators.Mail(s.runtime.Context(), letter.To, operators.Email{Subject: letter.Subject, Text: letter.Text}))
 }
 
-// attemptOf returns an attempt in the form that is stored.
+// attemptOf converts an attempt to the form in which attempts are stored.
 func attemptOf(a operators.Attempt) notifier.Attempt {
 	return notifier.Attempt{At: ledger.MicrosOf(a.At), Status: a.Status, Failure: a.Failure, Took: a.Duration.Milliseconds()}
 }

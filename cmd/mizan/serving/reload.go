@@ -11,7 +11,7 @@ import (
 	"mizan/cmd/mizan/config"
 )
 
-// reloadSignals returns a channel that receives the SIGHUPs sent to the process. From then on a SIGHUP no longer ends the
+// reloadSignals returns a channel that receives the SIGHUPs sent to the process. After the call, a SIGHUP no longer ends the
 // process. The channel buffers one signal; further signals are dropped.
 func reloadSignals() <-chan os.Signal {
 	sighups := make(chan os.Signal, 1)
@@ -19,8 +19,8 @@ func reloadSignals() <-chan os.Signal {
 	return sighups
 }
 
-// reload handles a SIGHUP. It reads the configuration again and puts the new certificate files, log level and access log mode in
-// force. If any of these settings is wrong, it changes nothing. It never ends the process.
+// reload handles a SIGHUP. It reads the configuration again and applies the new certificate files, log level and access log
+// mode. If any of these settings is invalid, reload changes nothing. It never ends the process.
 func (s *server) reload() {
 	s.notifySupervisor(supervisorReloading, reloadStart())
 	defer s.notifySupervisor(supervisorReady)
@@ -38,7 +38,7 @@ func (s *server) reload() {
 	s.log.Info("SIGHUP: configuration and certificates were read again", "log_level", newConfig.Level.String(), "access_log", newConfig.AccessLog.String())
 }
 
-// reloadCertificate reads the files of --tls files again. After an error the old certificate stays in force.
+// reloadCertificate reads the certificate and its key again if --tls is files. If that fails, the old certificate stays in use.
 func (s *server) reloadCertificate(newConfig *config.Reloadable) error {
 	if s.transport.files == nil {
 		return nil
@@ -49,7 +49,7 @@ func (s *server) reloadCertificate(newConfig *config.Reloadable) error {
 	return nil
 }
 
-// reasonOf returns the lines of an error as one line.
+// reasonOf returns an error as one line of text.
 func reasonOf(err error) string {
 	var fault *cli.Fault
 	if errors.As(err, &fault) {

@@ -19,11 +19,12 @@ import (
 	"mizan/ledger/directory"
 )
 
-// sandboxFile is the name of a file in the data directory. It is the only file that has the sandbox's secrets in plaintext.
+// sandboxFile is the name of the file in the data directory that contains the sandbox's secrets in plaintext. No other file
+// contains them.
 const (
 	sandboxFile    = "sandbox.json"
 	maxSandboxFile = 64 << 10
-	seedTimeout    = time.Minute // how long it may take to create a store's first data
+	seedTimeout    = time.Minute // time limit for creating a store's first data
 )
 
 // sandbox is the content of sandbox.json. Clients rely on the names of its members.
@@ -48,7 +49,7 @@ type sandbox struct {
 	Second         secondDemo `json:"second"`
 }
 
-// secondDemo is the sandbox's second organization, with a partner.
+// secondDemo describes the sandbox's second organization and its partner.
 type secondDemo struct {
 	OrganizationID string `json:"organization_id"`
 	PartnerID      int64  `json:"partner_id"`
@@ -58,8 +59,8 @@ type secondDemo struct {
 
 // seedStore creates a store's first data: the first administration token and, in a sandbox, the organizations and sandbox.json.
 func (s *server) seedStore(ctx context.Context) error {
-	// If a stop is requested now, it waits until the first data is complete, because incomplete data would have to be cleaned
-	// up.
+	// If a stop is requested now, the stop waits until the first data is complete, because incomplete data would have to be
+	// cleaned up.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), seedTimeout)
 	defer cancel()
 	seed := s.seedAdminToken
@@ -75,9 +76,9 @@ func (s *server) seedStore(ctx context.Context) error {
 	return nil
 }
 
-// seedAdminToken puts the configured administration token in force or, if none is configured, creates the first one. It prints a
-// new token before the token is durable, so every token in force has been printed. If the process is killed between these two
-// steps, the printed token is not in force.
+// seedAdminToken puts the configured administration token in force. If none is configured and the store has none,
+// seedAdminToken creates the first one. It prints a new token before it stores the token, so every token in force has been
+// printed. If the process is killed between these two steps, the printed token is not in force.
 func (s *server) seedAdminToken(ctx context.Context) error {
 	token := s.cfg.AdminToken
 	if token == "" {
@@ -92,7 +93,8 @@ func (s *server) seedAdminToken(ctx context.Context) error {
 	return s.commandFault(s.directory.AdmitAdminToken(ctx, []byte(token)))
 }
 
-// seedSandbox creates the sandbox's first data in an empty store, and writes sandbox.json.
+// seedSandbox creates the sandbox's first data if the store is empty, and otherwise replaces lost secrets. Then it writes
+// sandbox.json.
 func (s *server) seedSandbox(ctx context.Context) error {
 	box := s.readSandbox()
 	if s.directory.Empty() {
@@ -130,7 +132,8 @@ func (s *server) writeSandbox(box *sandbox) error {
 }
 
 // storeRotatedToken is called after an administration token was rotated. If sandbox.json has the retired token,
-// storeRotatedToken writes the new one into the file. If the file can't be written, the next start creates another token for it.
+// storeRotatedToken writes the new one into the file. If the file can't be written, the next start creates another token and
+// writes the file.
 func (s *server) storeRotatedToken(retired, successor secret.Text) {
 	box := s.readSandbox()
 	if box.AdminToken != string(retired) {
@@ -142,7 +145,7 @@ func (s *server) storeRotatedToken(retired, successor secret.Text) {
 	}
 }
 
-// commandFault returns the fault with which the process ends if a command that the start needs has failed with err.
+// commandFault converts the error of a command during the start to the fault that ends the process.
 func (s *server) commandFault(err error) error {
 	if err == nil {
 		return nil
@@ -150,7 +153,7 @@ func (s *server) commandFault(err error) error {
 	return cli.StorageFault("the start could not be stored: %v", err)
 }
 
-// readSandbox reads sandbox.json of an earlier start. A file that can't be read counts as empty.
+// readSandbox reads the sandbox.json that an earlier start wrote. A file that can't be read counts as empty.
 func (s *server) readSandbox() *sandbox {
 	box := new(sandbox)
 	content, err := cli.ReadFile(filepath.Join(s.cfg.Dir, sandboxFile), maxSandboxFile)
@@ -180,10 +183,10 @@ func (b *sandbox) takeSecrets(seeded *directoryactor.Sandbox) {
 	b.Second.APIKey, b.Second.SessionToken = string(seeded.Second.APIKey), string(seeded.Second.SessionToken)
 }
 
-// userMembers are the members of sandbox.json about one user of the first organization.
+// userMembers points to the members of sandbox.json about one user of the first organization.
 type userMembers struct {
 	role        directory.Role
-	value       directoryactor.Value // kind of the user's password
+	value       directoryactor.Value // kind of the password, for Reissue
 	login, pass *string
 }
 
@@ -195,7 +198,7 @@ func (b *sandbox) users() []userMembers {
 	}
 }
 
-// fillPublicMembers sets the members that are not secret to the values in the store.
+// fillPublicMembers sets the members that are not secret, with values from the store.
 func (b *sandbox) fillPublicMembers(stored *directoryactor.Sandbox) {
 	b.OrganizationID, b.PartnerID, b.PartnerLogin = stored.First.Org.String(), stored.First.Partner, stored.First.Login
 	b.Second.OrganizationID, b.Second.PartnerID = stored.Second.Org.String(), stored.Second.Partner
@@ -204,8 +207,8 @@ func (b *sandbox) fillPublicMembers(stored *directoryactor.Sandbox) {
 	}
 }
 
-// reissueLostSecrets replaces each secret of an active organization that is missing in sandbox.json or no longer in force. The
-// store and box get the new secret.
+// reissueLostSecrets replaces each secret that is missing in sandbox.json or no longer in force. If an organization is
+// inactive, only its missing secrets are replaced. The new secret is written to the store and to box.
 func (s *server) reissueLostSecrets(ctx context.Context, box *sandbox) error {
 	stored, _ := s.directory.Sandbox()
 	box.fillPublicMembers(stored)
@@ -248,21 +251,21 @@ func (s *server) reissueLostSecrets(ctx context.Context, box *sandbox) error {
 	return nil
 }
 
-// isInactive tells whether an organization has been deactivated. None of its secrets is in force then, but they don't count as
-// lost.
+// isInactive tells whether an organization has been deactivated. The secrets of such an organization are not in force, but they
+// don't count as lost.
 func (s *server) isInactive(org ledger.ID) bool {
 	o, found := s.directory.Organization(org)
 	return found && !o.Active()
 }
 
-// isKeyInForce tells whether value is an API key that is in force and belongs to the partner of the organization demo.
+// isKeyInForce tells whether value is an API key that is in force. The key must belong to the partner of the organization demo.
 func (s *server) isKeyInForce(demo directoryactor.SandboxOrganization, value string) bool {
 	partner, ok := s.directory.APIKeyInForce(demo.Org, []byte(value))
 	return ok && partner.Number == demo.Partner
 }
 
-// isSessionInForce tells whether value is the token of a session that is in force, belongs to the organization demo and has the
-// role.
+// isSessionInForce tells whether value is the token of a session that is in force. The session must belong to the organization
+// demo and have the role.
 func (s *server) isSessionInForce(demo directoryactor.SandboxOrganization, value string, role directory.Role) bool {
 	session, ok := s.directory.SessionInForce(demo.Org, []byte(value))
 	return ok && session.Roles.Has(role)

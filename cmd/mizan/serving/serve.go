@@ -45,7 +45,7 @@ import (
 	"mizan/snapshots/backup"
 )
 
-// stopTimeout is how long the work in progress may take after SIGTERM.
+// stopTimeout is how long work in progress may continue after SIGTERM.
 const stopTimeout = 15 * time.Second
 
 // simulatorLog is the name of the simulated provider's log in the data directory.
@@ -102,11 +102,11 @@ type server struct {
 	tracer         *tracing.Tracer // nil: no traces are recorded
 	backups        *backup.Service
 
-	closers []func() error // functions that a stop calls, the last one first
+	closers []func() error // functions that a stop calls in reverse order
 	stopBy  time.Time      // deadline of the stop in progress; zero: no stop was requested
 }
 
-// Command is `mizan serve`.
+// Command is the command `mizan serve`.
 type Command struct{ config.Flags }
 
 // Run serves until a signal requests a stop.
@@ -126,7 +126,7 @@ func (c *Command) Run(s *cli.Streams, version cli.Version) error {
 	srv.version = string(version)
 	srv.sighups, srv.reread = sighups, c.Reread
 	if err := srv.run(ctx); err != nil {
-		return &cli.Fault{Code: cli.ReportExit(err, srv.logOutput)} // written to logOutput, which does not wait forever for the reader of stderr
+		return &cli.Fault{Code: cli.ReportExit(err, srv.logOutput)} // logOutput does not wait forever if nobody reads stderr
 	}
 	return nil
 }
@@ -140,7 +140,7 @@ func newServer(cfg *config.Config, s *cli.Streams) *server {
 	return srv
 }
 
-// run starts the parts of the server, in the order that invariant 2 in doc.go states, and serves until ctx ends.
+// run starts the parts of the server in the order of invariant 2 in doc.go, and serves until ctx ends.
 func (s *server) run(ctx context.Context) (err error) {
 	defer context.AfterFunc(ctx, s.logOutput.stop)()
 	defer func() {
@@ -160,7 +160,7 @@ func (s *server) run(ctx context.Context) (err error) {
 	return s.serve(ctx)
 }
 
-// onClose registers a function that is called when the server stops. Functions that are registered later are called earlier.
+// onClose registers a function that is called when the server stops. The function that was registered last is called first.
 func (s *server) onClose(fn func() error) { s.closers = append(s.closers, fn) }
 
 func (s *server) close() error {
@@ -173,8 +173,8 @@ func (s *server) close() error {
 	return err
 }
 
-// openDirectory loads the organizations, partners and keys, and checks --sandbox: a store with data must be used with it if and
-// only if it is a sandbox's store.
+// openDirectory loads the organizations, partners and keys. It also checks the flag --sandbox: the flag must be given for a
+// sandbox's store, and must not be given for another store that has data.
 func (s *server) openDirectory(context.Context) (err error) {
 	s.runtime = actors.New(actors.Options{
 		Clock: s.clock, Journal: s.journal, Log: s.log, Sealer: s.keyring,
@@ -229,7 +229,7 @@ func (s *server) startActors(context.Context) error {
 	return nil
 }
 
-// startFollower starts what follows the journal in the background.
+// startFollower starts the background readers of the journal: the counter of turnover and the search index.
 func (s *server) startFollower() {
 	f := follower.New(s.runtime)
 	s.turnover = turnoveractor.New(f, turnoveractor.MinUnstored)
@@ -239,7 +239,7 @@ func (s *server) startFollower() {
 	f.Start()
 }
 
-// openNotifier loads the notifications that wait to be sent. It sends none: that begins with the runtime.
+// openNotifier loads the notifications that wait to be sent. It sends none, because sending begins when the runtime starts.
 func (s *server) openNotifier() (err error) {
 	s.notifier, err = notifier.New(notifier.Options{
 		Runtime: s.runtime, Addresses: s.directory, Writers: map[ledger.Kind]actors.NotificationWriter{ledger.Transaction: s.payments, ledger.Subscription: s.renewals},
@@ -269,8 +269,8 @@ func (s *server) startMemoryRelease() {
 	go releaseMemory(s.journal.Stats.Changes.Load, ticker.C, stop)
 }
 
-// stopActors stores when keys and sessions were last used, and waits for work in progress, but no
-// longer than a stop may take. Unfinished work is durable, and the next start resumes it.
+// stopActors stores when keys and sessions were last used, and waits for work in progress. It gives up when the time for the
+// stop is over. Unfinished work is durable, and the next start resumes it.
 func (s *server) stopActors() error {
 	deadline := s.stopBy
 	if deadline.IsZero() {
@@ -295,8 +295,8 @@ func (s *server) stopActors() error {
 	return nil
 }
 
-// listen opens the listeners. At first they handle only health checks, until serve takes over. listen runs before the providers
-// are opened, because calls to providers contain the address to which payers return.
+// listen opens the listeners. Until serve takes over, only health checks are handled. listen runs before the providers are
+// opened, because calls to providers contain the address to which payers return.
 func (s *server) listen(context.Context) error {
 	connections, err := s.limitConnections()
 	if err != nil {
@@ -328,8 +328,8 @@ func bind(configKey, address string) (net.Listener, error) {
 		return nil, cli.BadConfiguration(configKey + ": " + address + " is in use by another process")
 	case err != nil:
 		return nil, cli.BadConfiguration(configKey + ": " + err.Error())
-	case l.Addr() == nil: // package net ignores an error of getsockname; then the address is nil
-		_ = l.Close() // nothing was accepted on the listener
+	case l.Addr() == nil: // if getsockname fails, package net returns no error and a nil address
+		_ = l.Close() // no connection was accepted yet, so an error of Close can be ignored
 		return nil, cli.BadConfiguration(configKey + ": " + address + ": the kernel does not tell the address of the socket")
 	}
 	return l, nil
@@ -408,8 +408,8 @@ func (s *server) apiConfig() api.Config {
 	return cfg
 }
 
-// baseAPIConfig returns the part of the API's configuration that is also needed while no api.Server exists, such as during the
-// start: the content of health checks, and the functions that record requests.
+// baseAPIConfig returns the part of the API's configuration that is needed even before an api.Server exists: the content of
+// health checks, and the functions that record requests.
 func (s *server) baseAPIConfig() api.Config {
 	cfg := api.Config{Status: s.healthStatus, Version: s.version, Env: "production", Observe: s.metrics.OnExchange, AccessLog: s.accessLog}
 	if u, err := url.Parse(s.baseURL); err == nil {

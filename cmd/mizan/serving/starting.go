@@ -14,15 +14,15 @@ import (
 
 // Bounds of the HTTP server that handles health checks while the service starts.
 const (
-	maxStartingConns = 64 // connections; further ones wait in the kernel's queue
+	maxStartingConns = 64 // maximum number of connections; further connections wait in the kernel's queue
 	startingTimeout  = 5 * time.Second
-	handoverBound    = time.Second // how long responses in progress may take when the API takes over
+	handoverBound    = time.Second // how long responses in progress may still take when the API takes over
 )
 
-// startingServer is the HTTP server that uses a listener until the API takes the listener over. It never closes the listener.
+// startingServer is the HTTP server that serves a listener until the API takes over. It never closes the listener.
 type startingServer struct {
 	net.Listener
-	socket      interface{ SetDeadline(time.Time) error } // the socket on which the listener is based
+	socket      interface{ SetDeadline(time.Time) error } // the listener's socket
 	http        *http.Server
 	slots       chan struct{}
 	isStopped   atomic.Bool
@@ -30,7 +30,7 @@ type startingServer struct {
 	stopOnce    sync.Once
 }
 
-// newStartingServer begins to serve the listener, whose connections come from socket.
+// newStartingServer starts a server for the listener. The listener's connections come from socket.
 func newStartingServer(listener net.Listener, socket *net.TCPListener, handler http.Handler) *startingServer {
 	s := &startingServer{
 		Listener: listener, socket: socket, slots: make(chan struct{}, maxStartingConns), acceptEnded: make(chan struct{}),
@@ -61,14 +61,14 @@ func (s *startingServer) Accept() (net.Conn, error) {
 	return &startingConn{Conn: c, slots: s.slots}, nil
 }
 
-// Close implements net.Listener. It does not close the inner listener, because the API takes that over.
+// Close implements net.Listener. It does not close the inner listener, because the API will use it.
 func (s *startingServer) Close() error { return nil }
 
 // stop ends the server, so that the API can use the listener. Further calls of stop do nothing.
 func (s *startingServer) stop() {
 	s.stopOnce.Do(func() {
 		s.isStopped.Store(true)
-		_ = s.socket.SetDeadline(time.Unix(1, 0)) // ends a pending Accept; fails if the listener is closed, and then no Accept is pending
+		_ = s.socket.SetDeadline(time.Unix(1, 0)) // ends a pending Accept; an error means that the listener is closed, and then no Accept is pending
 		ctx, cancel := context.WithTimeout(context.Background(), handoverBound)
 		defer cancel()
 		if s.http.Shutdown(ctx) != nil {
@@ -79,7 +79,7 @@ func (s *startingServer) stop() {
 	})
 }
 
-// startingConn is a connection to a startingServer. When it is closed, it frees one of the maxStartingConns slots.
+// startingConn is a connection to a startingServer. Close frees one of the maxStartingConns slots.
 type startingConn struct {
 	net.Conn
 	slots     chan struct{}

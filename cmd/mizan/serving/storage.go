@@ -59,8 +59,8 @@ func (s *server) openStore(context.Context) error {
 	return nil
 }
 
-// checkRealClock refuses to use the real clock with a store whose events have later times than the real clock. Such a store had
-// a manual clock, and the clock's file was lost. clockMargin allows for a machine whose clock was set back a little.
+// checkRealClock returns an error if the store has events whose times are ahead of the real clock. Such a store had a manual
+// clock, and the clock's file was lost. clockMargin tolerates that the machine's clock was set back a little.
 func (s *server) checkRealClock() error {
 	last, err := lastBookedTime(s.journal)
 	if err != nil {
@@ -73,12 +73,12 @@ func (s *server) checkRealClock() error {
 		s.cfg.Dir, last.Format(time.RFC3339), clockFile))
 }
 
-// bookedAhead is how far the times of events may be ahead of a manual clock. Each event's time is at least a microsecond later
-// than the one before, even if the clock stands still.
+// bookedAhead is how far the times of events may be ahead of a manual clock. Each event is at least a microsecond later than
+// the previous event, even if the clock stands still.
 const bookedAhead = time.Second
 
-// checkManualClock moves a manual clock forward to the time of the last event, if the clock is behind by more than bookedAhead.
-// Such a clock was read from a file that is older than the store.
+// checkManualClock moves a manual clock forward to the time of the last event if the clock is more than bookedAhead behind that
+// time. A clock that is so far behind was read from a file that is older than the store.
 func (s *server) checkManualClock() error {
 	last, err := lastBookedTime(s.journal)
 	if err != nil {
@@ -108,7 +108,7 @@ func (s *server) startManualClock() error {
 	return nil
 }
 
-// lastBookedTime returns the booked time of the latest event of any organization.
+// lastBookedTime returns the time at which the latest event of all organizations was booked.
 func lastBookedTime(j *posting.Journal) (time.Time, error) {
 	view := j.View()
 	defer view.Close()
@@ -123,8 +123,8 @@ func lastBookedTime(j *posting.Journal) (time.Time, error) {
 }
 
 // openKeyring loads the keyring. In a sandbox the keyring is created together with the store. If the store has events but a key
-// is missing, the key was lost and is not created again. Only a missing sealing key is created, because nothing can have been
-// sealed (encrypted) with it yet. A keyring that the operator names is never written.
+// is missing, the key was lost and is not created again. Only a missing sealing key is created: as long as there was no such
+// key, nothing can have been sealed (encrypted). A keyring file that the operator names is never changed.
 func (s *server) openKeyring(context.Context) (err error) {
 	if s.cfg.Keyring != "" {
 		if s.keyring, err = secret.LoadSealingKeyring(s.cfg.Keyring); err != nil {
@@ -154,14 +154,14 @@ func (s *server) openKeyring(context.Context) (err error) {
 	return nil
 }
 
-// openTransport prepares TLS. It runs after the directory is locked, because two servers must not
-// create the authority of one directory at the same time.
+// openTransport prepares TLS. It runs after the directory is locked, because two servers must not create the certificate
+// authority in the same directory at the same time.
 func (s *server) openTransport(context.Context) (err error) {
 	s.transport, err = newTransport(s.cfg, s.log)
 	return err
 }
 
-// absolutePath returns the absolute path, for people and programs with another working directory.
+// absolutePath makes a path absolute, so that people and programs with another working directory can use it.
 func absolutePath(path string) string {
 	if absolute, err := filepath.Abs(path); err == nil {
 		return absolute

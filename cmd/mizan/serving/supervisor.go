@@ -15,16 +15,16 @@ const (
 	supervisorStopping  = "STOPPING=1"
 )
 
-// notifySupervisor reports the state of the service to systemd, as units with Type=notify require. It does nothing if the
-// environment variable NOTIFY_SOCKET is not set.
+// notifySupervisor reports the state of the service to systemd, as units with Type=notify require. If the environment variable
+// NOTIFY_SOCKET is not set, notifySupervisor does nothing.
 func (s *server) notifySupervisor(state ...string) {
 	if _, err := daemon.SdNotify(false, strings.Join(state, "\n")); err != nil {
 		s.log.Warn("the supervisor can't be notified", "state", state[0], "error", err)
 	}
 }
 
-// reloadStart returns the line about the time at which a reload begins. For units with Type=notify-reload, systemd compares this
-// time with the time at which it has sent the signal.
+// reloadStart returns the line that tells systemd when a reload begins. For units with Type=notify-reload, systemd compares
+// this time with the time at which it has sent the signal.
 func reloadStart() string {
 	var now unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) // fails only if the kernel does not have this clock

@@ -8,7 +8,7 @@ import (
 	"mizan/ledger"
 )
 
-// figures returns what the response to GET /system shows.
+// figures returns the content of the response to GET /system.
 func (s *server) figures() (admin.System, error) {
 	stored, backups, stats := s.journal.StoreFigures(), s.backups.Figures(), &s.journal.Stats
 	base := s.baseAPIConfig()
@@ -36,7 +36,7 @@ func (s *server) figures() (admin.System, error) {
 	return f, err
 }
 
-// instantOf converts a time to the form in responses. The zero time becomes null.
+// instantOf converts a time to the form that responses use. The zero time becomes null.
 func instantOf(at time.Time) web.Instant {
 	if at.IsZero() {
 		return 0
@@ -44,7 +44,7 @@ func instantOf(at time.Time) web.Instant {
 	return web.Instant(ledger.MicrosOf(at))
 }
 
-// known returns a pointer to figure. For 0, which means that the figure is not known, it returns nil.
+// known returns a pointer to figure. If figure is 0, which means that the figure is not known, it returns nil.
 func known(figure int64) *int64 {
 	if figure == 0 {
 		return nil

@@ -17,8 +17,9 @@ import (
 	"mizan/cmd/mizan/serving/certificates"
 )
 
-// transport has the TLS configuration, the source of the certificates, and the certificate file that clients must trust. The
-// configuration is nil with --tls off. The file name is empty if the certificates come from an authority that systems trust.
+// transport holds the TLS configuration, the source of the certificates, and the name of the certificate file that clients must
+// trust. With --tls off, the configuration is nil. If the certificates come from an authority that systems trust, the file name
+// is empty.
 type transport struct {
 	config *tls.Config
 	caFile string
@@ -58,7 +59,7 @@ func tlsConfig(getCertificate func(*tls.ClientHelloInfo) (*tls.Certificate, erro
 	return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}, GetCertificate: getCertificate}
 }
 
-// obtainCertificates obtains the certificates of --tls acme while the server serves. With other certificates it does nothing.
+// obtainCertificates obtains the certificates of --tls acme while the server serves. For other values of --tls it does nothing.
 func (s *server) obtainCertificates(ctx context.Context) {
 	if s.transport.acme != nil {
 		go s.transport.acme.Obtain(ctx)
@@ -97,9 +98,9 @@ func localURL(cfg *config.Config, listener net.Listener) string {
 	return scheme + "://" + net.JoinHostPort(host, port)
 }
 
-// publicURL returns the beginning of the links that payers get. A link contains a token, so outside a sandbox it is always
-// https. That includes --tls off, because then a proxy in front of the server has the certificate. With --tls acme the URL has
-// the first domain: the authority has verified that port 443 of this domain reaches the server.
+// publicURL returns the base URL of the links that payers get. The links contain tokens, so outside a sandbox they always use
+// https. Even with --tls off they use https, because then a proxy in front of the server has the certificate. With --tls acme
+// the URL contains the first domain, because the authority has verified that port 443 of this domain reaches the server.
 func publicURL(cfg *config.Config, address string) string {
 	switch host, isPlain := strings.CutPrefix(address, "http://"); {
 	case cfg.BaseURL != "":

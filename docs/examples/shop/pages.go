@@ -17,13 +17,13 @@ var products = []struct {
 	{"tea", "Green tea, 100 g", mizan.MinorUnits(690)}, {"pot", "Teapot <blue>", mizan.MinorUnits(2450)}, {"cup", "Cup", mizan.MinorUnits(495)},
 }
 
-// line is a product in a cart, in the form that pages show.
+// line is a line of a cart, with amounts formatted for pages.
 type line struct {
 	ID, Name, Price, Sum string
 	Quantity             int
 }
 
-// shown is what pages show of an order.
+// shown returns the data of an order that pages show.
 func (o *order) shown() map[string]any {
 	o.mu.Lock()
 	defer o.mu.Unlock()

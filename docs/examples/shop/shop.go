@@ -18,14 +18,14 @@ import (
 	mizan "mizan/api/sdk/go"
 )
 
-const currency, maxQuantity = "EUR", 20 // maxQuantity: of one product in a cart
+const currency, maxQuantity = "EUR", 20 // maxQuantity is the maximum quantity of one product in a cart
 
-// shop has everything that the handlers share.
+// shop holds the data that the handlers share.
 type shop struct {
 	client   *mizan.Client
 	verifier *mizan.Verifier
-	address  string // URL of the shop for browsers
-	password string // of the office, the page for the shop's staff
+	address  string // the shop's URL for browsers
+	password string // for the office, the page of the shop's staff
 
 	mu     sync.Mutex        // guards the fields below
 	orders map[string]*order // by order number
@@ -41,7 +41,7 @@ type order struct {
 
 	mu      sync.Mutex        // held while the transaction is read, so that an older state never replaces a newer one
 	state   mizan.Transaction // the transaction as it was last read; its id is empty until the transaction is created
-	shipped bool              // the goods are sent once
+	shipped bool              // the goods were sent; they are sent only once
 }
 
 func main() {
@@ -72,7 +72,7 @@ func (s *shop) handler() http.Handler {
 	mux.HandleFunc("POST /notifications", s.receive)
 	mux.HandleFunc("GET /office", s.inOffice(s.showOffice))
 	mux.HandleFunc("POST /office/refund", s.inOffice(s.refund))
-	guarded := http.NewCrossOriginProtection().Handler(mux) // forms of other sites cannot order or refund
+	guarded := http.NewCrossOriginProtection().Handler(mux) // forms on other sites cannot order or refund
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'")
 		w.Header().Set("Referrer-Policy", "no-referrer")
@@ -86,7 +86,7 @@ func (s *shop) showCart(w http.ResponseWriter, r *http.Request) {
 	show(w, http.StatusOK, "cart", map[string]any{"Lines": lines, "Total": total.Decimal(2)})
 }
 
-// checkOut makes an order and its payment, and sends the browser to the page on which the payer pays.
+// checkOut creates an order and its payment, and redirects the browser to the payment page.
 func (s *shop) checkOut(w http.ResponseWriter, r *http.Request) {
 	lines, total := cartOf(r)
 	if total.IsZero() {
@@ -111,7 +111,7 @@ func (s *shop) checkOut(w http.ResponseWriter, r *http.Request) {
 	o.mu.Lock()
 	o.state = *payment
 	o.mu.Unlock()
-	// A payment without a payment page was rejected at once: the browser is sent to the order's page.
+	// If there is no payment page, the payment was rejected at once, and the browser is redirected to the order's page.
 	http.Redirect(w, r, cmp.Or(payment.WidgetURL, page), http.StatusSeeOther)
 }
 
@@ -127,11 +127,11 @@ func (s *shop) showOrder(w http.ResponseWriter, r *http.Request) {
 	show(w, http.StatusOK, "order", o.shown())
 }
 
-// receive receives notifications. An error makes the service send the notification again.
+// receive receives notifications. If receive responds with an error, the service sends the notification again.
 func (s *shop) receive(w http.ResponseWriter, r *http.Request) {
 	n, err := s.verifier.ReadNotification(r)
 	if err == nil && n.Transaction != nil { // a notification without a transaction is about a subscription
-		ctx, cancel := context.WithTimeout(r.Context(), 10*time.Second) // the service waits for 15 seconds
+		ctx, cancel := context.WithTimeout(r.Context(), 10*time.Second) // the service waits 15 seconds for the response
 		defer cancel()
 		err = s.process(ctx, n.Transaction)
 	}
@@ -141,29 +141,30 @@ func (s *shop) receive(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(mizan.WebhookStatus(err))
 }
 
-// process processes an event once. It reads the transaction from the API and does not use the state in the event, because
-// events arrive in any order.
+// process handles each event only once. It reads the transaction from the API and ignores the state in the event, because
+// events can arrive in any order.
 func (s *shop) process(ctx context.Context, event *mizan.TransactionEvent) error {
 	s.mu.Lock()
 	isKnown := s.events[event.EventID]
 	s.mu.Unlock()
 	o := s.order(event.Data.TxID)
 	if isKnown || o == nil {
-		return nil // the order is unknown: another program of this merchant may have created it
+		return nil // if the order is unknown, another program of this merchant may have created the transaction
 	}
 	if err := s.update(ctx, o, event.Data.ID); err != nil {
 		return err
 	}
 	s.mu.Lock()
-	// This is set after the work, so that an event whose work failed is processed when the service sends it again.
+	// The event is marked after the work, so that it is processed again if the work fails and the service repeats the
+	// notification.
 	s.events[event.EventID] = true
 	s.mu.Unlock()
 	log.Printf("order %s: %s", o.Number, event.Type)
 	return nil
 }
 
-// update reads the order's transaction from the API, and ships the goods once when the order is paid. The given id is used
-// only while the order has no transaction, which means that the response to the create request has not arrived or was lost.
+// update reads the order's transaction from the API, and ships the goods once when the order is paid. The parameter id is used
+// only if the order has no transaction yet, because the response to the create request has not arrived or was lost.
 func (s *shop) update(ctx context.Context, o *order, id string) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -182,8 +183,8 @@ func (s *shop) update(ctx context.Context, o *order, id string) error {
 	return nil
 }
 
-// refund returns the money of an order. If the button is clicked again before the first refund is known, both requests have the
-// same idempotency key, so the second one refunds nothing more. Afterwards Mizan refuses it, because no money is left.
+// refund returns the money of an order. Until the first refund is known, repeated clicks send the same idempotency key and so
+// refund nothing more. After that, Mizan refuses another refund, because no money is left.
 func (s *shop) refund(w http.ResponseWriter, r *http.Request) {
 	o := s.order(r.FormValue("number"))
 	if o == nil {
@@ -212,7 +213,7 @@ func (s *shop) showOffice(w http.ResponseWriter, _ *http.Request) {
 	show(w, http.StatusOK, "office", orders)
 }
 
-// inOffice returns a handler that calls handle only if the request has the password of the office.
+// inOffice returns a handler that calls handle only if the request contains the office's password.
 func (s *shop) inOffice(handle http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		user, password, _ := r.BasicAuth()

@@ -3,10 +3,10 @@
 //
 // Invariants:
 //  1. A picture has at most MaxUpload bytes, and at least three quarters of MaxUpload.
-//  2. The pictures are always the same, and are made once in a process.
+//  2. The pictures are the same in each run. A process makes them only once.
 //
 // Callers: tests and benchmarks of internal/picture and cmd/mizan/serving.
 //
-// Rejected: another design would keep photographs in the repository. It was not chosen because each photograph would take 5
-// MiB. Pictures of one color were not chosen because a decoder needs little time for them.
+// Rejected: We could keep photographs in the repository, but each would take 5 MiB. Pictures of a single color would not do,
+// because they take little time to decode.
 package picturetest

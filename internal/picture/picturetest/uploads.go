@@ -19,7 +19,7 @@ import (
 // MaxUpload is the maximum number of bytes in an uploaded picture.
 const MaxUpload = 5 << 20
 
-// Upload is a picture of one kind that is about as expensive to decode as the limits of uploads allow.
+// Upload is a picture that is about as expensive to decode as the limits of uploads allow.
 type Upload struct {
 	Name string
 	File []byte // at most MaxUpload bytes
@@ -63,7 +63,7 @@ var makeUploads = sync.OnceValue(func() []Upload {
 	}
 })
 
-// photograph returns an opaque picture with detail of every size, edges and grain.
+// photograph returns an opaque picture that resembles a photograph: it has large and small details, edges and grain.
 func photograph(width, height int) *image.RGBA {
 	random := rand.New(rand.NewPCG(1, 2))
 	light, tint := make([]float32, width*height), make([]float32, width*height)
@@ -89,8 +89,8 @@ func photograph(width, height int) *image.RGBA {
 	return img
 }
 
-// addNoise adds random values to the pixels in into. It chooses a value for each corner of square cells with sides of cell
-// pixels, and interpolates between the corners.
+// addNoise adds random values to the pixels in into. It divides the picture into squares with sides of cell pixels, chooses a
+// value for each corner of a square, and interpolates between the corners.
 func addNoise(into []float32, width, cell int, strength float32, random *rand.Rand) {
 	height := len(into) / width
 	columns := width/cell + 2
@@ -110,8 +110,8 @@ func addNoise(into []float32, width, cell int, strength float32, random *rand.Ra
 	}
 }
 
-// drawing returns a picture of areas with few colours. Of each ten areas, as many as lettering says have letters. If hasAlpha
-// is true, a fifth of the picture is half transparent.
+// drawing returns a picture that consists of areas with few colours. Out of ten areas, lettering areas have letters. If
+// hasAlpha is true, a fifth of the picture is half transparent.
 func drawing(width, height, lettering int, hasAlpha bool) *image.RGBA {
 	const cell, alpha = 8, 0x80
 	areas := photograph(width/cell, height/cell)
@@ -165,15 +165,15 @@ func largestJPEG(img image.Image, options *jpegn.EncodeOptions) (largest []byte)
 	return largest
 }
 
-const jfifEnd = 20 // offset after the segment JFIF with which files of jpegn begin
+const jfifEnd = 20 // files of jpegn begin with a JFIF segment, which ends at this offset
 
-// turnedJPEG returns a JPEG whose EXIF says that the picture is to be turned clockwise.
+// turnedJPEG adds an EXIF block to a JPEG. The EXIF block says that viewers must turn the picture clockwise.
 func turnedJPEG(file []byte) []byte {
 	exif := "\xff\xd8\xff\xe1\x00\x22Exif\x00\x00MM\x00*\x00\x00\x00\x08\x00\x01\x01\x12\x00\x03\x00\x00\x00\x01\x00\x06\x00\x00\x00\x00\x00\x00"
 	return append([]byte(exif), file[jfifEnd:]...)
 }
 
-// rgbJPEG returns the JPEG, in 4:4:4, with components that are called R, G and B.
+// rgbJPEG renames the components of a JPEG in 4:4:4 to R, G and B, so that decoders treat it as RGB.
 func rgbJPEG(file []byte) []byte {
 	renamed := append([]byte("\xff\xd8"), file[jfifEnd:]...)
 	frame, scan := bytes.Index(renamed, []byte("\xff\xc0\x00\x11")), bytes.Index(renamed, []byte("\xff\xda\x00\x0c"))
@@ -183,11 +183,11 @@ func rgbJPEG(file []byte) []byte {
 	return renamed
 }
 
-// pngForm is how a PNG stores its pixels.
+// pngForm describes how a PNG stores its pixels.
 type pngForm struct{ alpha, deep, interlaced bool }
 
-// encodePNG encodes a picture in the given form. It also writes forms that image/png does not write for an RGBA picture:
-// 16 bits per sample, interlaced passes, and alpha in an opaque picture.
+// encodePNG encodes a picture in the given form. It supports forms that image/png does not write for an RGBA picture: 16 bits
+// per sample, interlaced passes, and alpha in an opaque picture.
 func encodePNG(img *image.RGBA, form pngForm) []byte {
 	var file bytes.Buffer
 	if !form.alpha && !form.deep && !form.interlaced {
@@ -215,7 +215,7 @@ func encodePNG(img *image.RGBA, form pngForm) []byte {
 		var above []byte
 		for y := pass[1]; y < img.Rect.Dy(); y += pass[3] {
 			row := form.row(img, y, pass[0], pass[2])
-			filtered := append([]byte{2}, row...) // filter 2: each byte is stored as its difference from the row above
+			filtered := append([]byte{2}, row...) // filter 2: subtract the row above from each row
 			for i := range above {
 				filtered[1+i] -= above[i]
 			}
@@ -237,7 +237,7 @@ func encodePNG(img *image.RGBA, form pngForm) []byte {
 	return file.Bytes()
 }
 
-// row returns every step-th pixel of row y, as a PNG stores them.
+// row returns the pixels first, first+step, first+2*step and so on of row y, as a PNG stores them.
 func (form pngForm) row(img *image.RGBA, y, first, step int) (row []byte) {
 	channels := 3
 	if form.alpha {

@@ -21,7 +21,7 @@ import (
 	"mizan/internal/tracing"
 )
 
-// Environment variables that this package reads itself. OpenTelemetry's library reads its other variables.
+// Environment variables that this package reads itself. The OpenTelemetry library reads all other variables of OpenTelemetry.
 const (
 	EndpointVariable = "OTEL_EXPORTER_OTLP_ENDPOINT"
 	protocolVariable = "OTEL_EXPORTER_OTLP_PROTOCOL"
@@ -30,13 +30,14 @@ const (
 // protocol is the only OTLP protocol that this package supports.
 const protocol = "http/protobuf"
 
-// serviceName is the name of the service in traces, unless the environment sets another.
+// serviceName is the default name of the service in traces. Environment variables may set a different name.
 const serviceName = "mizan"
 
-// failureInterval is the shortest time between two log lines about spans that cannot be sent.
+// failureInterval is the minimum time between two log lines that say that spans cannot be sent.
 const failureInterval = time.Minute
 
-// IsConfigured tells whether the environment names a collector. The error says why its settings cannot be used.
+// IsConfigured tells whether the environment variables name a collector. If they name a collector, but have values that cannot
+// be used, the error says why.
 func IsConfigured() (bool, error) {
 	endpoint := os.Getenv(EndpointVariable)
 	if endpoint == "" {
@@ -44,7 +45,7 @@ func IsConfigured() (bool, error) {
 	}
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		// The address is not quoted, because it may contain a password.
+		// The error does not quote the address, because it may contain a password.
 		return false, errors.New(EndpointVariable + " is not an http:// or https:// address")
 	}
 	if p := os.Getenv(protocolVariable); p != "" && p != protocol {
@@ -53,7 +54,7 @@ func IsConfigured() (bool, error) {
 	return true, nil
 }
 
-// Exporter sends spans to the collector that the environment names.
+// Exporter sends spans to the collector that the environment variables name.
 type Exporter struct {
 	provider *sdktrace.TracerProvider
 	tracer   trace.Tracer
@@ -61,8 +62,8 @@ type Exporter struct {
 
 var _ tracing.Backend = (*Exporter)(nil)
 
-// Open makes an exporter. version is the version of this program. If spans cannot be sent, a line is written to the log, at
-// most once a minute.
+// Open makes an exporter. version is the version of this program. If spans cannot be sent, the exporter writes a line to the
+// log, at most once a minute.
 func Open(ctx context.Context, version string, log *slog.Logger) (*Exporter, error) {
 	limit := rate.Sometimes{Interval: failureInterval}
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
@@ -74,7 +75,7 @@ func Open(ctx context.Context, version string, log *slog.Logger) (*Exporter, err
 	}
 	described, err := resource.New(ctx,
 		resource.WithAttributes(attribute.String("service.name", serviceName), attribute.String("service.version", version)),
-		resource.WithTelemetrySDK(), resource.WithFromEnv(), // the environment may set another name
+		resource.WithTelemetrySDK(), resource.WithFromEnv(), // environment variables override the service's name
 	)
 	if err != nil && !errors.Is(err, resource.ErrPartialResource) {
 		return nil, err
@@ -83,10 +84,10 @@ func Open(ctx context.Context, version string, log *slog.Logger) (*Exporter, err
 	return &Exporter{provider: provider, tracer: provider.Tracer(serviceName)}, nil
 }
 
-// Close sends the spans that still wait in the queue. It gives up when ctx ends.
+// Close sends the spans that still wait in the queue. If ctx ends first, Close returns an error, and the spans are lost.
 func (e *Exporter) Close(ctx context.Context) error { return e.provider.Shutdown(ctx) }
 
-// kinds maps the kinds of hops to OpenTelemetry's kinds of spans.
+// kinds maps each kind of hop to OpenTelemetry's kind of span.
 var kinds = map[tracing.Kind]trace.SpanKind{
 	tracing.Server: trace.SpanKindServer, tracing.Client: trace.SpanKindClient, tracing.Internal: trace.SpanKindInternal,
 }

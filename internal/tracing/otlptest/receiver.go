@@ -17,35 +17,35 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// patience is how long a test waits for spans at most. Exporters send spans every few seconds.
+// patience is the maximum time that a test waits for spans. Exporters send spans every few seconds.
 const patience = time.Minute
 
-// tracesPath is the URL path to which exporters send spans, below the configured address.
+// tracesPath is the URL path to which exporters send spans. Exporters append the path to the configured address.
 const tracesPath = "/v1/traces"
 
 // Span is a received span.
 type Span struct {
 	Name, Kind    string
 	Trace, ID     string
-	Parent        string // id of the parent span; empty: the span began its trace
+	Parent        string // id of the parent span; empty if the span began its trace
 	Attributes    map[string]string
-	Links         []string // the ids of linked spans
+	Links         []string // ids of linked spans
 	Failure       string
 	Begin, End    time.Time
 	Resource      map[string]string // attributes of the process that sent the span
-	RequestHeader http.Header       // of the request that brought the span
+	RequestHeader http.Header       // header of the request with which the span was sent
 }
 
-// Receiver accepts spans. It is safe for concurrent use.
+// Receiver receives spans from exporters. It is safe for concurrent use.
 type Receiver struct {
-	URL string // address of the receiver, for OTEL_EXPORTER_OTLP_ENDPOINT
+	URL string // address of the receiver, the value for OTEL_EXPORTER_OTLP_ENDPOINT
 
 	mu      sync.Mutex
 	spans   []Span        // guarded by mu
-	arrived chan struct{} // gets a value when spans have arrived
+	arrived chan struct{} // has a value if spans have arrived since the last wait
 }
 
-// Start starts a receiver, which stops at the end of the test.
+// Start starts a receiver. At the end of the test, the receiver stops.
 func Start(tb testing.TB) *Receiver {
 	r := &Receiver{arrived: make(chan struct{}, 1)}
 	server := httptest.NewServer(r)
@@ -117,7 +117,7 @@ func (r *Receiver) Spans() []Span {
 	return slices.Clone(r.spans)
 }
 
-// Wait waits until isComplete returns true for the spans that have arrived, and returns these spans.
+// Wait waits for spans. When isComplete returns true for the spans that have arrived so far, Wait returns these spans.
 func (r *Receiver) Wait(tb testing.TB, isComplete func([]Span) bool) []Span {
 	tb.Helper()
 	deadline := time.NewTimer(patience)

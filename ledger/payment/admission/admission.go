@@ -9,28 +9,29 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Admission is one attempt to accept a transaction, with its progress and its findings. The caller carries out a Task and
-// passes the result to a method of Admission, which returns the next Task. The zero value means that no admission is under
-// way. An Admission contains no pointers to itself, so it may be copied.
+// Admission is the state of one attempt to accept a transaction. The caller carries out a Task and passes the result to a
+// method of Admission, which returns the next Task. The zero value means that no admission is under way. An Admission
+// contains no pointers to itself, so it may be copied.
 type Admission struct {
 	Search
 	Terms      payment.Terms      // terms of the found terminal; if none was found, only Asset and Skipped are set
-	Reason     payment.Failure    // reason of the rejection; zero: no objection
-	Attempt    directory.Attempt  // data of the request that limits need
+	Reason     payment.Failure    // reason of the rejection; zero if there is no objection
+	Attempt    directory.Attempt  // the data by which limits decide whether they apply
 	CountedBy  []*directory.Limit // the velocity limits that count the attempt
-	IsCounted  bool               // those limits have counted the attempt; a withdrawal must then uncount it
-	PassedOver []payment.Attempt  // in failover: terminals passed over after the provider's refusal, with reasons
+	IsCounted  bool               // whether CountedBy have counted the attempt; if it is withdrawn, it must then be uncounted
+	PassedOver []payment.Attempt  // in failover: terminals that were skipped after the provider's refusal, with reasons
 	Fault      error              // why the attempt could not be counted
 
 	state State
 }
 
-// MaxAttempts bounds failover (the search for another terminal after a refusal). If the record lists so many tried terminals,
-// no further terminal is tried. A new attempt of a hosted payment still adds at least one terminal.
+// MaxAttempts bounds the number of tried terminals that a record lists. Once a record lists so many, failover (the search
+// for another terminal after a refusal) tries no further terminal. If the payer of a hosted payment starts a new attempt,
+// one more terminal is tried even then.
 const MaxAttempts = 32
 
-// Start begins an admission at the instant s.At. missing is payment.AmountOutOfRange if the request is to be rejected for its
-// amount, else empty. The request counts as an attempt in both cases.
+// Start begins an admission at the instant s.At. missing is payment.AmountOutOfRange if the request must be rejected
+// because of its amount, and otherwise empty. In both cases the request counts as an attempt.
 func Start(s Search, missing payment.Code) (Admission, Task) {
 	s.Request.Attempted = s.At
 	a := Admission{Search: s, state: Routing}
@@ -41,32 +42,33 @@ func Start(s Search, missing payment.Code) (Admission, Task) {
 	return a, a.step(Objected)
 }
 
-// Refuse begins an admission that only rejects the request, because it lacks something that every terminal needs. missing
-// is the code of the rejection. Such a request does not count as an attempt.
+// Refuse begins an admission of a request that lacks something that every terminal needs. The request is rejected with
+// the code missing, and does not count as an attempt.
 func Refuse(s Search, missing payment.Code) (Admission, Task) {
 	a := Admission{Search: s, state: Routing, Reason: payment.Failure{Code: missing}}
 	a.Terms.Asset = s.Request.Asset
 	return a, a.step(Unacceptable)
 }
 
-// Failover begins the search for another terminal for a transaction that its provider has refused. s.Tried lists the record's
-// earlier attempts and its present terminal.
+// Failover begins the search for another terminal after a provider has refused the transaction. s.Tried must list the
+// earlier attempts in the record and its present terminal.
 func Failover(s Search, r *payment.Record) (Admission, Task) {
 	s.Listed = r.ListedTerminals()
 	a := Admission{Search: s, state: Admitted}
 	return a, a.step(ProviderRefused)
 }
 
-// State returns the progress of the admission; empty if none is under way.
+// State returns the progress of the admission. It is empty if no admission is under way.
 func (a *Admission) State() State { return a.state }
 
-// Waits tells whether the admission waits for the result of the velocity limits, which are counted outside of this package.
+// Waits tells whether the admission waits for a call of Velocity. The attempts are counted outside of this package.
 func (a *Admission) Waits() bool { return a.state == Counting || a.state == Recounting }
 
-// Velocity takes the result of the velocity limits (limits on the number of attempts). It is the first exceeded limit, nil if
-// there is none, or an error. The error ledger.ClaimTaken means that the attempt repeats a stored one.
+// Velocity continues the admission once the velocity limits (limits on the number of attempts) have been checked.
+// exceeded is the first limit that is exceeded, or nil. err is the error if the attempt could not be counted;
+// ledger.ClaimTaken means that the request repeats a stored transaction.
 func (a *Admission) Velocity(exceeded *directory.Limit, err error) Task {
-	isFirstCount := a.state == Counting // the state is Recounting in failover
+	isFirstCount := a.state == Counting // in failover, the state is Recounting
 	switch {
 	case isFirstCount && ledger.IsRefusal(err, ledger.ClaimTaken):
 		return a.step(Repeated)
@@ -81,11 +83,12 @@ func (a *Admission) Velocity(exceeded *directory.Limit, err error) Task {
 	return a.onObjection(payment.Failure{})
 }
 
-// GuardFunds is called instead of carrying out the task Begin, if only the account's funds bound the payout. The next task
-// then asks the account for the funds.
+// GuardFunds is called if the task is Begin and the payout is limited by nothing but the account's funds. Then the caller
+// does not carry out Begin. The next task asks whether the account has the funds.
 func (a *Admission) GuardFunds() Task { return a.step(FundsGuarded) }
 
-// Funds takes the result of the task AskAccount. covered tells whether the account's funds cover the payout.
+// Funds continues the admission after the task AskAccount. covered tells whether the account has the funds for the
+// payout.
 func (a *Admission) Funds(covered bool) Task {
 	if covered {
 		return a.step(Cleared)
@@ -93,25 +96,25 @@ func (a *Admission) Funds(covered bool) Task {
 	return a.Object(payment.Failure{Code: payment.InsufficientBalance})
 }
 
-// RuleOut is called in failover if the terms of the found terminal exclude the transaction. The record does not list this
-// terminal among its attempts.
+// RuleOut is called in failover if the terms of the found terminal exclude the transaction. This terminal is not tried
+// again and does not appear in the record's attempts.
 func (a *Admission) RuleOut() Task {
 	a.Tried = append(a.Tried, payment.Attempt{Terminal: a.Terms.Terminal})
 	return a.step(RuledOut)
 }
 
-// Object takes an objection to the transaction from the writer (package posting) or from the account.
+// Object is called if the writer (package posting) or the account objects to the transaction.
 func (a *Admission) Object(reason payment.Failure) Task {
 	a.Reason = payment.Failure{}
 	return a.onObjection(reason)
 }
 
-// OnWriterRefusal is called if the writer (package posting) refused for a reason that is not an objection to the transaction,
-// such as a txid in use.
+// OnWriterRefusal is called if the writer (package posting) refused the decision for a reason that is not an objection to
+// the transaction. For example, the txid is in use.
 func (a *Admission) OnWriterRefusal() Task { return a.step(WriterRefused) }
 
-// ConsideredTerminals returns the terminals that were considered for a rejected transaction, each with the reason why it did
-// not take the transaction. now is the instant of the rejection.
+// ConsideredTerminals returns the terminals that were considered for a rejected transaction. Each has the reason why it
+// was not used. now is the instant of the rejection.
 func (a *Admission) ConsideredTerminals(terminals []*directory.Terminal, rails Rails, now time.Time) []payment.Attempt {
 	switch {
 	case a.Terms.Found():
@@ -123,8 +126,8 @@ func (a *Admission) ConsideredTerminals(terminals []*directory.Terminal, rails R
 	}
 }
 
-// onObjection takes the result of a check. Zero means that the check has no objection. The first objection to a transaction
-// is the reason of its rejection. In failover an objection only excludes the terminal.
+// onObjection continues the admission after a check. objection is zero if the check found none. The first objection
+// becomes the reason to reject the transaction. In failover, an objection only excludes the terminal.
 func (a *Admission) onObjection(objection payment.Failure) Task {
 	if a.Reason.IsZero() {
 		a.Reason = objection
@@ -138,7 +141,7 @@ func (a *Admission) onObjection(objection payment.Failure) Task {
 	return a.step(Objected)
 }
 
-// passOver adds the terminal and the objection to PassedOver, and clears the objection.
+// passOver moves the objection, together with the terminal, from Reason to PassedOver.
 func (a *Admission) passOver() {
 	attempts := a.Terms.AttemptsIfStopped(a.Reason, a.At.Time())
 	a.PassedOver = append(a.PassedOver, attempts...)
@@ -157,7 +160,7 @@ func (a *Admission) failingOver() bool {
 // step applies an event to the state, and returns the next task.
 func (a *Admission) step(e Event) Task {
 	step, ok := Machine.Next(a.state, e)
-	if !ok { // checked first, because the arguments of the assertion are allocated
+	if !ok { // assert.That is called only on failure, because passing the arguments to it allocates
 		assert.That(ok, "admission: %s on %s", a.state, e)
 	}
 	a.state = step.To

@@ -6,9 +6,10 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Attempts calls fn for each attempt of a stored transaction, with the data that limits saw. There is one attempt at the
-// first terminal and one at each terminal that failover tried. The payer of a hosted payment may have tried several times;
-// each try has its own attempts at terminals. Attempts stops when fn returns false, and returns fn's last result.
+// Attempts calls fn for each attempt of a stored transaction at a terminal, with the data that limits have seen. There is
+// one attempt at the first terminal and one at each terminal that failover tried. If the payer of a hosted payment has
+// tried several times, each try has such attempts. Attempts stops when fn returns false, and returns the last result of
+// fn.
 func Attempts(r *payment.Record, fn func(attemptedAt ledger.Micros, a *directory.Attempt) (wantsMore bool)) (wantsMore bool) {
 	for i := range r.Ended {
 		if past := recordOf(r, &r.Ended[i]); !attemptsOf(&past, fn) {
@@ -27,7 +28,7 @@ func recordOf(r *payment.Record, ended *payment.EndedAttempt) payment.Record {
 	return past
 }
 
-// attemptsOf calls fn for each attempt of the payer's last try, like Attempts but without the earlier tries.
+// attemptsOf does the work of Attempts for the payer's last try.
 func attemptsOf(r *payment.Record, fn func(attemptedAt ledger.Micros, a *directory.Attempt) (wantsMore bool)) (wantsMore bool) {
 	search := Search{Request: &r.Request}
 	attempt := directory.Attempt{Type: search.terminalType(), Asset: r.Asset, Payer: PayerOf(&r.Request, nil)}
@@ -44,7 +45,7 @@ func attemptsOf(r *payment.Record, fn func(attemptedAt ledger.Micros, a *directo
 			if !emit(a.Terminal, attemptedAt) {
 				return false
 			}
-			attemptedAt = a.At // the next terminal was tried at the instant of this refusal
+			attemptedAt = a.At // at the instant of this refusal the next terminal was tried
 		}
 	}
 	if r.Terminal != (ledger.ID{}) && !emit(r.Terminal, attemptedAt) {
@@ -55,5 +56,5 @@ func attemptsOf(r *payment.Record, fn func(attemptedAt ledger.Micros, a *directo
 			return false
 		}
 	}
-	return attempt.IsRescreened || fn(attemptedAt, &attempt) // if no terminal was found, there was still one attempt
+	return attempt.IsRescreened || fn(attemptedAt, &attempt) // a request for which no terminal was found is also an attempt
 }

@@ -6,16 +6,16 @@ import "mizan/ledger/fsm"
 // under way.
 type State string
 
-// The states. The states of failover (the search for another terminal) follow when the provider of an admitted transaction
-// has refused.
+// The states. If the provider refuses an admitted transaction, the states of failover (the search for another terminal)
+// follow.
 const (
 	Routing   State = "routing"   // a terminal is searched
 	Screening State = "screening" // the blocklist and the limits are checked
 	Counting  State = "counting"  // the velocity limits count the attempt
-	Funding   State = "funding"   // the account of a payout is asked whether it has the funds
+	Funding   State = "funding"   // payout: the account is asked whether it has the funds
 	Admitted  State = "admitted"  // the charge begins
 	Rejected  State = "rejected"  // the rejection is stored
-	Withdrawn State = "withdrawn" // nothing of the attempt is stored
+	Withdrawn State = "withdrawn" // the attempt ends, and nothing is stored
 
 	Searching   State = "searching"   // failover: another terminal is searched
 	Rescreening State = "rescreening" // failover: the limits of the other terminal are checked
@@ -24,48 +24,48 @@ const (
 	Exhausted   State = "exhausted"   // failover: no terminal is left
 )
 
-// Event is a result of a check or of a task, as an input of the state machine.
+// Event is an input of the state machine: the result of a check or of a task.
 type Event string
 
 // The events.
 const (
 	Unacceptable    Event = "unacceptable"     // the request lacks something that every terminal needs
 	TerminalFound   Event = "terminal_found"   // a terminal serves the request, and its circuit breaker is closed
-	NoTerminal      Event = "no_terminal"      // no terminal serves the request, or none is left
+	NoTerminal      Event = "no_terminal"      // no terminal serves the request, or all such terminals were tried
 	ToCount         Event = "to_count"         // velocity limits apply, and must count the attempt
 	Cleared         Event = "cleared"          // there is no objection
-	Objected        Event = "objected"         // there is an objection, in Admission.Reason
+	Objected        Event = "objected"         // there is an objection; Admission.Reason says which
 	Repeated        Event = "repeated"         // the txid is in use: the request repeats a stored transaction
 	Uncountable     Event = "uncountable"      // the attempt could not be counted; Admission.Fault says why
-	FundsGuarded    Event = "funds_guarded"    // only the account's funds bound the payout
+	FundsGuarded    Event = "funds_guarded"    // the payout is limited by nothing but the account's funds
 	RuledOut        Event = "ruled_out"        // the terminal's terms exclude the transaction
-	WriterRefused   Event = "writer_refused"   // the writer refused for a reason that is no objection to the transaction
-	ProviderRefused Event = "provider_refused" // the terminal refused, or the call was never sent
+	WriterRefused   Event = "writer_refused"   // the writer refused, but has no objection to the transaction
+	ProviderRefused Event = "provider_refused" // the terminal's provider refused, or the call was never sent
 )
 
-// Task is the next step of an admission, which the caller carries out.
+// Task is what the caller of this package has to do next.
 type Task string
 
-// The tasks. A name at the end of a comment is the method of Admission that takes the task's result. A task without such a
-// method ends the admission, or passes a decision to the writer (package posting). If the writer refuses, the refusal goes to
-// Object or OnWriterRefusal.
+// The tasks. If a comment ends with "then" and the name of a method of Admission, the caller passes the result of the
+// task to that method. The other tasks end the admission or pass a decision to the writer (package posting). If the
+// writer refuses the decision, the caller calls Object or OnWriterRefusal.
 const (
-	FindTerminal   Task = "find_terminal"   // Find
-	Screen         Task = "screen"          // Screen
-	Count          Task = "count"           // count the attempt, directly or by the account's actor: Velocity
-	Recount        Task = "recount"         // count the attempt by the account's actor: Velocity
-	AskAccount     Task = "ask_account"     // ask the account's actor for the funds: Funds
+	FindTerminal   Task = "find_terminal"   // call Find
+	Screen         Task = "screen"          // call Screen
+	Count          Task = "count"           // count the attempt, directly or in the account's actor, then Velocity
+	Recount        Task = "recount"         // count the attempt in the account's actor, then Velocity
+	AskAccount     Task = "ask_account"     // ask the account's actor whether it has the funds, then Funds
 	Begin          Task = "begin"           // decide on the charge and pass the decision to the writer, or call GuardFunds
 	Write          Task = "write"           // pass the decision to the writer
-	Reject         Task = "reject"          // decide to reject for Admission.Reason, and pass the decision to the writer
-	Reroute        Task = "reroute"         // decide on the other terminal and pass the decision to the writer, or call RuleOut
+	Reject         Task = "reject"          // decide to reject because of Admission.Reason, and pass the decision to the writer
+	Reroute        Task = "reroute"         // decide on the new terminal and pass the decision to the writer, or call RuleOut
 	AnswerStored   Task = "answer_stored"   // respond with the stored transaction
 	Withdraw       Task = "withdraw"        // return the error Admission.Fault
 	UncountAttempt Task = "uncount_attempt" // uncount the attempt and return the writer's refusal
-	KeepAnswer     Task = "keep_answer"     // the first terminal's answer becomes the charge's final answer
+	KeepAnswer     Task = "keep_answer"     // make the first terminal's answer the final answer about the charge
 )
 
-// Step is one entry of the transition table.
+// Step is a transition of the state machine: the next state, the caller's task, and the reason.
 type Step struct {
 	To  State
 	Do  Task
@@ -78,7 +78,7 @@ func (s Step) Target() State { return s.To }
 // Reason implements fsm.Transition.
 func (s Step) Reason() string { return s.Why }
 
-// Machine is the state machine of an admission. testdata/machine.txt has the same table as text, for reviews.
+// Machine is the state machine of an admission. testdata/machine.txt contains the same table as text, for reviews.
 var Machine = fsm.MustCompile(
 	[]State{
 		Routing, Screening, Counting, Funding, Admitted, Rejected, Withdrawn,

@@ -8,19 +8,19 @@ import (
 	"mizan/ledger/payment"
 )
 
-// pageMethod is a money_storage type that a payer can use on a page of the service. Either the page asks for the values that
-// the type needs, or the provider gets only the type and asks the payer for the rest.
+// pageMethod is a money_storage type that a payer can use on a page of the service. Either the page asks for the values
+// that the type needs, or the service sends only the type, and the provider asks the payer for the values.
 type pageMethod struct {
 	name              string
 	payments, payouts bool // whether it can be used in payments, and in payouts
 
-	// isUsual tells whether a terminal that accepts all methods offers this one for an asset. If isUsual is nil, the terminal
-	// offers the method only if the payment link names the method.
+	// isUsual tells whether a terminal without a list of methods offers this method for an asset. If isUsual is nil, such
+	// a terminal offers the method only if the payment link names it.
 	isUsual func(money.Asset) bool
 }
 
-// pageMethods lists the types in the order in which a terminal that accepts all methods offers them. Types that need a token
-// or a code, such as apple_pay or gift_card, are not in the list, because no page asks for a token or a code.
+// pageMethods lists the types in the order in which a terminal without a list of methods offers them. Types that need a
+// token or a code, such as apple_pay or gift_card, are missing, because no page asks for a token or a code.
 var pageMethods = []pageMethod{
 	{payment.BankCard, true, true, isAny},
 	{"sbp", true, true, isRouble},
@@ -77,9 +77,10 @@ func isNational(asset money.Asset) bool {
 
 func isToken(asset money.Asset) bool { return !isNational(asset) }
 
-// Methods returns the methods that the payer can choose on a page, in the order in which the terminals are tried. These are
-// the methods with which the request would find a terminal now. A terminal that names its methods offers them in its own
-// order. The request's own method and the total to which its payer has agreed are ignored.
+// Methods returns the methods that the payer can choose on a page, in the order in which the terminals are tried. A
+// method is returned if a request with this method would find a terminal now. If a terminal has a list of methods, the
+// order is that of the list. The method that the request itself names and the total to which its payer has agreed are
+// ignored.
 func (s *Search) Methods(terminals []*directory.Terminal, rails Rails) (offers []payment.Offer) {
 	search := s.withoutAgreedTotal()
 	request := search.Request
@@ -106,7 +107,7 @@ func (s *Search) Methods(terminals []*directory.Terminal, rails Rails) (offers [
 	return offers
 }
 
-// methodsOf returns the methods that the terminal offers on pages for the request.
+// methodsOf returns the methods that the terminal offers on a page for the request.
 func (s *Search) methodsOf(terminal *directory.Terminal) (methods []string) {
 	r := s.Request
 	isPossible := func(m *pageMethod) bool {
@@ -124,7 +125,7 @@ func (s *Search) methodsOf(terminal *directory.Terminal) (methods []string) {
 	}
 	for i := range pageMethods {
 		m := &pageMethods[i]
-		isOffered := r.Methods != nil || m.isUsual != nil && m.isUsual(r.Asset) // the methods that a link names are offered even if they are not usual
+		isOffered := r.Methods != nil || m.isUsual != nil && m.isUsual(r.Asset) // a payment link may name unusual methods
 		if isOffered && isPossible(m) {
 			methods = append(methods, m.name)
 		}

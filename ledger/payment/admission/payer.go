@@ -10,9 +10,9 @@ import (
 	"mizan/ledger/payment"
 )
 
-// PayerOf returns what is known of the payer or payee of a request: the card, the merchant's data about the customer, and the
-// IP address from which the credentials came. bin is the beginning of the card's number; nil means the request's CardBIN. The
-// returned Payer aliases bin.
+// PayerOf returns what is known of the payer or payee of a request: the card, the merchant's data about the customer, and
+// the IP address from which the credentials came. bin is the beginning of the card number; if it is nil, r.CardBIN is
+// used. The returned Payer aliases bin.
 func PayerOf(r *payment.Request, bin []byte) directory.Payer {
 	p := directory.Payer{Card: r.CardFingerprint, BIN: bin, IP: directory.NormalIP(r.PayerIP)}
 	if bin == nil {
@@ -28,9 +28,9 @@ func PayerOf(r *payment.Request, bin []byte) directory.Payer {
 	return p
 }
 
-// ReceiptAddress returns the e-mail address to which the payer's receipt is sent. It is the member email of the merchant's
-// data about the customer. The result is empty if the transaction is not a payer's payment, or if there is no address to
-// which mail can be sent over the internet.
+// ReceiptAddress returns the e-mail address to which the payer's receipt is sent. It is the member "email" of the
+// merchant's data about the customer. The result is empty if there is no such address, if mail can't be sent to it over
+// the internet, or if the transaction is not a payment by a payer.
 func ReceiptAddress(r *payment.Record) string {
 	isReturn := r.ReversalOf != (ledger.ID{}) || r.AttemptOf != (ledger.ID{})
 	if r.Type != payment.Payment || isReturn || len(r.Customer) == 0 {
@@ -45,8 +45,8 @@ func ReceiptAddress(r *payment.Record) string {
 	return address
 }
 
-// membersOf returns the members of a JSON object; none if it is malformed. The result is a map, because encoding/json
-// matches the names of a struct's fields regardless of case.
+// membersOf returns the members of a JSON object, or nil if the JSON is malformed. It decodes into a map, because for a
+// struct encoding/json would ignore the case of the names.
 func membersOf(object []byte) (members map[string]json.RawMessage) {
 	if json.Unmarshal(object, &members) != nil {
 		return nil
@@ -54,7 +54,7 @@ func membersOf(object []byte) (members map[string]json.RawMessage) {
 	return members
 }
 
-// textIn returns the value of a JSON string; empty for JSON of any other type.
+// textIn returns the value of a JSON string. For any other JSON value it returns "".
 func textIn(value json.RawMessage) (text string) {
 	if json.Unmarshal(value, &text) != nil {
 		return ""

@@ -10,33 +10,35 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Search has the input of the search for a terminal.
+// Search is the input of a search for a terminal.
 type Search struct {
 	Org     ledger.ID
 	Partner *directory.Partner
 	Request *payment.Request
-	Route   string            // the rail that the payer chose; empty: any
+	Route   string            // the rail that the payer chose; empty if any
 	Tried   []payment.Attempt // terminals that must not be tried again
-	Listed  int               // number of tried terminals that the transaction's record lists already
+	Listed  int               // number of terminals that the record already lists as skipped or tried
 	At      ledger.Micros     // the instant of the search
 }
 
 // Rails provides the data that routing needs about rails (providers).
 type Rails interface {
-	// Accepts tells whether this build includes the provider and the provider takes the method for payments or payouts.
+	// Accepts tells whether this build includes the provider, and whether the provider accepts the method in the
+	// direction (payment or payout).
 	Accepts(provider string, direction payment.Type, method string) bool
-	// CircuitOpen tells whether the terminal's circuit breaker is open, that is, the terminal is considered to be down.
+	// CircuitOpen tells whether the terminal's circuit breaker is open, so that the terminal is considered down.
 	CircuitOpen(terminal ledger.ID) bool
-	// Rate returns an organization's exchange rate; false if it has none.
+	// Rate returns the exchange rate of an organization. It returns false if the organization has no rate for the
+	// currencies.
 	Rate(org ledger.ID, from, to money.Currency) (money.Rate, bool)
 }
 
 // ReasonCircuitOpen is stored as the reason for skipping a terminal whose circuit breaker is open.
 const ReasonCircuitOpen = "the terminal's circuit is open"
 
-// Find chooses the terminal for the request. The partner's terminals are ordered by priority and id. Find takes the first one
-// that serves the request, was not tried yet and has a closed circuit breaker. Terms.Skipped lists the terminals with an open
-// circuit breaker, even if no terminal is found.
+// Find chooses the terminal for the request. The partner's terminals are ordered by priority and id; the first one wins
+// that serves the request, was not tried yet and has a closed circuit breaker. Terms.Skipped lists the terminals that
+// were skipped because their circuit breaker is open, even if no terminal is found.
 func (a *Admission) Find(terminals []*directory.Terminal, rails Rails) Task {
 	if a.failingOver() && a.Listed+len(a.PassedOver) >= MaxAttempts {
 		return a.step(NoTerminal)
@@ -51,7 +53,8 @@ func (a *Admission) Find(terminals []*directory.Terminal, rails Rails) Task {
 	return a.step(NoTerminal)
 }
 
-// findTerms returns the terms of the terminal that Find chooses. Skipped lists at most maxSkipped terminals.
+// findTerms chooses the terminal as described at Find, and returns its terms. Terms.Skipped lists at most maxSkipped
+// terminals.
 func (s *Search) findTerms(terminals []*directory.Terminal, rails Rails, maxSkipped int) (terms payment.Terms) {
 	for _, terminal := range terminals {
 		if s.wasTried(terminal) || s.exclusionReason(terminal, rails) != "" {
@@ -71,13 +74,13 @@ func (s *Search) findTerms(terminals []*directory.Terminal, rails Rails, maxSkip
 	return terms
 }
 
-// Offers tells whether any of the terminals serves the request, even if its circuit breaker is open.
+// Offers tells whether at least one terminal serves the request. Circuit breakers are ignored.
 func (s *Search) Offers(terminals []*directory.Terminal, rails Rails) bool {
 	return slices.ContainsFunc(terminals, func(terminal *directory.Terminal) bool { return s.exclusionReason(terminal, rails) == "" })
 }
 
-// CostsMore tells whether a terminal serves the request for a higher total than the payer has agreed to. Before the call, the
-// search must have found no terminal for the agreed total or less.
+// CostsMore tells whether a terminal would serve the request if the payer agreed to a higher total. It is called after
+// the search has found no terminal for the agreed total.
 func (s *Search) CostsMore(terminals []*directory.Terminal, rails Rails) bool {
 	if s.Request.AgreedTotal.IsZero() {
 		return false
@@ -87,7 +90,7 @@ func (s *Search) CostsMore(terminals []*directory.Terminal, rails Rails) bool {
 	return terms.Found()
 }
 
-// withoutAgreedTotal returns a search for the same request in which no terminal costs too much.
+// withoutAgreedTotal returns a copy of the search without the payer's agreed total, so that no terminal is too expensive.
 func (s *Search) withoutAgreedTotal() Search {
 	request, search := *s.Request, *s
 	request.AgreedTotal = money.Amount{}
@@ -103,7 +106,7 @@ func (s *Search) terminalType() directory.TerminalType {
 	return directory.PaymentTerminal
 }
 
-// exclusionReason returns why the terminal does not serve the request; empty if it serves the request.
+// exclusionReason returns the reason why the terminal does not serve the request, or "" if it does.
 func (s *Search) exclusionReason(terminal *directory.Terminal, rails Rails) string {
 	if s.Route != "" && s.Route != terminal.Provider {
 		return "the payer chose another rail"
@@ -114,7 +117,7 @@ func (s *Search) exclusionReason(terminal *directory.Terminal, rails Rails) stri
 		if terminal.ID != r.Renewal.Terminal {
 			return "the stored credential is another terminal's"
 		}
-		method = payment.BankCard // the stored credential is that of a card, so the terminal must take cards
+		method = payment.BankCard // the stored credential belongs to a card, so the terminal must accept cards
 	}
 	if reason := terminal.UnsuitableReason(s.terminalType(), r.Asset, method, r.Amount); reason != "" {
 		return reason
@@ -156,8 +159,8 @@ func (s *Search) newAttempt(terminal *directory.Terminal, outcome, reason string
 	return payment.Attempt{Terminal: terminal.ID, Outcome: outcome, Failure: payment.Failure{Detail: reason}, Priority: terminal.Settings.Priority, At: s.At}
 }
 
-// attemptsWithReasons lists the partner's terminals of the right type and environment, each with the reason why it did not
-// take the request. skipped has the terminals with an open circuit breaker and their reasons.
+// attemptsWithReasons lists the partner's terminals of the right type and environment, each with the reason why it was
+// not used. skipped lists the terminals with an open circuit breaker and their reasons.
 func (s *Search) attemptsWithReasons(terminals []*directory.Terminal, rails Rails, skipped []payment.Attempt) []payment.Attempt {
 	wantType := s.terminalType()
 	var attempts []payment.Attempt

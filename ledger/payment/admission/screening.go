@@ -8,21 +8,22 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Rules has the rules against which an attempt is checked.
+// Rules are the rules against which an attempt is checked.
 type Rules struct {
 	Limits  []*directory.Limit // the partner's active limits; the slice is never changed
-	Blocks  BlockList          // nil: the blocklist is empty
-	Volumes *Volumes           // cache of the bounds that follow from volume limits
-	BIN     []byte             // the beginning of the card's number; nil: as in the request
+	Blocks  BlockList          // nil if the blocklist is empty
+	Volumes *Volumes           // cache of the bounds computed from volume limits
+	BIN     []byte             // the beginning of the card number; if nil, the request's CardBIN
 }
 
-// BlockList finds the first blocklist entry that applies to a payer, and returns the entry's kind, such as "ip".
+// BlockList finds the first blocklist entry that applies to a payer.
 type BlockList interface {
 	Blocked(org ledger.ID, p *directory.Payer) (kind string, blocked bool)
 }
 
-// Screen checks the attempt against the blocklist, unless there is an objection already or failover is under way. It always
-// checks the limits, because this check also finds the velocity limits that must count the attempt.
+// Screen checks the attempt against the limits and the blocklist. The blocklist is not checked if there is already an
+// objection or if failover is under way. The limits are always checked, because this check also finds the velocity limits
+// that must count the attempt.
 func (a *Admission) Screen(rules Rules) Task {
 	limits, checksBlocks := rules.Limits, rules.Blocks != nil && !a.failingOver()
 	if len(limits) == 0 && !checksBlocks { // most partners have neither limits nor a blocklist
@@ -49,9 +50,9 @@ func (a *Admission) Screen(rules Rules) Task {
 }
 
 // applyLimits checks the attempt against the limits on the amount of one payment, and returns the first objection. It
-// collects the velocity limits, for which the account's actor counts attempts. It makes Terms.Bounds from the volume limits,
-// and the writer checks these bounds. Attempts with the same bounds share them in memory, unless one of the volume limits
-// depends on the payer.
+// collects the velocity limits in CountedBy, so that the account's actor counts the attempt. It computes Terms.Bounds
+// from the volume limits, so that the writer checks them. If no volume limit depends on the payer, attempts with equal
+// bounds share one slice.
 func (a *Admission) applyLimits(limits []*directory.Limit, volumes *Volumes) (breach payment.Failure) {
 	var (
 		today        *day
@@ -94,7 +95,7 @@ func (a *Admission) addBound(b payment.Bound, maxBounds int) {
 	a.Terms.Bounds = append(a.Terms.Bounds, b)
 }
 
-// isPersonal tells whether the limit counts each payer or payee separately.
+// isPersonal tells whether the limit has a separate count for each payer or payee.
 func isPersonal(l *directory.Limit) bool { return l.Scope != directory.ScopePartner }
 
 func isPersonalVolume(l *directory.Limit) bool { return l.Kind.IsVolume() && isPersonal(l) }
@@ -104,8 +105,8 @@ func breachOf(l *directory.Limit) payment.Failure {
 	return payment.Failure{Code: payment.LimitExceeded, Detail: string(l.Kind)}
 }
 
-// boundOf returns the bound that a volume limit sets for a payment on the day. subject is the payer whose payments the limit
-// counts; empty: all payers.
+// boundOf returns the bound that a volume limit sets for a transaction on the day. subject identifies the payer whose
+// transactions the limit counts; it is empty if the limit counts all payers together.
 func boundOf(l *directory.Limit, dayName, subject string) payment.Bound {
 	return payment.Bound{
 		Volume: payment.Volume{Limit: l.ID, Window: l.CounterWindow(dayName), Subject: subject}, Max: l.MaxAmount, Breach: breachOf(l),

@@ -12,10 +12,10 @@ import (
 	"mizan/ledger/payment"
 )
 
-// recordVersion is the first byte of a transaction's payload (stored form). A msgpack map follows.
+// recordVersion is the first byte of a transaction's payload (stored form). The second byte begins a msgpack map.
 const recordVersion = 2
 
-// mapHead is the first byte of a msgpack map whose number of pairs is stored in two bytes.
+// mapHead is the first byte of a msgpack map. It means that the next two bytes contain the number of pairs.
 const mapHead = 0xde
 
 var encoders = sync.Pool{New: func() any {
@@ -31,7 +31,7 @@ func Encode(r *payment.Record) []byte {
 	defer encoders.Put(c)
 	c.buf.Reset()
 	c.pairs = 0
-	c.buf.Write([]byte{recordVersion, mapHead, 0, 0}) // the two zeros are replaced at the end by the number of pairs
+	c.buf.Write([]byte{recordVersion, mapHead, 0, 0}) // at the end, the number of pairs replaces the two zeros
 	for i := range fields {
 		fields[i].code(c, r)
 	}
@@ -59,7 +59,7 @@ func Decode(payload []byte) (*payment.Record, error) {
 		return nil, c.err
 	}
 	if !r.Rate.IsZero() {
-		r.SettlementAsset.Env = r.Asset.Env // not stored, because a conversion never changes the environment
+		r.SettlementAsset.Env = r.Asset.Env // this Env is not stored, because a conversion never changes the environment
 	}
 	return r, nil
 }

@@ -14,29 +14,28 @@ import (
 	"mizan/ledger/payment"
 )
 
-// coder either encodes or decodes values. Each of its methods "codes" a value. If the coder encodes, the method encodes the
-// value that the parameter v points to. If the coder decodes, the method decodes into that value. So one method defines each
-// stored form for both directions.
+// coder is either an encoder or a decoder. To "code" a value means to encode the value at v in an encoder, and to decode
+// into v in a decoder. So a single method per type defines the stored form for both directions.
 type coder struct {
-	enc   *msgpack.Encoder // writes to buf; nil in a coder that decodes
+	enc   *msgpack.Encoder // writes to buf; nil in a decoder
 	buf   bytes.Buffer
-	pairs int // number of keys that were encoded
+	pairs int // number of keys encoded so far
 
-	dec *msgpack.Decoder // reads src; nil in a coder that encodes
+	dec *msgpack.Decoder // reads src; nil in an encoder
 	src bytes.Reader
-	err error // first error of decoding; afterwards nothing more is decoded
+	err error // first error of a decoder, which then decodes nothing more
 
 	raw     [40]byte // buffer for ids and amounts; a local array would be allocated on the heap
 	scratch []byte   // buffer for longer values
 }
 
-// encodes tells whether the coder is an encoder.
+// encodes tells whether c is an encoder.
 func (c *coder) encodes() bool { return c.enc != nil }
 
-// decodes tells whether the coder is a decoder without an error.
+// decodes tells whether c is a decoder that has not met an error.
 func (c *coder) decodes() bool { return c.enc == nil && c.err == nil }
 
-// key encodes the key of a field. The caller has checked that the field is not empty.
+// key encodes the key of a field. The caller must not call it for an empty field.
 func (c *coder) key(key int) {
 	c.pairs++
 	assert.NoError(c.enc.EncodeInt(int64(key)))
@@ -78,7 +77,8 @@ func (c *coder) bytes(v *[]byte) {
 	}
 }
 
-// packed codes bytes. A coder that encodes appends them with appendTo, and a coder that decodes parses them with parse.
+// packed codes a value that has its own binary form. An encoder calls appendTo to append these bytes; a decoder calls
+// parse to parse them.
 func (c *coder) packed(appendTo func(dst []byte) []byte, parse func([]byte) error) {
 	if c.encodes() {
 		c.scratch = appendTo(c.scratch[:0])
@@ -124,7 +124,7 @@ func (c *coder) rate(v *money.Rate) {
 	)
 }
 
-// address codes an IP address in its binary form, without a zone; the zero address has no bytes.
+// address codes an IP address in its binary form, without a zone. The binary form of the zero address is empty.
 func (c *coder) address(v *netip.Addr) {
 	if c.encodes() {
 		b, err := v.WithZone("").AppendBinary(c.raw[:0])
@@ -151,8 +151,8 @@ func (c *coder) failure(v *payment.Failure) {
 
 var errShort = errors.New("a value is cut off")
 
-// array codes an array with the given number of values. The function code codes all of them. If a decoded array is longer,
-// its further values are skipped, so that a later release may add values.
+// array codes an array of valueCount values; the function code must code all of them. If a stored array is longer, a
+// decoder skips the values at its end, so that a later release may add values.
 func (c *coder) array(valueCount int, code func()) {
 	if c.encodes() {
 		assert.NoError(c.enc.EncodeArrayLen(valueCount))
@@ -174,8 +174,8 @@ func (c *coder) array(valueCount int, code func()) {
 	}
 }
 
-// length codes the length of a list. A coder that encodes encodes n and returns it. A coder that decodes returns the decoded
-// length.
+// length codes the length of a list. An encoder encodes n and returns n; a decoder returns the length that it has
+// decoded.
 func (c *coder) length(n int) int {
 	if c.encodes() {
 		assert.NoError(c.enc.EncodeArrayLen(n))
@@ -185,7 +185,7 @@ func (c *coder) length(n int) int {
 	return n
 }
 
-// list returns a function that codes a list. The function code codes one element.
+// list returns a function that codes a list, given the function code, which codes one element.
 func list[T any](code func(*coder, *T)) func(*coder, *[]T) {
 	return func(c *coder, v *[]T) {
 		if n := c.length(len(*v)); c.encodes() {

@@ -14,8 +14,8 @@ type record = payment.Record
 
 // field is a stored field of a transaction.
 type field struct {
-	key  int                   // index of the field in fields, and its number in the stored map
-	code func(*coder, *record) // encodes the key and the value, unless the value is empty; or decodes the value
+	key  int                   // index in the array fields, and the key in the stored map
+	code func(*coder, *record) // an encoder writes key and value, unless the value is empty; a decoder reads the value
 }
 
 // fields are the stored fields of a transaction. A key never changes its meaning: new fields are added at the end.
@@ -97,7 +97,7 @@ func init() {
 	}
 }
 
-// value returns a field that is omitted if it is zero.
+// value returns a field that is not stored if it is zero.
 func value[T comparable](key int, code func(*coder, *T), locate func(*record) *T) field {
 	return field{key, func(c *coder, r *record) {
 		v := locate(r)
@@ -112,7 +112,7 @@ func value[T comparable](key int, code func(*coder, *T), locate func(*record) *T
 	}}
 }
 
-// slice returns a field that is omitted if it is nil.
+// slice returns a field that is not stored if it is nil.
 func slice[T any](key int, code func(*coder, *[]T), locate func(*record) *[]T) field {
 	return field{key, func(c *coder, r *record) {
 		v := locate(r)
@@ -126,7 +126,7 @@ func slice[T any](key int, code func(*coder, *[]T), locate func(*record) *[]T) f
 	}}
 }
 
-// pointer returns a field that is omitted if it is nil.
+// pointer returns a field that is not stored if it is nil.
 func pointer[T any](key int, code func(*coder, *T), locate func(*record) **T) field {
 	return field{key, func(c *coder, r *record) {
 		v := locate(r)
@@ -142,8 +142,8 @@ func pointer[T any](key int, code func(*coder, *T), locate func(*record) **T) fi
 	}}
 }
 
-// description returns the field for a transaction's description. If the request had a description, it is stored even if it is
-// empty.
+// description returns the field for a transaction's description. An empty description is stored too, unless the request
+// had none at all.
 func description(key int) field {
 	return field{key, func(c *coder, r *record) {
 		switch {
@@ -175,7 +175,7 @@ func flags(key int) field {
 	}}
 }
 
-// The number of values in each of the arrays below. New values are added at an array's end.
+// The number of values in each of the arrays below. A new value must be added at the end of its array.
 const (
 	attemptValues     = 7
 	endedValues       = 11

@@ -43,11 +43,11 @@ func setFlags(r *record, flags int) {
 	}
 }
 
-// volumes codes (encodes or decodes) the volumes that count a transaction's amount. Nearly every transaction under a limit
-// stores them, in two versions of its record, so the form is small. A volume has the id of its limit, a number called the
-// head, and up to two texts: the window, then the subject. The head's lowest bit tells whether a subject follows. The next
-// bit tells whether the window follows as a text. If the window does not follow, the higher bits are the window's number
-// (ledger.WindowNumber).
+// volumes codes (encodes or decodes) the volumes that count a transaction's amount. The form is small, because nearly
+// every transaction under a limit stores its volumes twice, in two versions of its record. A volume is stored as the id
+// of its limit, a number called the head, and up to two texts: the window and then the subject. The lowest bit of the
+// head tells whether the subject follows, and the next bit whether the window follows as a text. If the window does not
+// follow, the other bits of the head are its number (ledger.WindowNumber).
 func (c *coder) volumes(v *[]payment.Volume) {
 	c.packed(
 		func(dst []byte) []byte {
@@ -67,7 +67,7 @@ func (c *coder) volumes(v *[]payment.Volume) {
 	)
 }
 
-// Bits of a volume's head. They are stored, so they never change their meaning.
+// Bits of a volume's head. They are stored, so their meaning must never change.
 const (
 	subjectBit = 1 << iota
 	windowTextBit
@@ -96,7 +96,7 @@ func appendVolume(dst []byte, v *payment.Volume) []byte {
 
 var errWindow = errors.New("a window with an unknown number")
 
-// cutVolume parses the volume at the beginning of b, and returns the bytes after it.
+// cutVolume parses the volume at the beginning of b, and returns the rest of b.
 func cutVolume(v *payment.Volume, b []byte) (rest []byte, err error) {
 	if b, err = cutID(&v.Limit, b); err != nil {
 		return nil, err
@@ -119,7 +119,7 @@ func cutVolume(v *payment.Volume, b []byte) (rest []byte, err error) {
 	return b, err
 }
 
-// renewal codes (encodes or decodes) a payment's Renewal: three ids, then the renewal's number.
+// renewal codes (encodes or decodes) a payment's Renewal as three ids followed by the renewal's number.
 func (c *coder) renewal(v *payment.Renewal) {
 	ids := [...]*ledger.ID{&v.Subscription, &v.Initial, &v.Terminal}
 	c.packed(
@@ -145,7 +145,7 @@ func (c *coder) renewal(v *payment.Renewal) {
 	)
 }
 
-// cutID parses the id at the beginning of b, and returns the bytes after it.
+// cutID parses the id at the beginning of b, and returns the rest of b.
 func cutID(id *ledger.ID, b []byte) (rest []byte, err error) {
 	if len(b) < len(id) {
 		return nil, errShort
@@ -159,7 +159,7 @@ func appendText(dst []byte, text string) []byte {
 	return append(append(dst, byte(len(text))), text...)
 }
 
-// cutText parses the text at the beginning of b, which appendText wrote, and returns the bytes after it.
+// cutText parses a text that appendText has written at the beginning of b, and returns the rest of b.
 func cutText(b []byte) (text string, rest []byte, err error) {
 	if len(b) == 0 || len(b) < 1+int(b[0]) {
 		return "", nil, errShort

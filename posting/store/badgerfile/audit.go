@@ -10,19 +10,19 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Formats of those lines in the log messages of Badger v4.9.6 that CompactionAudit reads (levels.go: subcompact and
-// doCompact).
+// Formats of the log messages of Badger v4.9.6 that CompactionAudit reads. Badger logs them in levels.go (subcompact
+// and doCompact).
 const (
-	beginsTableFormat   = "[%d] LOG Compact. Added %d keys." // only the beginning of the format
+	beginsTableFormat   = "[%d] LOG Compact. Added %d keys." // Badger's format begins with this text
 	compactionEndFormat = "[Compactor: %d] Compaction for level: %d DONE"
 )
 
 // CompactionAudit checks that no compaction of Badger loses a table. It compares the number of tables that Badger's log
 // messages announce with the number that compactions add to Badger's list of tables (MANIFEST). If Badger cannot make a table
-// during a compaction (no file handle, no inode, a failed sync), it drops the error and continues without the table. (It
-// passes the error to a deferred call, whose arguments are evaluated while the error is still nil.) Then Badger deletes the
-// old tables, and the rows are lost silently. The store can't prevent this loss. CompactionAudit detects it when the
-// compaction ends, and from then on the store neither reads nor writes.
+// during a compaction (no file handle, no inode, a failed sync), it ignores the error and continues without the table: it
+// passes err to a deferred call, whose arguments are evaluated while err is still nil. Then Badger deletes the old tables,
+// and their rows are lost silently. The store can't prevent this loss. CompactionAudit detects it when the compaction ends,
+// and from then on the store neither reads nor writes.
 //
 // All methods are safe for concurrent use.
 type CompactionAudit struct {
@@ -30,13 +30,14 @@ type CompactionAudit struct {
 	path            string
 	list            *os.File
 	offset          int64          // offset up to which the list has been read
-	begunTables     map[int]uint64 // for each compactor: number of tables that its current compaction has announced
-	announcedTables uint64         // tables that all finished compactions have announced
-	listedTables    uint64         // tables that compactions have added to the list
+	begunTables     map[int]uint64 // number of tables that each compactor has announced in its current compaction
+	announcedTables uint64         // number of tables announced by all finished compactions
+	listedTables    uint64         // number of tables that compactions have added to the list
 }
 
-// NewCompactionAudit returns an audit of the list of tables at path. The audit counts the records from the offset
-// on. NewCompactionAudit must be called before Badger opens the list. An error is an I/O error that names the list.
+// NewCompactionAudit returns an audit of the list of tables at path. The audit reads the records of the list that
+// begin at offset or later. NewCompactionAudit must be called before Badger opens the list. Errors are I/O errors that
+// name the list's path.
 func NewCompactionAudit(path string, offset int64) (*CompactionAudit, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -45,12 +46,12 @@ func NewCompactionAudit(path string, offset int64) (*CompactionAudit, error) {
 	return &CompactionAudit{path: path, list: f, offset: offset, begunTables: make(map[int]uint64)}, nil
 }
 
-// BeginsTable tells whether a compactor of Badger logs a line with this format before it makes a table.
+// BeginsTable tells whether a compactor of Badger logs a message with this format before it makes a table.
 func BeginsTable(format string) bool { return strings.HasPrefix(format, beginsTableFormat) }
 
-// Observe takes a log message of Badger: its format and arguments. hasEnded tells whether the message reports the end of a
-// compaction. lostTable tells whether a table of that compaction is missing. An error means that the list of tables could not
-// be read.
+// Observe must be called with the format and the arguments of each log message of Badger. hasEnded tells whether the message
+// reports the end of a compaction, and lostTable whether a table of that compaction is missing. An error means that the list
+// of tables could not be read.
 func (a *CompactionAudit) Observe(format string, args []any) (hasEnded, lostTable bool, err error) {
 	beginsTable := BeginsTable(format)
 	if !beginsTable && format != compactionEndFormat || len(args) < 2 {
@@ -74,9 +75,10 @@ func (a *CompactionAudit) Observe(format string, args []any) (hasEnded, lostTabl
 	return true, err == nil && a.listedTables < a.announcedTables, err
 }
 
-// read counts the records appended to the list since the last call. If Badger has rewritten the list into a new
-// file, read finishes the old file and then reads the new one. The compaction that caused the rewrite is not
-// checked, because its record is only in the new file, merged with all others.
+// read reads the records that were appended to the list since the last call, and counts the tables that compactions
+// have added. If Badger has rewritten the list into a new file, read finishes the old file and then reads the new
+// one. The compaction that caused the rewrite is not checked, because the new file has its record only merged with
+// all others.
 func (a *CompactionAudit) read() error {
 	if err := a.readAppended(); err != nil {
 		return err
@@ -93,7 +95,7 @@ func (a *CompactionAudit) read() error {
 	if err != nil {
 		return err
 	}
-	_ = a.list.Close() // the file was only read
+	_ = a.list.Close() // no data can be lost: the file was only read
 	a.list, a.offset = next, manifestHeader
 	if err := a.readAppended(); err != nil {
 		return err
@@ -102,7 +104,8 @@ func (a *CompactionAudit) read() error {
 	return nil
 }
 
-// readAppended counts the records from the offset to the end of the open file.
+// readAppended counts the tables that compactions have added, in the records from the offset to the end of the open
+// file.
 func (a *CompactionAudit) readAppended() error {
 	var head [recordHead]byte
 	for {
@@ -122,8 +125,8 @@ func (a *CompactionAudit) readAppended() error {
 	}
 }
 
-// tablesOfCompaction returns the number of tables that a compaction made, given its record. It returns 0 for a
-// flush, whose record has no deletion.
+// tablesOfCompaction returns the number of tables that the record of a compaction adds. For the record of a flush,
+// which deletes no tables, it returns 0.
 func tablesOfCompaction(set *pb.ManifestChangeSet) (tables uint64) {
 	hasDeletion := false
 	for _, c := range set.Changes {
@@ -139,5 +142,5 @@ func tablesOfCompaction(set *pb.ManifestChangeSet) (tables uint64) {
 	return tables
 }
 
-// Close closes the list. Observe must not be called afterwards.
+// Close closes the list. Observe must not be called after Close.
 func (a *CompactionAudit) Close() error { return a.list.Close() }

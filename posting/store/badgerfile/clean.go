@@ -13,9 +13,9 @@ import (
 // fileMode is the mode of the files that this package writes.
 const fileMode = 0o600
 
-// Clean makes the examined files ready for Badger, and returns the length of the new list of tables in bytes. It makes the list
-// durable, because after a kill or a failed sync its content may be in the page cache only. Then it removes the files that the
-// store does not use. An error is an I/O error that names the path.
+// Clean makes the examined files ready for Badger, and returns the length of the new list of tables in bytes. It writes the
+// list anew and syncs it, because after a crash or a failed sync the old list may exist only in the kernel's page cache. Then
+// it removes the files that the store does not use. Errors are I/O errors that name the path.
 func (survey *Inspection) Clean() (listEnd int64, err error) {
 	if listEnd, err = survey.list.write(ListPath(survey.dir)); err != nil {
 		return 0, err

@@ -1,29 +1,29 @@
 // Package badgerfile examines the files of the database Badger 4.9.6 without opening the database: tables (.sst) and
-// the list of tables (MANIFEST). It knows nothing of what the store (posting/store) keeps in them.
+// the list of tables (MANIFEST). It does not interpret the rows that the store (posting/store) keeps in the tables.
 //
-// The store examines every byte of these files before Badger may change any file, because Badger trusts them. Badger
-// opens silently after it has lost the end of the list, deletes tables that a shortened list no longer contains, and
-// stops with a stack trace at some damage.
+// The store examines every byte of these files before Badger may change any file, because Badger trusts them. If the
+// end of the list is missing, Badger opens without an error and deletes the tables that the shortened list no longer
+// contains. Other damage makes Badger stop with a stack trace.
 //
 // Invariants:
 //  1. Examine changes nothing. Clean changes only what Examine has accepted.
-//  2. Every byte of every listed table is covered by a checksum that Examine compares, and each block
-//     is at its own offset of its own table.
+//  2. Examine compares a checksum of every byte of every listed table, and checks that each block is in the right
+//     table at the right offset.
 //  3. Badger's write-ahead logs (.mem) are never read, because Badger does not sync them and the store has a log of
 //     its own. Clean removes these logs.
-//  4. A record of the list is left out only if the rows of its tables also exist elsewhere.
-//  5. After Clean the list of tables is durable, even if an earlier sync of it has failed.
-//  6. Examine checks a length that it reads from a table before it allocates memory for it. The length must not
+//  4. A record is left out of the list only if the rows of the record's tables also exist elsewhere.
+//  5. After Clean the list of tables is durable, even if an earlier sync of the list has failed.
+//  6. Before Examine allocates memory for a length that it has read from a table, it checks that the length does not
 //     exceed the file's size.
-//  7. A compaction (a merge of tables) is checked when it ends (CompactionAudit). The check finds out whether Badger's log
-//     messages announced more tables than the compaction has added to the list.
+//  7. A compaction (a merge of tables) is checked when it ends (CompactionAudit): it must have added as many tables to the
+//     list as Badger's log messages have announced.
 //
-// The store's own file with the checksums of the tables is here too (TableChecksums), because it is
+// This package also has TableChecksums, the store's own file with the checksums of the tables, because the file is
 // compared with the tables that Examine finds.
 //
 // Callers: posting/store.
 //
-// Rejected: Another design would use Badger's own checks when it opens (VerifyValueChecksum, VerifyChecksum). It was not
-// chosen because these checks do not detect that two blocks were exchanged, and run after Badger has changed files. Badger's
-// packages table and skl, which read these files too, were not chosen because they map whole files and panic at damage.
+// Rejected: Badger's own checks at opening (VerifyValueChecksum, VerifyChecksum) were not chosen because they do not detect
+// that two blocks were exchanged, and because they run after Badger has changed files. Badger's packages table and skl can
+// read these files too. They were not chosen because they map whole files and panic at damage.
 package badgerfile

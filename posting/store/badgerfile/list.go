@@ -14,9 +14,9 @@ import (
 	"mizan/internal/durable"
 )
 
-// Form of MANIFEST, Badger's list of tables. It has manifestHeader bytes and then records. A record consists of the length
-// and the CRC-32C of a ManifestChangeSet, and the set itself. A set names either the table that a flush has made, or the
-// tables that a compaction has made and those that they replace.
+// Badger's list of tables, the file MANIFEST, consists of a header and records. A record consists of the length of a
+// ManifestChangeSet, its CRC-32C, and the set itself. The set of a flush names the table that the flush has made. The set
+// of a compaction names the tables that the compaction has made, and the tables that they replace.
 const (
 	manifestHeader = 8 // the magic and the versions
 	recordHead     = 8
@@ -26,11 +26,11 @@ const (
 type tableList struct {
 	header  []byte
 	records []*pb.ManifestChangeSet
-	tables  map[uint64]*pb.ManifestChange // by number: the change that created the table
+	tables  map[uint64]*pb.ManifestChange // key: a table's number; value: the change that created the table
 }
 
-// readList reads the list of tables with Badger's own reader. The reader returns an error for damage, and ignores a last
-// record that was not written completely.
+// readList reads the list of tables with Badger's own reader. The reader returns an error for damage, and ignores an
+// incomplete last record.
 func readList(path string) (*tableList, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -59,7 +59,8 @@ func readList(path string) (*tableList, error) {
 	return l, nil
 }
 
-// tablesOf returns the tables that exist after all records, by number: the change that created each table.
+// tablesOf returns the tables that exist after all records. The keys are the numbers of the tables, and the values
+// are the changes that created them.
 func tablesOf(records []*pb.ManifestChangeSet) map[uint64]*pb.ManifestChange {
 	tables := make(map[uint64]*pb.ManifestChange)
 	for _, set := range records {
@@ -74,8 +75,8 @@ func tablesOf(records []*pb.ManifestChangeSet) map[uint64]*pb.ManifestChange {
 	return tables
 }
 
-// LastFlush returns the number of the table that the last record of the list in dir creates. If this record is not that of a
-// flush, ok is false.
+// LastFlush returns the number of the table that the last record of the list in dir creates. If a flush has not written that
+// record, ok is false.
 func LastFlush(dir string) (table uint64, ok bool, err error) {
 	l, err := readList(ListPath(dir))
 	if err != nil || len(l.records) == 0 {
@@ -88,23 +89,24 @@ func LastFlush(dir string) (table uint64, ok bool, err error) {
 	return last.Changes[0].Id, true, nil
 }
 
-// leaveOutRecords removes from the list the records of tables that Badger has deleted again. When the sync of a record fails,
-// Badger deletes the tables that the record creates, but the record is still in the file or in the kernel's page cache. In
-// this case no rows are lost: the rows of a flush are still in the store's log, and the rows of a compaction are still in the
-// old tables, which were not replaced. Further records may follow, from another compaction that ran at the same time.
+// leaveOutRecords removes records from the list whose tables are missing because the sync of the record failed. If the sync
+// of a record fails, Badger deletes the tables that the record creates, but the record is still in the file or in the
+// kernel's page cache. In this case no rows are lost: the rows of a flush are still in the store's log, and the rows of a
+// compaction are still in the old tables, which were not replaced. After such a record there may be records of another
+// compaction, which ran at the same time.
 //
 // A record is left out only if the rows of its tables exist elsewhere:
-//   - The record of a flush is left out only if no other flush follows. Its rows must then be in the store's log. If
-//     they are not, the store finds that groups are missing.
+//   - The record of a flush is left out only if no other flush follows. Its rows should then be in the store's log.
+//     If they are not, the store notices that groups are missing.
 //   - The record of a compaction is left out only if all tables that it replaced exist and no later record
 //     has changed them.
 //
-// Any other missing table is damage and stays on the list, so that Examine finds it. leaveOutRecords returns
-// the number of a table that a left-out record created; 0 if no record was left out.
+// Any other missing table is damage and stays on the list, so that Examine reports the table as missing.
+// leaveOutRecords returns the number of a table that a left-out record created, or 0 if no record was left out.
 func (l *tableList) leaveOutRecords(dir string) (table uint64) {
 	exists := func(id uint64) bool {
 		info, err := os.Stat(TablePath(dir, id))
-		return err == nil && info.Size() > 0 // Badger truncates a file before it deletes it
+		return err == nil && info.Size() > 0 // Badger truncates a file before it deletes the file
 	}
 	var records []*pb.ManifestChangeSet
 	for i, set := range l.records {
@@ -123,8 +125,7 @@ func (l *tableList) leaveOutRecords(dir string) (table uint64) {
 	return table
 }
 
-// isReplaceable tells whether the rows of the i-th record's tables also exist elsewhere, so that the
-// record can be left out.
+// isReplaceable tells whether record i can be left out, because the rows of its tables also exist elsewhere.
 func (l *tableList) isReplaceable(i int, exists func(uint64) bool) bool {
 	createdIDs, replacedIDs := make(map[uint64]bool), make(map[uint64]bool)
 	for _, c := range l.records[i].Changes {
@@ -135,7 +136,7 @@ func (l *tableList) isReplaceable(i int, exists func(uint64) bool) bool {
 		}
 	}
 	if len(replacedIDs) == 0 && len(createdIDs) != 1 {
-		return false // the first record of a rewritten list has all tables
+		return false // not a flush, but the first record of a rewritten list, which creates all tables
 	}
 	for _, later := range l.records[i+1:] {
 		if len(replacedIDs) == 0 && isFlush(later) {
@@ -150,14 +151,15 @@ func (l *tableList) isReplaceable(i int, exists func(uint64) bool) bool {
 	return true
 }
 
-// isFlush tells whether the record is that of a flush: it replaces no table.
+// isFlush tells whether a flush has written the record. Such a record deletes no table.
 func isFlush(record *pb.ManifestChangeSet) bool {
 	return !slices.ContainsFunc(record.Changes, func(c *pb.ManifestChange) bool { return c.Op == pb.ManifestChange_DELETE })
 }
 
 // write replaces the list by a new file with one record of all tables. It runs each time before Badger opens its files, for
-// two reasons. First, after a failed sync the kernel marks a file's pages as clean, so another sync of the old file would
-// prove nothing. Second, Badger must not append records after an incomplete record or after one that was left out.
+// two reasons. First, after a failed sync the kernel marks a file's pages as clean, so a second sync of the old file could
+// succeed although the data is not on the disk. Second, Badger must not append records after an incomplete or left-out
+// record.
 func (l *tableList) write(path string) (end int64, err error) {
 	set := new(pb.ManifestChangeSet)
 	for _, id := range slices.Sorted(maps.Keys(l.tables)) {

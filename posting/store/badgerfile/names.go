@@ -14,11 +14,11 @@ const (
 	tableSuffix = ".sst"
 )
 
-// ListPath returns the path of Badger's list of tables, given Badger's directory.
+// ListPath returns the path of the list of tables in Badger's directory dir.
 func ListPath(dir string) string { return filepath.Join(dir, badger.ManifestFilename) }
 
-// LogPath returns the path of the write-ahead log with the number id. Each memtable has a log. The log of the memtable
-// that Badger writes to has the highest number.
+// LogPath returns the path of the write-ahead log with the number id. Each memtable has a log. The newest memtable, to
+// which Badger writes, has the log with the highest number.
 func LogPath(dir string, id uint64) string {
 	return filepath.Join(dir, fmt.Sprintf("%05d%s", id, logSuffix))
 }
@@ -28,13 +28,14 @@ func TablePath(dir string, id uint64) string {
 	return filepath.Join(dir, fmt.Sprintf("%06d%s", id, tableSuffix))
 }
 
-// LogID returns the number in the file name of a write-ahead log; ok is false if name has another form.
+// LogID returns the number of the write-ahead log with this file name. If name is not the name of a write-ahead log,
+// ok is false.
 func LogID(name string) (id uint64, ok bool) { return fileID(name, logSuffix) }
 
-// TableID returns the number in the file name of a table; ok is false if name has another form.
+// TableID returns the number of the table with this file name. If name is not the name of a table, ok is false.
 func TableID(name string) (id uint64, ok bool) { return fileID(name, tableSuffix) }
 
-// fileID returns the number in a file name that consists of a number and the suffix.
+// fileID parses a file name that consists of a number and the suffix, and returns the number.
 func fileID(name, suffix string) (uint64, bool) {
 	digits, ok := strings.CutSuffix(name, suffix)
 	if !ok {

@@ -12,9 +12,9 @@ import (
 
 // Inspection is the result of examining Badger's directory.
 type Inspection struct {
-	Last         uint64           // highest version of a row in the tables; 0: there are no rows
+	Last         uint64           // highest version of any row in the tables; 0 if there are no rows
 	Tables       map[uint64]Table // every listed table; the key is its number
-	OmittedTable uint64           // number of a table whose record was left out of the list (see leaveOutRecords); 0: none
+	OmittedTable uint64           // number of a table whose record was left out of the list (see leaveOutRecords); 0 if none
 
 	dir       string
 	list      *tableList
@@ -22,7 +22,7 @@ type Inspection struct {
 }
 
 // Examine reads the list of tables and every table in Badger's directory dir. It must be called before Badger changes any
-// file. The error is a *damage.Error, or an I/O error that names the path of a file.
+// file. It returns a *damage.Error, or an I/O error that names the path of a file.
 func Examine(dir string) (*Inspection, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -41,8 +41,9 @@ func Examine(dir string) (*Inspection, error) {
 }
 
 // isUnusedFile tells whether a file with this name is for a feature of Badger that the store does not use: write-ahead logs,
-// values outside of the tables, or encryption. Such files are removed. The logs were never synced, so their content cannot be
-// trusted. A flipped bit in one of the other files could prevent Badger from opening. Badger makes such files again.
+// values outside of the tables, or encryption. Clean removes such files: the logs were never synced, so their content cannot
+// be trusted, and a flipped bit in one of the other files could prevent Badger from opening. Badger creates the files that it
+// needs again.
 func isUnusedFile(name string) bool {
 	if _, isLog := LogID(name); isLog {
 		return true
@@ -51,7 +52,8 @@ func isUnusedFile(name string) bool {
 		strings.HasPrefix(name, "REWRITE-") || name == "MANIFEST-REWRITE"
 }
 
-// readTables checks the list of tables and every table in it. It returns the greatest version in the tables.
+// readTables checks the list of tables and every table in it. It returns the highest version of any row in the
+// tables.
 func (survey *Inspection) readTables() (lastFlushed uint64, err error) {
 	path := ListPath(survey.dir)
 	survey.list, err = readList(path)

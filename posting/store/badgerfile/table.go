@@ -22,11 +22,11 @@ import (
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 const (
-	tableTail = 64 // upper bound of the bytes after a table's index
-	minIndex  = 16 // lower bound of the size of an index
+	tableTail = 64 // at most this many bytes follow a table's index
+	minIndex  = 16 // an index has at least this many bytes
 )
 
-// Table describes the file of a table that was read.
+// Table describes the file of a table.
 type Table struct {
 	ID   uint64 // the number in the file's name
 	Size int64  // size of the file in bytes
@@ -35,8 +35,8 @@ type Table struct {
 	maxVersion uint64 // highest version of a row in the table; only readTable sets it
 }
 
-// checkTables checks every listed table, and returns the highest version of a row in them. Badger's own checks would end the
-// process with a stack trace at some damage, and would miss other damage.
+// checkTables checks every listed table, and returns the highest version of any row in the tables. Badger's own checks are
+// not used: at some damage they would end the process with a stack trace, and they would miss other damage.
 func (survey *Inspection) checkTables() (lastFlushed uint64, err error) {
 	ids := make(chan uint64)
 	var (
@@ -103,8 +103,8 @@ func readTable(path string) (t Table, err error) {
 	return t, nil
 }
 
-// identifyTable returns the size and checksum of a table, but not its greatest version. It reads the whole
-// content, because two different tables may have the same index.
+// identifyTable returns the number, the size and the checksum of a table, but not the highest version of its rows. It
+// reads the whole content, because two different tables may have the same index.
 func identifyTable(path string) (t Table, err error) {
 	f, t, err := openTable(path)
 	if err != nil {
@@ -120,7 +120,7 @@ func identifyTable(path string) (t Table, err error) {
 	return t, err
 }
 
-// openTable opens the file of a table. The returned Table has only its number and size.
+// openTable opens the file of a table. It sets only the number and the size of the returned Table.
 func openTable(path string) (f *os.File, t Table, err error) {
 	t.ID, _ = TableID(filepath.Base(path))
 	if f, err = os.Open(path); err != nil {
@@ -128,7 +128,7 @@ func openTable(path string) (f *os.File, t Table, err error) {
 	}
 	info, err := f.Stat()
 	if err != nil {
-		_ = f.Close() // the file was not read
+		_ = f.Close() // the file was opened only for reading
 		return nil, t, err
 	}
 	t.Size = info.Size()
@@ -147,7 +147,7 @@ func readIndex(f *os.File, size int64) (start int64, index []byte, err error) {
 	}
 	length := int64(binary.BigEndian.Uint32(upToLength[len(upToLength)-4:]))
 	start = size - int64(len(tail)-len(upToLength)) - 4 - length
-	if start <= 0 || length < minIndex { // a file of zeros claims an empty index with a correct checksum
+	if start <= 0 || length < minIndex { // a file of zeros would pass as an empty index with a correct checksum
 		return 0, nil, damage.New(f.Name(), "its index does not fit")
 	}
 	index = make([]byte, length)
@@ -160,7 +160,7 @@ func readIndex(f *os.File, size int64) (start int64, index []byte, err error) {
 	return start, index, nil
 }
 
-// checkBlocks checks the blocks of a table, which must end where the index starts.
+// checkBlocks checks the blocks of a table. The last block must end where the index starts.
 func checkBlocks(path string, in *bufio.Reader, indexStart int64, index *fb.TableIndex) error {
 	blockStart := int64(0)
 	var offset fb.BlockOffset
@@ -186,8 +186,8 @@ func checkBlocks(path string, in *bufio.Reader, indexStart int64, index *fb.Tabl
 	return nil
 }
 
-// isSoundBlock tells whether a block's checksum is correct and the block's first row has the given key. A block
-// from another place or table has another first key.
+// isSoundBlock tells whether a block's checksum is correct and the block's first row has the given key. The key
+// reveals a block that belongs to another place or another table.
 func isSoundBlock(b, firstKey []byte) bool {
 	content, sum, ok := cutChecksum(b)
 	if !ok || crc32.Checksum(content, castagnoli) != sum || len(content) < 4 {
@@ -202,8 +202,8 @@ func isSoundBlock(b, firstKey []byte) bool {
 	return len(content) >= 4+len(firstKey) && bytes.Equal(content[4:4+len(firstKey)], firstKey)
 }
 
-// cutChecksum splits b into its content and the checksum that follows the content. The checksum is stored as a protocol
-// buffer that has only a CRC-32C, in field 2. The length of the protocol buffer follows in 4 bytes.
+// cutChecksum splits b into the content and the checksum of the content. The checksum is a CRC-32C, which is field 2 of
+// a protocol buffer. The last 4 bytes of b are the length of the protocol buffer.
 func cutChecksum(b []byte) (content []byte, sum uint32, ok bool) {
 	sizeStart := len(b) - 4
 	if sizeStart < 0 {
@@ -215,7 +215,7 @@ func cutChecksum(b []byte) (content []byte, sum uint32, ok bool) {
 	}
 	content, message := b[:sizeStart-int(size)], b[sizeStart-int(size):sizeStart]
 	if len(message) == 0 {
-		return content, 0, true // a protocol buffer omits a checksum of 0
+		return content, 0, true // a protocol buffer omits a field whose value is 0
 	}
 	if message[0] != 2<<3 {
 		return nil, 0, false

@@ -18,20 +18,20 @@ var catalogMagic = []byte("mizanTB1")
 const catalogEntry = 8 + 8 + 4 // number, size and checksum of a table's file
 
 // TableChecksums is the store's own catalog of tables: a file with the size and the checksum of each table. Badger's own list
-// has only the numbers of the tables. So it can't reveal that a table was replaced by a table of another store, or by an
-// older one with the same number: such a table has valid checksums. The catalog may lag behind Badger's list; a table that is
-// not in the catalog is accepted. Numbers are never reused while a store is open, and the catalog is refreshed before each
-// opening. So if a table differs from its catalog entry, it was replaced.
+// has only the numbers of the tables. So the list can't reveal that a table was replaced by a table of another store, or by
+// an older table with the same number. The checksums inside such a table are valid. The catalog may lag behind Badger's list;
+// a table that is not in the catalog is accepted. Numbers are never reused while a store is open, and the catalog is
+// refreshed before each opening. So if a table differs from its catalog entry, it was replaced.
 //
-// Only one method at a time may write the file. After a call of RefreshSoon, the file may be written until Wait returns. All
-// other methods are safe for concurrent use.
+// Write, Refresh and the refresh that RefreshSoon starts must not run at the same time. A refresh started by RefreshSoon may
+// run until Wait returns. All other methods are safe for concurrent use.
 type TableChecksums struct {
 	path      string
 	refreshes sync.WaitGroup // refreshes in the background
 
 	mu        sync.Mutex // guards the following fields
 	isRunning bool       // a refresh runs in the background
-	runAgain  bool       // another refresh must follow the running one
+	runAgain  bool       // another refresh must follow the one that runs
 }
 
 // NewTableChecksums returns the catalog in the file at path, which need not exist yet.
@@ -40,8 +40,8 @@ func NewTableChecksums(path string) *TableChecksums { return &TableChecksums{pat
 // Path returns the path of the file.
 func (c *TableChecksums) Path() string { return c.path }
 
-// Load returns the tables in the catalog; the keys are their numbers. If the file is missing or damaged, Load returns no
-// tables, so that every table is accepted. An error is an I/O error that names the file.
+// Load returns the tables in the catalog. The keys of the map are the numbers of the tables. If the file is missing or
+// damaged, Load returns no tables, so that every table is accepted. Errors are I/O errors that name the file.
 func (c *TableChecksums) Load() (tables map[uint64]Table, damaged bool, err error) {
 	b, err := os.ReadFile(c.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -75,7 +75,7 @@ func parseCatalog(content []byte) (tables map[uint64]Table, ok bool) {
 	return tables, true
 }
 
-// Write durably replaces the content of the catalog by these tables. An error is an I/O error that names the file.
+// Write durably replaces the content of the catalog by these tables. Errors are I/O errors that name the file.
 func (c *TableChecksums) Write(tables map[uint64]Table) error {
 	b := slices.Clone(catalogMagic)
 	for _, id := range slices.Sorted(maps.Keys(tables)) {
@@ -86,7 +86,7 @@ func (c *TableChecksums) Write(tables map[uint64]Table) error {
 	return durable.Replace(c.path, fileMode, binary.BigEndian.AppendUint32(b, crc32.Checksum(b, castagnoli)))
 }
 
-// RefreshSoon calls Refresh in the background, and calls onError if that returns an error. A late or failed
+// RefreshSoon calls Refresh in the background. If Refresh fails, onError is called with the error. A late or failed
 // refresh is harmless, because tables that are not in the catalog are accepted.
 func (c *TableChecksums) RefreshSoon(dir string, onError func(error)) {
 	c.mu.Lock()
@@ -111,8 +111,8 @@ func (c *TableChecksums) RefreshSoon(dir string, onError func(error)) {
 // Wait returns when no refresh runs in the background.
 func (c *TableChecksums) Wait() { c.refreshes.Wait() }
 
-// Refresh rewrites the catalog from Badger's list of tables in dir. For tables that the catalog did not have, it computes the
-// checksums. It must not be called while another refresh runs in the background.
+// Refresh rewrites the catalog from Badger's list of tables in dir. It computes the checksums of tables that are not in the
+// catalog yet. Refresh must not be called while another refresh runs in the background.
 func (c *TableChecksums) Refresh(dir string) error {
 	oldTables, _, err := c.Load()
 	if err != nil {
@@ -127,7 +127,7 @@ func (c *TableChecksums) Refresh(dir string) error {
 		t, ok := oldTables[id]
 		if !ok {
 			if t, err = identifyTable(TablePath(dir, id)); err != nil {
-				continue // a compaction is deleting the table; a table without an entry is accepted
+				continue // a compaction may have deleted the table; a table without an entry is accepted
 			}
 		}
 		tables[id] = t

@@ -8,12 +8,12 @@ type Error struct {
 	What string // what is wrong, such as "its index does not fit"
 }
 
-// New returns an error for a file or directory; the format and args say what is wrong.
+// New returns an error about a file or directory. The format and args say what is wrong.
 func New(path, format string, args ...any) *Error {
 	return &Error{Path: path, What: fmt.Sprintf(format, args...)}
 }
 
-// Error returns the text, which ends with the advice to restore from a backup.
+// Error returns the text of the error. The text ends with the advice to restore from a backup.
 func (e *Error) Error() string {
 	if e.Path == "" {
 		return "the store is damaged: " + e.What + "; restore from a backup"

@@ -12,13 +12,13 @@ import (
 	"mizan/internal/assert"
 )
 
-// Rows has the rows of consecutive groups. If several groups set a row, the row has a version for each of them. One goroutine
-// may add groups while any number of goroutines read.
+// Rows is a set of rows from consecutive groups. If several groups set a row, the set has a version of the row for each
+// group. One goroutine may add groups while any number of goroutines read.
 type Rows struct {
 	list   *skl.Skiplist // rows in the order of their versioned keys
 	size   Size
 	max    Size
-	memory int    // maximum number of bytes that the nodes of the list take
+	memory int    // the list's nodes take at most this many bytes
 	key    []byte // buffer for the versioned key of the row being added
 }
 
@@ -39,27 +39,27 @@ const (
 	metaDelete = 1
 )
 
-// New returns an empty set of rows. It has room for a group of the size first, and for as many other groups as fit. The set
-// never has more rows or bytes than max.
+// New returns an empty set of rows. The set never has more rows or bytes than max. It has enough memory for max.Bytes of
+// ordinary rows, and for a group of the size first even if its rows are very short.
 func New(max Size, first Size) *Rows {
 	const head = 2 * skl.MaxNodeSize // bytes of an empty list, which has one node
 	r := &Rows{max: max, memory: head + first.memory()}
 	if ordinary := max.Bytes + max.Bytes/4; r.memory < ordinary { // enough for rows of ordinary length
 		r.memory = ordinary
 	}
-	r.list = skl.NewSkiplist(int64(r.memory + skl.MaxNodeSize)) // the unused part of the last node may lie beyond r.memory
+	r.list = skl.NewSkiplist(int64(r.memory + skl.MaxNodeSize)) // the unused end of the last node may lie beyond r.memory
 	return r
 }
 
 // memory returns an upper bound of the memory that rows of this size take in the list.
 func (s Size) memory() int {
-	// For each row the list allocates a node of some height and its alignment, the version in the key, and a few bytes before
-	// the value.
+	// For each row the list allocates a node, whose size varies, and its alignment; the version in the key; and a few bytes
+	// before the value.
 	const perRow = skl.MaxNodeSize + 8 + 8 + 12
 	return s.Bytes + s.Rows*perRow
 }
 
-// Size returns the size of all groups together.
+// Size returns the total size of all groups in the set.
 func (r *Rows) Size() Size { return r.size }
 
 // Fits tells whether a group of this size can be added.
@@ -68,8 +68,8 @@ func (r *Rows) Fits(group Size) bool {
 	return sum.Rows <= r.max.Rows && sum.Bytes <= r.max.Bytes && int(r.list.MemSize())+group.memory() <= r.memory
 }
 
-// Add adds the rows of a group, for which Fits must return true, with the group's version. Readers of earlier versions do not see
-// these rows. If the group sets a row twice, the later value counts.
+// Add adds the rows of a group with the group's version. Before the call, Fits must have returned true for the group. Readers
+// of earlier versions do not see these rows. If the group sets a row twice, the later value counts.
 func (r *Rows) Add(version uint64, size Size, rows iter.Seq[Row]) {
 	assert.That(r.Fits(size), "a group of %d rows does not fit", size.Rows)
 	for row := range rows {
@@ -83,7 +83,8 @@ func (r *Rows) Add(version uint64, size Size, rows iter.Seq[Row]) {
 	r.size = r.size.plus(size)
 }
 
-// appendVersioned appends a key with a version in Badger's form, in which the higher versions of a key sort first.
+// appendVersioned appends a key and a version to dst. Like in Badger, higher versions of a key sort before lower
+// ones.
 func appendVersioned(dst, key []byte, version uint64) []byte {
 	return binary.BigEndian.AppendUint64(append(dst, key...), math.MaxUint64-version)
 }
@@ -94,8 +95,8 @@ const (
 	behindVersions = 0
 )
 
-// Get returns the newest version of the row that is not above upTo. If no group up to this version changes the row, found is
-// false. buffer is memory for the search.
+// Get returns the row's newest version that is not above upTo. If there is no such version, found is false. Get uses buffer
+// as scratch memory.
 func (r *Rows) Get(key []byte, upTo uint64, buffer *[]byte) (row Row, found bool) {
 	value, found := r.get(key, upTo, buffer)
 	return Row{Key: key, Stored: value.Value, IsDeletion: value.Meta == metaDelete}, found
@@ -127,7 +128,8 @@ func (r *Rows) Newest() iter.Seq[Row] {
 	}
 }
 
-// Forward iterates over rows in ascending order of their keys. The slices that it returns are valid as long as the Rows.
+// Forward iterates over rows in ascending order of their keys. The slices that it returns stay valid as long as the Rows
+// exist.
 type Forward struct {
 	it     *skl.Iterator
 	prefix []byte
@@ -135,8 +137,8 @@ type Forward struct {
 	buffer []byte
 }
 
-// Forward returns an iterator over the rows whose keys begin with prefix. For each row it shows the newest version that is
-// not above upTo. Seek must be called first.
+// Forward returns an iterator over the rows whose keys begin with prefix. For each row the iterator shows the newest
+// version that is not above upTo. The caller must first call Seek.
 func (r *Rows) Forward(prefix []byte, upTo uint64) *Forward {
 	return &Forward{it: r.list.NewIterator(), prefix: prefix, upTo: upTo}
 }
@@ -152,7 +154,7 @@ func (c *Forward) seekVersion(key []byte, version uint64) {
 	c.it.Seek(c.buffer)
 }
 
-// skipUnseen moves to the first version from here on that is not above upTo.
+// skipUnseen moves forward until the current version is not above upTo.
 func (c *Forward) skipUnseen() {
 	for c.it.Valid() && c.Version() > c.upTo {
 		c.seekVersion(c.Key(), c.upTo)
@@ -166,7 +168,7 @@ func (c *Forward) Next() error {
 	return nil
 }
 
-// Valid tells whether there is a row; if not, only Seek and Close may be called.
+// Valid tells whether the iterator is at a row. If it is not, only Seek and Close may be called.
 func (c *Forward) Valid() bool { return c.it.Valid() && bytes.HasPrefix(c.Key(), c.prefix) }
 
 // Key returns the key of the current row.
@@ -184,7 +186,8 @@ func (c *Forward) Stored() ([]byte, error) { return c.it.Value().Value, nil }
 // Close ends the iterator.
 func (c *Forward) Close() { _ = c.it.Close() } // counts references only
 
-// Backward iterates over rows in descending order of their keys. The slices that it returns are valid as long as the Rows.
+// Backward iterates over rows in descending order of their keys. The slices that it returns stay valid as long as the Rows
+// exist.
 type Backward struct {
 	rows    *Rows
 	it      *skl.Iterator
@@ -196,8 +199,8 @@ type Backward struct {
 }
 
 // Backward returns an iterator over the rows whose keys begin with prefix, in descending order. It begins at the greatest
-// such key that is ≤ from; if from is nil, at the greatest of all. For each row it shows the newest version that is not above
-// upTo.
+// such key that is ≤ from. If from is nil, it begins at the greatest key with the prefix. For each row the iterator shows the
+// newest version that is not above upTo.
 func (r *Rows) Backward(prefix, from []byte, upTo uint64) *Backward {
 	c := &Backward{rows: r, it: r.list.NewIterator(), prefix: prefix, upTo: upTo}
 	switch behind := after(prefix); {
@@ -220,8 +223,8 @@ func (c *Backward) seekBelow(key []byte, version uint64) {
 	c.it.SeekForPrev(c.buffer)
 }
 
-// findVersion finds the newest version, not above upTo, of the key at the iterator. If this key has none, it tries the next
-// lower keys.
+// findVersion looks for the current key's newest version that is not above upTo. If there is none, findVersion continues
+// with the next lower key.
 func (c *Backward) findVersion() {
 	c.isValid = false
 	for c.it.Valid() && bytes.HasPrefix(c.Key(), c.prefix) {
@@ -239,7 +242,7 @@ func (c *Backward) Next() error {
 	return nil
 }
 
-// Valid tells whether there is a row; if not, only Close may be called.
+// Valid tells whether the iterator is at a row. If it is not, only Close may be called.
 func (c *Backward) Valid() bool { return c.isValid }
 
 // Key returns the key of the current row.

@@ -13,8 +13,8 @@ import (
 )
 
 // An entry of a file consists of a head, the head's checksum, a stored value, and the value's checksum. The head has the
-// length of the key (2 bytes, big-endian), the length of the stored value (4 bytes), and the key. An entry without a key only
-// fills the last block of a Flush.
+// length of the key (2 bytes, big-endian), the length of the stored value (4 bytes), and the key. An entry without a key is
+// padding: it fills the last block of a Flush.
 const (
 	lengthsSize = 2 + 4
 	sumSize     = 4
@@ -29,7 +29,8 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // headSize returns the number of bytes in an entry before its stored value.
 func headSize(key []byte) uint32 { return lengthsSize + uint32(len(key)) + sumSize }
 
-// appendEntry appends an entry in stored form to dst. The entry is in the extent x, and begins at the offset at of the file.
+// appendEntry appends an entry in stored form to dst. The entry belongs to the extent x, and begins in the file at the
+// offset at.
 func (x *Extent) appendEntry(dst []byte, at int64, key, stored []byte) []byte {
 	from := len(dst)
 	dst = binary.BigEndian.AppendUint16(dst, uint16(len(key)))
@@ -40,7 +41,8 @@ func (x *Extent) appendEntry(dst []byte, at int64, key, stored []byte) []byte {
 	return binary.BigEndian.AppendUint32(dst, x.sum(at+int64(headSize(key)), stored))
 }
 
-// sum returns the checksum of content at an offset of the file, within the extent: the CRC-32C over epoch, offset and content.
+// sum returns the checksum of content that begins at this offset of the file: the CRC-32C of the extent's epoch, the offset
+// and the content.
 func (x *Extent) sum(offset int64, content []byte) uint32 {
 	var place [epochSize + 8]byte
 	copy(place[:], x.epoch[:])
@@ -48,7 +50,7 @@ func (x *Extent) sum(offset int64, content []byte) uint32 {
 	return crc32.Update(crc32.Checksum(place[:], castagnoli), castagnoli, content)
 }
 
-// isIntact tells whether b ends with the checksum of the bytes before it. b was read at the offset of the file.
+// isIntact tells whether b, which was read at this offset of the file, ends with the checksum of its other bytes.
 func (x *Extent) isIntact(offset int64, b []byte) bool {
 	end := len(b) - sumSize
 	return binary.BigEndian.Uint32(b[end:]) == x.sum(offset, b[:end])
@@ -61,13 +63,13 @@ type Entry struct {
 	IsDamaged   bool // Stored does not match its checksum
 }
 
-// Start returns the offset at which the entry with this place begins in its file. key is the entry's key.
+// Start returns the offset in the file at which the entry begins whose value is at p. key is the entry's key.
 func (p Place) Start(key []byte) int64 { return int64(p.Offset) - int64(headSize(key)) }
 
 // End returns the offset at which the entry ends in its file.
 func (e *Entry) End() int64 { return int64(e.Place.Offset) + int64(e.Place.Length) + sumSize }
 
-// HeadError reports an entry whose head does not match its checksum. So it is unknown where the entry ends.
+// HeadError reports an entry whose head does not match its checksum. Where the entry ends is then unknown.
 type HeadError struct {
 	At     int64 // offset of the entry
 	damage error
@@ -84,7 +86,7 @@ func damagedValue(path string, p Place) error {
 const readAhead = 256 << 10
 
 // Entries calls fn with each entry of a file in order, beginning with the entry at the offset from. It may be called by any
-// goroutine at any time. The error is a *HeadError, a *damage.Error, os.ErrClosed if the file was removed, an I/O error that
+// goroutine at any time. It returns a *HeadError, a *damage.Error, os.ErrClosed if the file was removed, an I/O error that
 // names the path, or the error of fn.
 func (s *Set) Entries(f File, from int64, fn func(Entry) error) error {
 	path := s.Path(f.Number)
@@ -102,7 +104,7 @@ func (s *Set) Entries(f File, from int64, fn func(Entry) error) error {
 			return err
 		}
 		if len(e.Key) == 0 {
-			continue // an entry without a key only fills a block
+			continue // an entry without a key is padding
 		}
 		if err := fn(e); err != nil {
 			return err
@@ -163,13 +165,13 @@ func (r *entryReader) read(n int) error {
 	return err
 }
 
-// Remove removes a file that gets no further entries. No goroutine may read the file any more. The file's row must be marked
-// as removed, durably.
+// Remove removes a file that gets no further entries. Before the call, the file's row must have been durably marked as
+// removed, and no goroutine may still read the file.
 func (s *Set) Remove(number uint32) error {
 	s.mu.Lock()
 	f := s.files[number]
 	delete(s.files, number)
 	s.mu.Unlock()
-	// If the name comes back after a power cut, RemoveLeftovers removes the file again.
+	// If a power cut undoes the removal, RemoveLeftovers removes the file again.
 	return errors.Join(f.handle.Close(), s.dir.Remove(nameOf(number)))
 }

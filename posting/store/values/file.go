@@ -5,10 +5,10 @@ import (
 	"encoding/binary"
 )
 
-// Kind tells what kind of rows have their values in a file.
+// Kind says which rows have their values in a file: rows that are never replaced, or others.
 type Kind byte
 
-// Kinds. Their values are stored, so they must not change.
+// Kinds of files. These numbers are stored, so they must not change.
 const (
 	Lasting     Kind = 1 // values of rows that are never replaced or removed
 	Replaceable Kind = 2 // values of other rows
@@ -68,7 +68,7 @@ func (f File) Append(dst []byte) []byte {
 	return dst
 }
 
-// ParseFile parses the value of a file's row. number is the number of the file.
+// ParseFile parses the value of the row of the file with this number.
 func ParseFile(number uint32, row []byte) (f File, ok bool) {
 	if len(row) < fixedSize || (len(row)-fixedSize)%extentSize != 0 {
 		return f, false
@@ -82,8 +82,8 @@ func ParseFile(number uint32, row []byte) (f File, ok bool) {
 	return f, f.isValid()
 }
 
-// isValid tells whether f is a possible file: its length is a number of whole blocks, the first extent begins at 0, and each
-// other extent begins at a later block.
+// isValid tells whether f can describe a file: its length is a number of whole blocks, the first extent begins at 0, and
+// each other extent begins at a later block.
 func (f *File) isValid() bool {
 	if f.Kind == removed {
 		return f.Length == 0 && len(f.Extents) == 0
@@ -101,10 +101,10 @@ func (f *File) isValid() bool {
 	return next <= f.Length
 }
 
-// AsRemoved returns what the file's row contains after the file was removed.
+// AsRemoved returns the File to store in the file's row when the file is removed.
 func (f File) AsRemoved() File { return File{Number: f.Number, Kind: removed} }
 
-// Place tells where a stored value is: in which file, and at which offset.
+// Place says where a stored value is: its file, its offset in the file, and its length.
 type Place struct {
 	File           uint32 // number of the file
 	Offset, Length uint32
@@ -113,14 +113,14 @@ type Place struct {
 // PlaceSize is the size of a place in a row.
 const PlaceSize = 12
 
-// Append appends the place to dst, in the form that it has in a row.
+// Append appends the place to dst, encoded as in a row.
 func (p Place) Append(dst []byte) []byte {
 	dst = binary.BigEndian.AppendUint32(dst, p.File)
 	dst = binary.BigEndian.AppendUint32(dst, p.Offset)
 	return binary.BigEndian.AppendUint32(dst, p.Length)
 }
 
-// ParsePlace parses a place, in the form that it has in a row.
+// ParsePlace parses a place that Append has encoded.
 func ParsePlace(b []byte) (p Place, ok bool) {
 	if len(b) != PlaceSize {
 		return p, false

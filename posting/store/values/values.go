@@ -17,35 +17,35 @@ import (
 	"mizan/posting/store/damage"
 )
 
-// Set is the open files with a store's long values.
+// Set is the set of open files with a store's long values.
 type Set struct {
 	dir     disk.Directory
 	maxFile int64 // a file of at least this length gets no further entries
 	last    uint32
 	current map[Kind]*file // for each kind, the file that gets the next entries
 
-	mu        sync.RWMutex // guards the following fields, and what Files returns
+	mu        sync.RWMutex // guards the following fields, and the File of each file
 	files     map[uint32]*file
 	leftovers []uint32 // numbers of files that RemoveLeftovers removes
 }
 
 type file struct {
-	File         // File.Length counts durable entries only
+	File         // File.Length counts only durable entries
 	handle       disk.File
 	isFull       bool   // the file gets no further entries
-	hasNewExtent bool   // this process has begun the file's last extent; an extent is a part that one process writes
+	hasNewExtent bool   // this process has begun the file's last extent (the part of a file that one process writes)
 	pending      []byte // entries that are not written yet
 }
 
 const extension = ".values"
 
-// Path returns the path of the file with a number.
+// Path returns the path of the file with this number.
 func (s *Set) Path(number uint32) string { return s.dir.Path(nameOf(number)) }
 
 func nameOf(number uint32) string { return fmt.Sprintf("%06d%s", number, extension) }
 
 // Open opens the files in dir that the store's rows list (see invariant 2 of the package). It changes nothing. A file of at least
-// maxFile bytes gets no further entries. Errors: *damage.Error, or an I/O error that names the path.
+// maxFile bytes gets no further entries. Open returns a *damage.Error, or an I/O error that names the path.
 func Open(dir disk.Directory, maxFile int64, listed []File) (*Set, error) {
 	s := &Set{dir: dir, maxFile: maxFile, current: make(map[Kind]*file), files: make(map[uint32]*file)}
 	for _, f := range listed {
@@ -54,12 +54,12 @@ func Open(dir disk.Directory, maxFile int64, listed []File) (*Set, error) {
 			continue
 		}
 		if err := s.open(f); err != nil {
-			_ = s.Close() // its error does not matter, because nothing was written
+			_ = s.Close() // an error of Close does not matter, because nothing was written
 			return nil, err
 		}
 	}
 	if err := s.findLeftovers(listed); err != nil {
-		_ = s.Close() // its error does not matter, because nothing was written
+		_ = s.Close() // an error of Close does not matter, because nothing was written
 		return nil, err
 	}
 	return s, nil
@@ -90,7 +90,8 @@ func (s *Set) open(f File) error {
 	return nil
 }
 
-// continueFile makes f the file that gets the next entries of its kind, unless this is already a file with a higher number.
+// continueFile makes f the file that gets the next entries of its kind, unless a file with a higher number already gets
+// them.
 func (s *Set) continueFile(f *file) {
 	before := s.current[f.Kind]
 	if before != nil && before.Number > f.Number {
@@ -102,8 +103,8 @@ func (s *Set) continueFile(f *file) {
 	f.isFull, s.current[f.Kind] = false, f
 }
 
-// findLeftovers finds the files whose rows are marked as removed, and the files whose numbers are above those of all rows.
-// Any other file without a row is damage.
+// findLeftovers collects the files to remove: files whose rows are marked as removed, and files whose numbers are higher
+// than the number in any row. Any other file without a row is damage.
 func (s *Set) findLeftovers(listed []File) error {
 	names, err := s.dir.Names()
 	if err != nil {
@@ -125,8 +126,8 @@ func (s *Set) findLeftovers(listed []File) error {
 }
 
 // RemoveLeftovers removes the files that are in the directory but not listed by a row, unless they were created again since
-// Open. The store calls it after the replay of its log, because the replayed rows contain the values of these files. It may
-// be called by any goroutine at any time.
+// Open. The store calls it after it has replayed its log: the replayed rows have the values that are in these files.
+// RemoveLeftovers may be called by any goroutine at any time.
 func (s *Set) RemoveLeftovers() error {
 	for {
 		if isDone, err := s.removeLeftover(); isDone || err != nil {
@@ -135,8 +136,8 @@ func (s *Set) RemoveLeftovers() error {
 	}
 }
 
-// removeLeftover removes one of the leftover files. It holds the mutex, so that the file is not created again at the same
-// time.
+// removeLeftover removes one of the leftover files. It keeps the mutex locked, so that the file is not created again at
+// the same time.
 func (s *Set) removeLeftover() (isDone bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -156,7 +157,7 @@ func (s *Set) cancelRemoval(number uint32) {
 	s.leftovers = slices.DeleteFunc(s.leftovers, func(n uint32) bool { return n == number })
 }
 
-// Append adds a value to those that the next Flush writes, and returns its place. The value can be read after that Flush.
+// Append queues a value for the next Flush, and returns its place. The value can be read after that Flush.
 func (s *Set) Append(kind Kind, key, stored []byte) (Place, error) {
 	assert.That(len(key) > 0 && len(key) <= math.MaxUint16, "a key of %d bytes", len(key))
 	f := s.current[kind]
@@ -178,7 +179,7 @@ func (s *Set) Append(kind Kind, key, stored []byte) (Place, error) {
 func (s *Set) beginExtent(f *file) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f.Extents = append(slices.Clip(f.Extents), newExtent(f.Length)) // a copy, because callers of Files may have the old slice
+	f.Extents = append(slices.Clip(f.Extents), newExtent(f.Length)) // a copy, because callers of Files may use the old slice
 	f.hasNewExtent = true
 }
 
@@ -198,7 +199,7 @@ func (s *Set) create(kind Kind) (*file, error) {
 	return f, nil
 }
 
-// PendingBytes returns how many bytes the next Flush will write, without the padding of blocks.
+// PendingBytes returns the number of bytes that the next Flush will write, without the padding of blocks.
 func (s *Set) PendingBytes() (n int) {
 	for _, f := range s.current {
 		n += len(f.pending)
@@ -206,8 +207,8 @@ func (s *Set) PendingBytes() (n int) {
 	return n
 }
 
-// Flush makes the added values durable. It returns the files that have grown; the store must write their rows. After an error the
-// store must not write any more.
+// Flush makes the queued values durable. It returns the files that have grown, and the store must then write the rows of these
+// files. After an error the store must not write any more.
 func (s *Set) Flush() (grown []File, err error) {
 	isNew := false
 	for _, kind := range kinds {
@@ -259,8 +260,8 @@ func (s *Set) grow(f *file) {
 	}
 }
 
-// Read returns the stored value at a place. It uses the memory of dst if that is large enough. The error is a *damage.Error
-// if the value is missing or does not match its checksum, or an I/O error that names the path.
+// Read returns the stored value at a place. If dst has enough capacity, Read uses dst's memory. Read returns a
+// *damage.Error if the value is missing or does not match its checksum, or an I/O error that names the path.
 func (s *Set) Read(p Place, dst []byte) ([]byte, error) {
 	s.mu.RLock()
 	f := s.files[p.File]
@@ -284,7 +285,8 @@ func (s *Set) Read(p Place, dst []byte) ([]byte, error) {
 	return dst[:p.Length], err
 }
 
-// Files returns all files that have values, in the order of their numbers. It may be called by any goroutine at any time.
+// Files returns all files that contain values, in the order of their numbers. It may be called by any goroutine at any
+// time.
 func (s *Set) Files() []File {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -24,17 +24,17 @@ import (
 // Rule 1 of the checker: everything that a response acknowledged is in the store as the response shows it. A request that was
 // definitely refused has left nothing in the store. A request without a response took effect entirely or not at all. The
 // responses come from the answers file (--answers), with one line for each request. A line may name a partner (partner_id). If
-// it does not, the rule treats all partners of the organization as one. Responses of a kind that the rule can't compare are
-// counted. If the file has only such responses, the rule is skipped.
+// it does not, the rule does not distinguish the partners of the organization. Responses of a kind that the rule can't compare
+// are counted. If the file has only such responses, the rule is skipped.
 
-// Check compares the responses that clients received with the store.
+// Check compares the store with the responses that clients received.
 type Check struct {
 	*scan.Scan
 	directory *directory.Facts
 	answers   receivedResponses
 }
 
-// New begins the comparison of responses with the store.
+// New returns a Check that has not read any responses yet.
 func New(s *scan.Scan, d *directory.Facts) *Check {
 	return &Check{Scan: s, directory: d}
 }
@@ -43,7 +43,7 @@ func New(s *scan.Scan, d *directory.Facts) *Check {
 type receivedResponses struct {
 	hasAnswers      bool // a file with responses was given
 	seed            maphash.Seed
-	memberListIndex map[string]int32       // names of an object's members, joined → index of the list of these names in memberLists
+	memberListIndex map[string]int32       // indexes in memberLists; the key has the names in the list
 	memberLists     [][]string             // the sorted names of the members of objects
 	states          scan.States            // numbers for the statuses that occur in responses
 	createOutcomes  map[uint64]*outcome    // outcomes of creates, by a hash of organization and txid
@@ -83,7 +83,7 @@ type responseLine struct {
 	hasTxID bool // the request creates a transaction and has a txid
 }
 
-// ReadFile reads the file of responses. It ignores a last line that is cut short, as a killed client leaves it. Any other line
+// ReadFile reads the file of responses. It ignores an incomplete last line, which a killed client may leave. Any other line
 // that is not a response is an error, because the program that wrote the file has a bug. A file without responses is an error
 // too, because it proves nothing.
 func (c *Check) ReadFile(path string) error {
@@ -124,7 +124,7 @@ func (c *Check) ReadFile(path string) error {
 	}
 }
 
-// parseLine parses a line. valid is false if the line does not have the form of a request with its response.
+// parseLine parses a line. valid is false if the line is not a request with its response.
 func parseLine(line []byte) (l *responseLine, valid bool) {
 	l = new(responseLine)
 	if json.Unmarshal(line, l) != nil || l.Method == "" || !strings.HasPrefix(l.Path, "/") || l.Status == nil {
@@ -138,8 +138,8 @@ func parseLine(line []byte) (l *responseLine, valid bool) {
 	return l, l.OrganizationID == "" || l.orgErr == nil
 }
 
-// readLine reads one line. The URL path of the request decides which function compares the response. A response that no function
-// compares is counted.
+// readLine reads one line. The URL path of the request decides which function compares the response. A response that no
+// function compares is counted as skipped.
 func (c *Check) readLine(lineNumber uint32, l *responseLine) {
 	path, _, _ := strings.Cut(l.Path, "?")
 	known := c.readDirectoryLine(lineNumber, path, l)
@@ -154,7 +154,7 @@ func (c *Check) readLine(lineNumber uint32, l *responseLine) {
 }
 
 // readDirectoryLine reads a line about a record of the directory (an organization, partner, terminal …) or a rate. Such a line
-// may lack an organization. readDirectoryLine returns false if the line is about something else.
+// need not name an organization. readDirectoryLine returns false if the line is about something else.
 func (c *Check) readDirectoryLine(lineNumber uint32, path string, l *responseLine) bool {
 	status := *l.Status
 	if path == ratesPath && l.Method == "PUT" && (status == 200 || status == 201) {
@@ -187,7 +187,7 @@ func (c *Check) readOrganizationLine(lineNumber uint32, path string, l *response
 	return ok && c.readContract(lineNumber, target, l)
 }
 
-// decodeEmbedded returns the value itself or, if it is a string, the JSON in the string.
+// decodeEmbedded returns v, or the JSON in v if v is a string.
 func decodeEmbedded(v jsontext.Value) []byte {
 	if v.Kind() != '"' {
 		return v
@@ -199,11 +199,12 @@ func decodeEmbedded(v jsontext.Value) []byte {
 	return []byte(text)
 }
 
-// data returns the response's member "data", which contains the requested record or list; nil if there is none.
+// data returns the response's member "data", which contains the requested record or list. It returns nil if there is
+// no such member.
 func (l *responseLine) data() jsontext.Value { return parseObject(decodeEmbedded(l.Response))["data"] }
 
-// succeeded tells whether a request for a list (isList) or for one record has succeeded. A POST to a list creates a record, so
-// its status is 201.
+// succeeded tells whether the request has succeeded. isList says that the request's path names a list, not one record. A POST
+// to a list creates a record, so its status is 201.
 func (l *responseLine) succeeded(isList bool) bool {
 	switch {
 	case l.Method == "POST" && isList:
@@ -214,8 +215,8 @@ func (l *responseLine) succeeded(isList bool) bool {
 	return false
 }
 
-// shownObjects returns the records that a response shows. isList says that the response must have a list; if it has none, ok is
-// false. Otherwise the response shows one record.
+// shownObjects returns the records that a response shows. If isList is true, the response must have a list of records; if it
+// has none, ok is false. If isList is false, the response shows one record.
 func (l *responseLine) shownObjects(isList bool) (records []jsonObject, ok bool) {
 	if !isList {
 		return []jsonObject{parseObject(l.data())}, true
@@ -224,7 +225,7 @@ func (l *responseLine) shownObjects(isList bool) (records []jsonObject, ok bool)
 	return records, ok
 }
 
-// hash returns a hash of the texts. It is never 0.
+// hash returns a hash of the texts. The hash is never 0.
 func (a *receivedResponses) hash(texts ...string) uint64 {
 	var m maphash.Hash
 	m.SetSeed(a.seed)
@@ -235,7 +236,7 @@ func (a *receivedResponses) hash(texts ...string) uint64 {
 	return m.Sum64() | 1
 }
 
-// CheckAll reports records that responses show and the store lacks, and how many responses were not
+// CheckAll reports the records that responses show but the store lacks, and the number of responses that were not
 // compared. If no response was compared, the rule is reported as skipped.
 func (c *Check) CheckAll() error {
 	a := &c.answers
@@ -258,8 +259,8 @@ func (c *Check) CheckAll() error {
 	return c.checkRates()
 }
 
-// existsInAnyOrganization tells, for a response that names no organization, whether any organization has the record. It returns
-// false if the response names an organization. A client may omit the organization's header if the server has only one
+// existsInAnyOrganization tells whether any organization has the record of a response that names no organization. If the
+// response names an organization, it returns false. A client may omit the organization's header if the server has only one
 // organization.
 func (c *Check) existsInAnyOrganization(recordName directory.RecordName) bool {
 	if recordName.Org != (ledger.ID{}) {

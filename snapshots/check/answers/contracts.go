@@ -21,11 +21,11 @@ import (
 )
 
 // For rule 1 of the checker (acknowledged responses), this file checks responses about contracts. A product has two
-// readings, a secular and a religious form of its API, each with its own paths. The contract entered the shown status
-// at the shown instant, by the requested action. The shown sums are those that its entries had moved by then. If no
-// later event has followed, the contract's JSON form is equal to the response. If a later event has followed, the
-// members that an event may set are compared only if the request has a cached reply, whose JSON form must be equal to
-// the response.
+// readings, a secular and a religious form of its API, each with its own paths. The contract must have entered the
+// shown status at the shown instant, because of the requested action. The shown sums must be the sums that the
+// contract's entries had moved by then. If the contract has had no later event, its JSON form must be equal to the
+// response. If it has had one, the members that an event may set are compared only if the request has a cached reply.
+// The JSON form of the cached reply must be equal to the response.
 
 // contractPath is a parsed URL path. It names a contract, or the list of a product's contracts.
 type contractPath struct {
@@ -34,10 +34,10 @@ type contractPath struct {
 	action  string // an action, or the part of the contract that is read
 }
 
-// contractsPathPrefix returns the prefix of the URL paths of contracts in a reading.
+// contractsPathPrefix returns the prefix that the URL paths of all contracts with this reading have.
 func contractsPathPrefix(reading *contract.Reading) string { return "/api/v1" + reading.Path + "/" }
 
-// parseContractPath parses the URL path of a contract. ok is false if the path is of another kind.
+// parseContractPath parses the URL path of a contract. ok is false if it is not the path of a contract.
 func parseContractPath(path string) (target contractPath, ok bool) {
 	for _, reading := range contract.Readings {
 		rest, matches := strings.CutPrefix(path, contractsPathPrefix(reading))
@@ -83,8 +83,8 @@ func (c *Check) readContract(lineNumber uint32, target contractPath, l *response
 	return !ok || len(records) > 0
 }
 
-// noteContract records the contract that a response shows. It returns false if the response does not show the contract that the
-// URL path names, or shows none.
+// noteContract records the contract that a response shows. It returns false if the response shows no contract, or not the
+// contract that the URL path names.
 func (c *Check) noteContract(lineNumber uint32, target contractPath, l *responseLine, object jsonObject, inList bool) bool {
 	a := &c.answers
 	at, hasTime := parseInstant(object.text("updated_at"))
@@ -113,7 +113,7 @@ func (c *Check) noteContract(lineNumber uint32, target contractPath, l *response
 	return true
 }
 
-// parseInstant parses a time in the form that responses have.
+// parseInstant parses a time in the format of the API's responses.
 func parseInstant(text string) (ledger.Micros, bool) {
 	at, err := time.Parse(schema.InstantLayout, text)
 	return ledger.MicrosOf(at), err == nil
@@ -187,23 +187,23 @@ func (c *Check) CompareContract(r *scan.Record, p *contract.Record) {
 	}
 }
 
-// asShown returns a contract in the form in which a response shows it. created and changed are the times of the contract's
-// creation and last change.
+// asShown returns a contract as a response shows it. created and changed are the times of the contract's creation and last
+// change.
 func (c *Check) asShown(org ledger.ID, p *contract.Record, created, changed ledger.Micros) (*contract.Record, error) {
 	shown := p.AsOf(created, changed.Date())
 	return shown, contractactor.LoadSubscriptions(c.View, org, shown)
 }
 
 // contractDiffers returns the names of the members in which a response differs from the JSON form of a contract. It ignores the
-// members in excluded.
+// members in excludedNames.
 func (c *Check) contractDiffers(org ledger.ID, p *contract.Record, stamp *posting.Stamp, response *shownContract, excludedNames []string) []string {
 	view := jsonform.ContractView{Org: org, Started: stamp.Started, Updated: response.changedAt, Number: stamp.Number, InList: response.inList}
 	form := c.answers.membersWritten(func(e *schema.Encoder) { jsonform.AppendContract(e, p, &view) })
 	return c.answers.differingNames(form, response.members, excludedNames)
 }
 
-// compareReply compares a response about a contract with the cached reply to the same request. The cached reply
-// has all columns as they were when the request was answered.
+// compareReply compares a response about a contract with the cached reply to the same request. The cached reply has
+// all columns of the contract as they were when the request was answered.
 func (c *Check) compareReply(keyed *keyedResponse, record *shownRecord[shownContract]) {
 	// The line has an idempotency key, so its response shows only one contract.
 	response := &record.shown[slices.IndexFunc(record.shown, func(shown shownContract) bool { return shown.line == keyed.line })]

@@ -16,10 +16,10 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// For rule 1 of the checker (acknowledged responses), this file checks responses about the directory. Each record that
-// the administration created is stored. Its columns that never change have the values that the response shows. If no
-// later write changed the record, its other columns, except secrets, have the shown values too, and no response says that
-// the record was deleted.
+// For rule 1 of the checker (acknowledged responses), this file checks responses about the directory. Each record whose
+// creation was acknowledged must be stored. Columns that never change must have the values that the response shows. If
+// the record was not written again after its creation, its other columns, except secrets, must have the shown values too,
+// and no response may say that the record was deleted.
 
 // shownDirectoryRecord is a record of the directory as one response showed it.
 type shownDirectoryRecord struct {
@@ -29,11 +29,11 @@ type shownDirectoryRecord struct {
 	hashes     []uint32 // hashes of the columns, in the order in which responses show them; 0 for a column that is not shown
 }
 
-// apiKeyMember is the member with an API key's plaintext. Only the response to the key's creation shows
-// the plaintext; the store has a hash of the plaintext.
+// apiKeyMember is the name of the member with the plaintext of an API key. Only the response to the key's creation
+// shows the plaintext. The store has a hash of it.
 const apiKeyMember = "key"
 
-// directoryPaths has the kinds of the directory's records by the segment of the URL path that follows the API's version.
+// directoryPaths maps the first segment of a URL path after /api/v1/ to a kind of directory record.
 var directoryPaths = map[string]ledger.Kind{
 	"organizations": ledger.Organization,
 	"partners":      ledger.Partner,
@@ -48,8 +48,8 @@ var directoryPaths = map[string]ledger.Kind{
 	"images":        ledger.Image,
 }
 
-// parseDirectoryPath returns the kind and the id of the directory record that a URL path names. At the path at which records of
-// the kind are created, the id is empty.
+// parseDirectoryPath returns the kind and the id of the directory record that a URL path names. If records of the kind are
+// created at this path, the id is empty.
 func parseDirectoryPath(path string) (kind ledger.Kind, id string, ok bool) {
 	rest, ok := strings.CutPrefix(path, "/api/v1/")
 	if ownerPath, isSettlement := strings.CutSuffix(rest, "/settlements"); isSettlement {
@@ -61,8 +61,8 @@ func parseDirectoryPath(path string) (kind ledger.Kind, id string, ok bool) {
 	return kind, id, ok && known && !strings.Contains(id, "/")
 }
 
-// readDirectoryRecord reads the response to a request about a record. If id is empty, the request created the record. It always
-// returns true, because every such response is compared.
+// readDirectoryRecord reads the response to a request about a record. If id is empty, the request created the record.
+// readDirectoryRecord always returns true, because every such response is compared.
 func (c *Check) readDirectoryRecord(lineNumber uint32, kind ledger.Kind, id string, l *responseLine) bool {
 	object := parseObject(decodeEmbedded(l.Response))
 	if data := parseObject(object["data"]); data != nil {
@@ -106,8 +106,8 @@ func (c *Check) readDirectoryRecord(lineNumber uint32, kind ledger.Kind, id stri
 	return true
 }
 
-// CompareDirectoryRecord compares a stored record of the directory with the responses about it. It renders the
-// record as the API does. Columns that a later write can change are compared only if no later write happened.
+// CompareDirectoryRecord compares a stored record of the directory with the responses about it. It renders the record
+// like the API does. Columns that a later write can change are compared only if there was no later write.
 func (c *Check) CompareDirectoryRecord(r *scan.Record, name string, record any) {
 	a := &c.answers
 	var responses []int32
@@ -133,7 +133,7 @@ func (c *Check) CompareDirectoryRecord(r *scan.Record, name string, record any) 
 		}
 		var names []string
 		for i, column := range recordType.Shown() {
-			// A column that is Contextual depends on more than its record, so its value may have changed without a write to the
+			// The value of a Contextual column depends on more than its record, so it may have changed without a write to the
 			// record.
 			value, isComparable := storefrontValue(r.Source.Kind, column.Name, stored[column.Name])
 			isCompared := shown.hashes[i] != 0 && (isComparable || !column.Contextual) && (column.Fixed || isUnchanged)
@@ -147,12 +147,12 @@ func (c *Check) CompareDirectoryRecord(r *scan.Record, name string, record any) 
 	}
 }
 
-// isActive tells whether a record, in the form in which responses show it, is active.
+// isActive tells whether a JSON object of a response shows an active record.
 func isActive(record jsonObject) bool {
 	return string(record["active"]) == "true" || string(record["is_active"]) == "true"
 }
 
-// checkDirectory reports the records that responses show and the store lacks.
+// checkDirectory reports the records that responses show but the store lacks.
 func (c *Check) checkDirectory() {
 	for recordName, responses := range c.answers.directoryResponses {
 		if !c.directory.RecordNames[recordName] && !c.existsInAnyOrganization(recordName) {

@@ -13,13 +13,14 @@ import (
 )
 
 // For rule 1 of the checker (acknowledged responses), this file checks responses about entries. If a client requested
-// an entry by the seq of its event (the event's number in the journal), the response shows the stored entry and the
-// balances after it. An auditor sees all postings, a partner only the postings to the partner's own accounts.
+// an entry by the seq of its event (the event's number in the journal), the response must show the stored entry and
+// the balances after the entry. An auditor sees all postings, a partner only the postings to the partner's own
+// accounts.
 
 const entriesPath = "/api/v1/ledger/entries"
 
-// readEntry compares a response that shows one entry with the journal. It does so at once, because an event never changes. rest
-// is the part of the URL path after entriesPath.
+// readEntry compares the journal with a response that shows one entry. This can be done at once, because an event never
+// changes. rest is the part of the URL path after entriesPath.
 func (c *Check) readEntry(lineNumber uint32, rest string, l *responseLine) bool {
 	if l.Method != "GET" || *l.Status != 200 || rest == "" {
 		return false
@@ -50,8 +51,8 @@ func (c *Check) readEntry(lineNumber uint32, rest string, l *responseLine) bool 
 }
 
 // entryDiffers returns the names of the fields in which the response differs from the entry. An auditor and the entry's partners
-// see different parts of the entry, so the response is compared with what each of them sees. The result has the differences from
-// the most similar of these views.
+// see different parts of the entry, so the response is compared with what each of them sees. entryDiffers returns the
+// differences from the view that is most similar to the response.
 func (a *receivedResponses) entryDiffers(shown members, e *ledger.Event, totalsAfter []ledger.Totals) (names []string) {
 	owners := []string{""} // whose accounts are visible; "": all accounts
 	for _, p := range e.Entry.Postings {
@@ -72,7 +73,8 @@ func (a *receivedResponses) entryDiffers(shown members, e *ledger.Event, totalsA
 	return names
 }
 
-// ownerOf returns the number of the partner that owns the account. The text is empty for an account of the platform.
+// ownerOf returns the number of the partner that owns the account. For an account of the platform it returns an empty
+// text.
 func ownerOf(path ledger.Path) string {
 	parts := strings.Split(string(path), ":")
 	if len(parts) >= 3 && (parts[1] == "partner" || parts[1] == "suspense") {

@@ -15,14 +15,14 @@ import (
 )
 
 // For rule 1 of the checker (acknowledged responses), this file compares JSON objects. An object in a response is
-// compared, member by member, with the object that the API would make of the stored record.
+// compared, member by member, with the object that the API would send for the stored record.
 
 // jsonObject is a JSON object in a response.
 type jsonObject map[string]jsontext.Value
 
-// members has an object's members in a short form: the names, and a hash of each value. The form is short because memory holds
-// all objects of the responses at once, and there may be very many. Most objects of one kind have members with the same names,
-// so each list of names is in memory only once.
+// members describes the members of an object by their names and a hash of each value. It uses little memory, because all
+// objects of the responses are in memory at once, and there may be very many of them. Most objects of one kind have the same
+// names, so each list of names is in memory only once.
 type members struct {
 	names  int32    // index of the names in receivedResponses.memberLists
 	hashes []uint32 // hashes of the values, in the alphabetical order of the names
@@ -44,7 +44,7 @@ func (a *receivedResponses) membersOf(object jsonObject) members {
 	return m
 }
 
-// membersWritten returns the members of a JSON object. The function writeFields appends the object's fields to an encoder.
+// membersWritten returns the members of the JSON object whose fields writeFields appends to an encoder.
 func (a *receivedResponses) membersWritten(writeFields func(*schema.Encoder)) members {
 	e := schema.Encoder{Buf: []byte{'{'}}
 	writeFields(&e)
@@ -93,7 +93,8 @@ func parseObject(value []byte) jsonObject {
 	return object
 }
 
-// text returns a field that is a string. For a field of another type, or without one, it returns an empty text.
+// text returns the string in the field with this name. If there is no such field, or if it is not a string, text
+// returns an empty string.
 func (object jsonObject) text(name string) string {
 	var text string
 	if v := object[name]; v.Kind() != '"' || json.Unmarshal(v, &text) != nil {
@@ -103,8 +104,8 @@ func (object jsonObject) text(name string) string {
 }
 
 // canonicalForm returns the canonical JSON form of a value, so that equal values have equal bytes. Whole numbers stay as they
-// are written, because canonical JSON would round numbers beyond 2^53. The form of an absent value is empty. Most values are
-// strings without an escape, which already have the canonical form.
+// are written, because canonical JSON would round numbers beyond 2^53. For an absent value it returns an empty string. Most
+// values are strings without an escape, which already have the canonical form.
 func canonicalForm(v jsontext.Value) string {
 	if v.Kind() == '"' && bytes.IndexByte(v, '\\') < 0 {
 		return string(bytes.TrimSpace(v))

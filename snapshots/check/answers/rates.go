@@ -10,8 +10,8 @@ import (
 	"mizan/snapshots/check/findings"
 )
 
-// For rule 1 of the checker (acknowledged responses), this file checks responses about rates. A response shows the
-// rate as it was after one of the rate's events.
+// For rule 1 of the checker (acknowledged responses), this file checks responses about rates. A response must show
+// the rate as it was after one of the rate's events.
 
 const ratesPath = "/api/v1/rates"
 
@@ -34,7 +34,7 @@ func (c *Check) readRate(lineNumber uint32, l *responseLine) {
 	c.answers.rates = append(c.answers.rates, shownRate{lineNumber, l.org, id, c.answers.membersOf(object)})
 }
 
-// checkRates looks for each shown rate among the forms that the stored rate had after its events.
+// checkRates checks that each shown rate is equal to the stored rate as it was after one of the rate's events.
 func (c *Check) checkRates() error {
 	for _, response := range c.answers.rates {
 		orgs := []ledger.ID{response.org}

@@ -10,8 +10,8 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// shownRecords indexes the records of one kind that responses have shown. A T is a record as one response shows it. There may be
-// very many records, so they are in a slab, which grows without being copied.
+// shownRecords indexes the records of one kind that responses have shown. T describes a record as one response shows it. There
+// may be very many records, so they are in a slab, which grows without being copied.
 type shownRecords[T any] struct {
 	kind           ledger.Kind
 	index          map[scan.RecordKey]int32 // index in slab
@@ -19,10 +19,10 @@ type shownRecords[T any] struct {
 	keyedResponses []keyedResponse
 }
 
-// shownRecord is one record, with all that responses show of it.
+// shownRecord is one record, with everything that responses show about it.
 type shownRecord[T any] struct {
 	line    uint32            // the first line that shows the record
-	partner int64             // the partner to which the record was shown; 0 if no line says it
+	partner int64             // the partner to which the record was shown; 0 if no line names a partner
 	variant contracts.Variant // set for contracts only
 	inStore bool              // the store has the record
 	shown   []T               // the record as each response shows it
@@ -46,8 +46,9 @@ func (r *shownRecords[T]) find(org, id ledger.ID) *shownRecord[T] {
 	return r.slab.At(slabIndex)
 }
 
-// findOrAdd finds or adds the record with the id in object, which is a JSON object of a response. The caller
-// adds what the response shows. findOrAdd returns nil if the object has no id.
+// findOrAdd returns the record whose id is in object, which is a JSON object of a response. If the record is not
+// known yet, findOrAdd adds it. The caller then adds what the response shows. findOrAdd returns nil if the object has
+// no id.
 func (r *shownRecords[T]) findOrAdd(c *Check, lineNumber uint32, l *responseLine, object jsonObject, variant contracts.Variant) *shownRecord[T] {
 	id, err := uuid.Parse(object.text("id"))
 	if err != nil {
@@ -100,8 +101,9 @@ func (r *shownRecords[T]) markFound(c *Check, org, id ledger.ID, partner int64) 
 	return record
 }
 
-// reportLost reports the records that responses showed and that the store lacks. It also reports the idempotency keys that name
-// another record than the response shows. It calls onMatchingKey for each key that names the same record.
+// reportLost reports the records that responses showed but the store lacks. It also reports each idempotency key that names
+// another record than the response to the key's request showed. For each key that names the shown record, it calls
+// onMatchingKey.
 func (r *shownRecords[T]) reportLost(c *Check, scope func(*shownRecord[T]) string, onMatchingKey func(*keyedResponse, *shownRecord[T])) {
 	for recordKey, slabIndex := range r.index {
 		if record := r.slab.At(slabIndex); !record.inStore {

@@ -13,13 +13,13 @@ import (
 )
 
 // For rule 1 of the checker (acknowledged responses), this file checks the outcomes of requests. A create is the POST of a
-// transaction. A create that was refused has left no transaction under its txid or idempotency key. A create without a response
-// has left the requested transaction or none. The claim on an idempotency key (the row that makes it unique) names the
-// transaction that the response showed.
+// transaction. If a create was refused, there must be no transaction with its txid or idempotency key. If a create got no
+// response, there must be the requested transaction or none. The claim on an idempotency key (the row that makes the key
+// unique) must name the transaction that the response showed.
 
 // outcome summarizes the outcomes of all creates with one txid, or of all requests with one idempotency key.
 type outcome struct {
-	succeeded, unknown, refused bool     // whether any of the requests succeeded, had an outcome that is not known, or was refused
+	succeeded, unknown, refused bool     // whether any of the requests succeeded, had an unknown outcome, or was refused
 	line                        uint32   // the first line of the answers file with such a request
 	requests                    []uint64 // hashes of the requested transactions, except refused ones
 }
@@ -88,7 +88,7 @@ func (c *Check) noteKey(lineNumber uint32, l *responseLine, scope string, reques
 }
 
 // add adds the outcome of one request. The hash of a refused request is not stored in o.requests, because no stored transaction
-// may match it.
+// may match a refused request.
 func (o *outcome) add(status int, request uint64) {
 	switch {
 	case status == 200 || status == 201:
@@ -111,8 +111,8 @@ func (c *Check) compareCreate(r *scan.Record, p *payment.Record) {
 	}
 }
 
-// compareRequest compares a stored transaction with the creates that have its txid or key. If one of them succeeded, it compares
-// nothing.
+// compareRequest compares a stored transaction with the creates that have its txid or key. If one of the creates succeeded,
+// compareRequest compares nothing.
 func (c *Check) compareRequest(o *outcome, p *payment.Record) {
 	a := &c.answers
 	switch {
@@ -146,7 +146,7 @@ func (c *Check) checkKeys() {
 	}
 }
 
-// checkKey tells whether an idempotency key names the record that the response to its request shows. If it does not, checkKey
+// checkKey tells whether an idempotency key names the record that the response to the key's request shows. If not, checkKey
 // reports the key.
 func (c *Check) checkKey(keyed *keyedResponse, scope string) bool {
 	record, found := c.claimedBy(keyed.line, keyed.org, scope, keyed.key)

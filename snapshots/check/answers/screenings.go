@@ -14,11 +14,11 @@ import (
 
 // For rule 1 of the checker (acknowledged responses), this file checks responses about screenings. A screening is the
 // stored decision on whether an asset or a transaction complies with the rules of religious contracts. A screening
-// never changes, so its JSON form is equal to every response that shows it.
+// never changes, so its JSON form must be equal to every response that shows the screening.
 
 var screeningsPath = contractsPathPrefix(contract.Religious) + "screen"
 
-// readScreening compares a response that shows a screening with the store at once. If rest is empty, the request carried out the
+// readScreening compares the stored screening with a response that shows it. If rest is empty, the request carried out the
 // screening. Otherwise rest is the id of the screening, and the response also shows the screening's input.
 func (c *Check) readScreening(lineNumber uint32, rest string, l *responseLine) bool {
 	if l.Method != "GET" || *l.Status != 200 {

@@ -13,7 +13,7 @@ import (
 
 // For rule 1 of the checker (acknowledged responses), this file checks responses about payment links, products and images. A
 // response shows complete URLs, which begin with the address of the service, and shows the products of a link with all their
-// columns. The store has only names and ids. So of a URL only the path is compared, and of a product only the id.
+// columns. The store has only names and ids. So only the path of a URL and the id of a product are compared.
 
 // addressColumns are the columns in which responses show URLs of the service.
 var addressColumns = []string{"url", "qr_url", "image"}
@@ -25,9 +25,8 @@ func isOfStorefront(kind ledger.Kind) bool {
 	return kind == ledger.Link || kind == ledger.Product || kind == ledger.Image
 }
 
-// storefrontValue returns the value of a column in the form in which a response and the store are compared. Of a URL this is the
-// path, and of products their ids. For these columns isComparable is true, although their values depend on more than the record
-// (schema.Column.Contextual).
+// storefrontValue returns the part of a column's value that is compared: the path of a URL, or the ids of products. For these
+// columns isComparable is true, although their values depend on more than the record (schema.Column.Contextual).
 func storefrontValue(kind ledger.Kind, column string, value []byte) (comparable []byte, isComparable bool) {
 	if !isOfStorefront(kind) {
 		return value, false
@@ -67,7 +66,7 @@ func storedProducts(l *storefront.Link) []byte {
 	return encodeJSON(products)
 }
 
-// imageID returns the id of the image at a URL. It is empty if the URL is not that of an image.
+// imageID returns the id of the image at a URL. If the URL is not that of an image, the id is empty.
 func imageID(address string) string {
 	id, _, ok := storefront.ParseName(path.Base(address))
 	if !ok {

@@ -16,9 +16,9 @@ import (
 )
 
 // For rule 1 of the checker (acknowledged responses), this file checks responses about subscriptions. For each
-// response there is an event after which the subscription's JSON form was equal to the response. Events do not
-// contain the instant of the next renewal. So this instant is compared only with the last of these forms, which is
-// that of the stored subscription.
+// response there must be an event after which the subscription's JSON form was equal to the response. Events do not
+// contain the instant of the next renewal. So this instant is compared only with the latest form, which is that of
+// the stored subscription.
 
 const subscriptionsPath = "/api/v1/subscriptions"
 
@@ -88,7 +88,7 @@ func (c *Check) compareSubscriptions() {
 }
 
 // subscriptionDiffers compares a response with all forms that the subscription had. It returns the names of the fields in which
-// the response differs from the most similar form. If the response is equal to one of the forms, it returns none.
+// the response differs from the most similar form. If the response is equal to one of the forms, it returns no names.
 func (c *Check) subscriptionDiffers(o *scan.Organization, pastRecords []subscription.Record, shown *shownSubscription) (names []string) {
 	a, renewal := &c.answers, o.Histories.Subscriptions.ByTransaction[shown.lastTransaction].Details
 	for i, past := range pastRecords {

@@ -18,8 +18,9 @@ import (
 	"mizan/snapshots/check/transactions"
 )
 
-// For rule 1 of the checker (acknowledged responses), this file checks responses about transactions. A stored
-// transaction has had the status that a response shows, and in that status its JSON form was equal to the response.
+// For rule 1 of the checker (acknowledged responses), this file checks responses about transactions. The stored
+// transaction must have had the status that a response shows, and in that status its JSON form must have been equal
+// to the response.
 
 const transactionsPath = "/api/v1/transactions"
 
@@ -40,8 +41,8 @@ type shownRefund struct {
 	hash   uint32 // hash of the refund's JSON
 }
 
-// actionPrefixes are the segments that follow transactionsPath if a URL path names an operation and after it the transaction's
-// id.
+// actionPrefixes are the operations whose URL path names the operation before the transaction's id:
+// /api/v1/transactions/commit/{id}.
 var actionPrefixes = [...]string{"commit/", "continue/", "additional_params_for_auth/", "choose_target_destination/"}
 
 // readTransactions reads a response about transactions. rest is the part of the URL path after transactionsPath.
@@ -89,14 +90,14 @@ func (c *Check) readTransaction(lineNumber uint32, rest string, l *responseLine)
 	return false
 }
 
-// asksForRefund tells whether the request is one for a refund.
+// asksForRefund tells whether the request asks for a refund.
 func (l *responseLine) asksForRefund() bool {
 	params := parseObject(parseObject(decodeEmbedded(l.Body))["params"])
 	return l.Method == "PUT" && params.text("type") == "refund"
 }
 
-// noteTransaction records a transaction as a response shows it, unless an earlier response showed the same. It returns false if
-// the response shows no transaction.
+// noteTransaction records a transaction as a response shows it, unless an earlier response showed the transaction with the same
+// content. It returns false if the response shows no transaction.
 func (c *Check) noteTransaction(lineNumber uint32, l *responseLine, object jsonObject) bool {
 	a, status := &c.answers, object.text("status")
 	if status == "" {
@@ -122,7 +123,7 @@ func (c *Check) noteTransaction(lineNumber uint32, l *responseLine, object jsonO
 }
 
 // readRefunds removes the refunds from a response and returns them. Refunds are compared one by one,
-// because a record drops failed refunds to make room.
+// because a transaction's record drops failed refunds to make room for others.
 func (a *receivedResponses) readRefunds(object jsonObject) (refunds []shownRefund) {
 	var list []jsontext.Value
 	if json.Unmarshal(object["refunds"], &list) != nil {
@@ -175,7 +176,7 @@ func (c *Check) CompareTransaction(r *scan.Record, p *payment.Record) {
 }
 
 // transactionDiffers compares a response with each form that the transaction may have had. It returns the names of the members
-// in which the response differs from the most similar form. If one form is equal, it returns none.
+// in which the response differs from the most similar form. If a form is equal to the response, it returns no names.
 func (a *receivedResponses) transactionDiffers(past *transactions.Past, shown *shownTransaction) (names []string) {
 	record := past.RecordThen()
 	view := jsonform.TransactionView{Started: past.Record.Stamp.Started}
@@ -191,7 +192,7 @@ func (a *receivedResponses) transactionDiffers(past *transactions.Past, shown *s
 		railMetas = append(railMetas, nil) // also without metadata of the provider, which may have arrived after the response
 	}
 	if action := past.Action(); action != nil {
-		actions = append(actions, action) // the form without an action is right too, when the payer's time to act has ended
+		actions = append(actions, action) // once the payer's time to act has ended, the form without an action is right too
 	}
 	for _, record.RailMeta = range railMetas {
 		for _, view.Action = range actions {

@@ -13,16 +13,16 @@ import (
 )
 
 // For rule 2 of the checker (totals, pages, months), this file checks entries. For each asset and environment the sum
-// of debits equals the sum of credits, both posted and pending. Every entry balances and has an effective day. An
-// entry closes only a hold (an entry that reserves money) that is open.
+// of debits must equal the sum of credits, both posted and pending. Every entry must balance and have an effective
+// day. An entry may close only an open hold (an entry that reserves money).
 
-// Check compares an organization's stored accounts with its entries.
+// Check compares the stored accounts of an organization with the organization's entries.
 type Check struct {
 	*scan.Scan
 	organization   *scan.Organization
 	directory      *directory.Facts // knows the partners' overdraft limits
 	books          *Books
-	bufferedChunks map[string][]bufferedLines // lines that are in page buffers and on no page yet, by the prefix of the pages' keys
+	bufferedChunks map[string][]bufferedLines // lines in page buffers that no page has yet; key: prefix of the pages' keys
 }
 
 // New begins the check of one organization's accounts.
@@ -36,12 +36,13 @@ func New(s *scan.Scan, o *scan.Organization, d *directory.Facts) *Check {
 type Books struct {
 	accounts map[ledger.Account]*account
 	holds    map[uint64]scan.Hold // open pending entries, by the seq of their event
-	// shiftedRows has the rows by effective date that must exist: a row's shortForm → the seq of the row's event. A
-	// row by effective date repeats a line whose effective day is not its booked day.
+	// shiftedRows are the rows by effective date that must exist. A row by effective date repeats a line whose
+	// effective day is not its booked day. The keys are the rows' shortForms, and the values are the seqs of the
+	// rows' events.
 	shiftedRows map[[16]byte]uint64
 	lineCount   uint64
 
-	contractAccounts *contractAccounts // nil: the map accounts also has the accounts that belong to one contract
+	contractAccounts *contractAccounts // nil if the map accounts also has the accounts that belong to one contract
 
 	key, row []byte                            // buffers
 	onLine   func(ledger.Account, *store.Line) // if not nil, it is called with every recomputed line
@@ -71,7 +72,7 @@ func (b *Books) account(a ledger.Account) *account {
 	return found
 }
 
-// book applies an event's entry, even if the entry is wrong, as far as possible. It returns the hold that the entry closes.
+// book applies an event's entry. It applies a wrong entry as far as possible. It returns the hold that the entry closes.
 // fault says what is wrong with the entry, and is empty if nothing is wrong.
 func (b *Books) book(e *ledger.Event) (closedHold scan.Hold, fault string) {
 	entry := e.Entry
@@ -108,9 +109,9 @@ func (b *Books) book(e *ledger.Event) (closedHold scan.Hold, fault string) {
 	return closedHold, fault
 }
 
-// apply changes the accounts' totals by the entry and adds the entry's lines. The lines that release a captured hold come first.
-// inRange is false if a total left its range. splitFault says what is wrong with how the entry divides an amount between a
-// partner's available balance and the partner's debt, and is empty if nothing is wrong.
+// apply adds the entry to the accounts' totals, and its lines to the accounts' lines. The lines that release a captured hold
+// come first. inRange is false if a total left its range. splitFault says what is wrong with how the entry divides an amount
+// between a partner's available balance and the partner's debt, and is empty if nothing is wrong.
 func (b *Books) apply(e *ledger.Event, closedHold *scan.Hold) (inRange bool, splitFault string) {
 	entry := e.Entry
 	inRange = b.release(e, closedHold)
@@ -172,8 +173,8 @@ func (a *account) apply(phase ledger.Phase, p *ledger.Posting) error {
 	return a.totals.Post(p.Side, p.Amount)
 }
 
-// addLine adds a line to the account's running hash. A line is a posting, or the release of one, with the account's
-// totals after it. The account's pages must contain the line.
+// addLine adds a line to the account's running hash. A line is a posting, or the release of a posting, and the
+// account's totals after it. The account's pages must contain the line.
 func (b *Books) addLine(accountID ledger.Account, a *account, e *ledger.Event, index int, p *ledger.Posting, phase ledger.Phase) {
 	l := store.Line{Seq: e.Seq, Index: index, Booked: e.Booked, Side: p.Side, Phase: phase, Amount: p.Amount, Totals: a.totals}
 	b.row = store.EncodeLine(b.row[:0], &l)
@@ -189,8 +190,8 @@ func (b *Books) addLine(accountID ledger.Account, a *account, e *ledger.Event, i
 	}
 }
 
-// shortForm returns the form in which a row by effective date is held in memory: a hash
-// of the row's content and of its key without the organization.
+// shortForm returns the short form of a row by effective date that is kept in memory: a hash of the row's content and
+// of its key without the organization.
 func shortForm(key, row []byte) (short [16]byte) {
 	h := sha256.New()
 	h.Write(key[1+len(ledger.ID{}):])
@@ -199,7 +200,7 @@ func shortForm(key, row []byte) (short [16]byte) {
 	return short
 }
 
-// samePostings tells whether two lists have the same postings in any order.
+// samePostings tells whether two lists have the same postings, in any order.
 func samePostings(a, b []ledger.Posting) bool {
 	count := func(list []ledger.Posting, p ledger.Posting) (n int) {
 		for i := range list {

@@ -15,19 +15,19 @@ import (
 
 // For rules 2, 4 and 5 of the checker (totals, lists, journals), this file checks page buffers. A group is the
 // changes that become durable with one sync. A page is a row with lines of one account or list. A page buffer has the
-// lines that one group has written and that are on no page yet. Its rows belong to existing groups. The rows of a
-// group are numbered without a gap. The lines of a group were booked after those of earlier groups. If a page repeats a
-// chunk (the lines of one account or list), the page has the same bytes.
+// lines that one group has written and that no page has yet. Each row of a page buffer must belong to an existing
+// group. The rows of a group must be numbered without a gap. The lines of a group must have been booked after the lines
+// of earlier groups. If a page repeats a chunk (the lines of one account or list), the page must have the same bytes.
 
 // bufferedLines is a chunk: the lines of one account or list in the page buffer of one group, in the stored form. A page may
-// have the same lines.
+// repeat these lines.
 type bufferedLines struct {
 	group uint64
 	lines []byte
 }
 
-// CheckBuffers checks the rows of an organization's page buffers, and holds their
-// chunks of lines in memory until the pages are read.
+// CheckBuffers checks the rows of an organization's page buffers, and keeps the rows' chunks of lines in memory until
+// the pages are read.
 func (c *Check) CheckBuffers() error {
 	o := c.organization
 	c.bufferedChunks = make(map[string][]bufferedLines)
@@ -42,7 +42,7 @@ func (c *Check) CheckBuffers() error {
 	return nil
 }
 
-// span is the booked times of the first and the last line.
+// span has the booked times of the first and the last of several lines.
 type span struct{ first, last ledger.Micros }
 
 // bufferReader reads one organization's page buffers.
@@ -107,8 +107,7 @@ func (d *bufferReader) extendGroupSpan(first, last ledger.Micros) {
 	d.groupSpans[d.position.Group] = span{min(groupSpan.first, first), max(groupSpan.last, last)}
 }
 
-// compareGroups checks that the lines in a group's buffer rows were booked after those of all
-// earlier groups.
+// compareGroups checks that the lines in a group's buffer rows were booked after the lines of all earlier groups.
 func (d *bufferReader) compareGroups() {
 	var previous uint64
 	for _, group := range slices.Sorted(maps.Keys(d.groupSpans)) {
@@ -120,7 +119,7 @@ func (d *bufferReader) compareGroups() {
 }
 
 // DropFlushedChunks removes from memory the chunks that a stored page repeats. The writer appends lines to a
-// page in whole chunks, so the page contains such a chunk byte for byte.
+// page in whole chunks, so a page that repeats a chunk contains it byte for byte.
 func (c *Check) DropFlushedChunks(prefix, page []byte) {
 	chunks, n := c.bufferedChunks[string(prefix)], 0
 	for n < len(chunks) && bytes.Contains(page, chunks[n].lines) {
@@ -131,9 +130,9 @@ func (c *Check) DropFlushedChunks(prefix, page []byte) {
 	}
 }
 
-// CheckLeftInBuffers runs after all pages have been read. It checks that the chunks left in memory are exactly those that
-// readers show. Readers ignore a chunk if its account or list has a later page, so a page must have repeated such a chunk byte
-// for byte.
+// CheckLeftInBuffers must be called after all pages have been read. It checks that the chunks left in memory are exactly the
+// chunks that readers of the store show. Readers ignore a chunk if its account or list has a later page. A page must repeat
+// such a chunk byte for byte, so the chunk is not in memory any more.
 func (c *Check) CheckLeftInBuffers() error {
 	o := c.organization
 	var inMemory []byte
@@ -159,8 +158,8 @@ func (c *Check) CheckLeftInBuffers() error {
 	return nil
 }
 
-// ruleOf returns the number of the rule that a fault in the pages with the prefix breaks: 2 (totals) for an account,
-// 4 (lists) for a list.
+// ruleOf returns the number of the rule that is broken if there is a fault in the pages with this prefix: 2 (totals)
+// for an account, 4 (lists) for a list.
 func ruleOf(prefix []byte) int {
 	if _, ok := store.ParsePagePrefix(prefix); ok {
 		return findings.RuleTotals
@@ -183,9 +182,9 @@ type ListOrder struct {
 	lastBooked ledger.Micros
 }
 
-// Follows tells whether rows are in the order of booking and were booked after the previous rows of the same list. A reader goes
-// backward through the list and stops at the first row that is older than those that it looks for. If rows were out of order, it
-// would stop too early.
+// Follows tells whether rows are in the order of booking and were booked after the previous rows of the same list. A reader
+// goes backward through the list and stops at the first row that is older than the rows that it looks for. If rows were out of
+// order, the reader would stop too early.
 func (s *ListOrder) Follows(prefix []byte, rows []store.ListRow) bool {
 	if !bytes.Equal(s.prefix, prefix) {
 		s.prefix, s.lastBooked = append(s.prefix[:0], prefix...), 0

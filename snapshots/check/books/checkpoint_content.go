@@ -16,7 +16,8 @@ import (
 // contain the movement of each account: the sum of the account's postings since the checkpoint's base (an earlier
 // checkpoint). It must also contain the sum of each group of accounts.
 
-// addMovements adds what an event moves to p.moved. It does nothing after the last checkpoint, or after a comparison has failed.
+// addMovements adds an event's postings to the movements in p.moved. It does nothing after the last checkpoint, or after a
+// comparison has failed.
 func (p *Checkpoints) addMovements(e *ledger.Event, closedHold scan.Hold) {
 	if p.nextHead.Seq == 0 || e.Entry == nil || p.hasMismatch {
 		return
@@ -51,8 +52,8 @@ func (p *Checkpoints) move(posting *ledger.Posting, add func(*ledger.Movement, l
 	}
 }
 
-// contentSince returns the sum of the given checkpoints and of the movements since the last of them, ordered by the
-// accounts' keys. Each movement is valid until the next one is yielded.
+// contentSince adds up the given checkpoints and the movements since the last of them. It yields the sums in the
+// order of the accounts' keys. Each movement is valid until the next one is yielded.
 func (p *Checkpoints) contentSince(checkpoints []checkpoint) iter.Seq2[string, *ledger.Movement] {
 	content := func(yield func(string, *ledger.Movement) bool) {
 		for _, key := range slices.Sorted(maps.Keys(p.moved)) {
@@ -96,7 +97,7 @@ func (p *Checkpoints) storedContent(seq uint64) iter.Seq2[string, *ledger.Moveme
 					return err == nil, err
 				}
 				if bytes.HasPrefix(part.Key, []byte(store.GroupKeys)) {
-					continue // the writer sums the groups again
+					continue // store.CheckpointWriter computes the sums of groups again
 				}
 				if !yield(string(part.Key), &part.Movement) {
 					return false, nil
@@ -109,7 +110,7 @@ func (p *Checkpoints) storedContent(seq uint64) iter.Seq2[string, *ledger.Moveme
 	}
 }
 
-// sum adds up the movements of two contents, account by account.
+// sum merges two contents. It adds up the movements of accounts that both have.
 func (p *Checkpoints) sum(first, second iter.Seq2[string, *ledger.Movement]) iter.Seq2[string, *ledger.Movement] {
 	return func(yield func(string, *ledger.Movement) bool) {
 		next, stop := iter.Pull2(second)

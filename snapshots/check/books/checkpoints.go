@@ -13,35 +13,35 @@ import (
 )
 
 // For rule 2 of the checker (totals, pages, months), this file checks checkpoints of the trial balance. A checkpoint
-// belongs to an event, and may have a base, which is an earlier checkpoint. It holds what the events after the base's
-// event, up to and including its own event, add to each account's totals. Its rows are a head, which describes the
-// checkpoint, parts with the accounts, and index rows, which list parts. A missing checkpoint is no fault: the server
-// writes checkpoints when it has time.
+// belongs to an event, and may have a base, which is an earlier checkpoint. A checkpoint has what a range of events
+// adds to each account's totals. The range begins after the event of the base and ends with the checkpoint's own
+// event. The rows of a checkpoint are a head, which describes it, parts with the accounts, and index rows, which list
+// the parts. A missing checkpoint is no fault: the server writes checkpoints when it has time.
 
 // Checkpoints reads an organization's checkpoints along with its events. It recomputes each
 // checkpoint and compares it row by row with the stored one.
 //
 // A checkpoint is computed from the checkpoints between its base and itself, which the check has already found to be
 // right, and from the events since the last of them. So only the accounts that moved since the last checkpoint are in
-// memory. If a comparison fails, a second pass over the events keeps the recomputed checkpoints in memory, and finds and
-// names the fault.
+// memory. If a comparison fails, a second pass over the events keeps the recomputed checkpoints in memory, and reports
+// the fault.
 type Checkpoints struct {
 	*Check
 	isSecondPass bool
 	hasMismatch  bool                        // a comparison has failed in the first pass
-	moved        map[string]*ledger.Movement // account's key → the account's movement since the last head
+	moved        map[string]*ledger.Movement // the accounts' movements since the last head, by the accounts' keys
 	holds        map[uint64]scan.Hold        // in the second pass: open pending entries, by the seq of their event
 	next         func() (scan.KV, bool)      // returns the next row with a head
 	Stop         func()
-	nextHead     store.CheckpointHead // the head of the next checkpoint; seq 0: there is no further one
+	nextHead     store.CheckpointHead // the head of the next checkpoint; its Seq is 0 if there is none
 	nextHeadRow  []byte               // the row with nextHead
-	rows         map[uint64][]int     // seq of a compared head → number of the checkpoint's rows of each height
+	rows         map[uint64][]int     // key: seq of a compared head; value: number of the checkpoint's rows of each height
 	lastSeq      uint64               // seq of the last head that was compared
 	chain        []checkpoint         // the last compared checkpoint, preceded by its base, the base's base and so on
 }
 
-// anyRows replaces the row counts of a wrong head. It allows any number of rows, so only the head is reported, not its rows
-// too.
+// anyRows replaces the row counts of a wrong head. It allows any number of rows, so that only the head is reported, and not
+// also its rows.
 var anyRows = slices.Repeat([]int{math.MaxInt}, math.MaxUint8+1)
 
 // checkpoint is a checkpoint that was compared.
@@ -107,8 +107,8 @@ func (p *Checkpoints) advance() {
 	}
 }
 
-// Follow compares the checkpoint at an event's seq, if there is one. closedHold is the hold that the event's entry
-// closes.
+// Follow must be called with each event. It compares the checkpoint after this event, if there is one. closedHold is
+// the hold that the event's entry closes.
 func (p *Checkpoints) Follow(e *ledger.Event, closedHold scan.Hold) {
 	p.addMovements(e, closedHold)
 	for p.nextHead.Seq != 0 && p.nextHead.Seq <= e.Seq {
@@ -130,7 +130,7 @@ func (p *Checkpoints) Follow(e *ledger.Event, closedHold scan.Hold) {
 	}
 }
 
-// compare computes a checkpoint and compares it with the stored one.
+// compare recomputes the next checkpoint and compares it with the stored one.
 func (p *Checkpoints) compare() {
 	head := &p.nextHead
 	merged := len(p.chain)
@@ -223,8 +223,8 @@ func firstDifference(got, want []byte) string {
 	}
 }
 
-// End is called after the last event. It reports heads with a later seq, and rows that no head lists.
-// It does not report rows after the last head: an interrupted write leaves such rows.
+// End must be called after the last event. It reports the heads of checkpoints after events that do not exist, and
+// rows that no head lists. It does not report rows after the last head: an interrupted write leaves such rows.
 func (p *Checkpoints) End() {
 	for ; p.nextHead.Seq != 0; p.advance() {
 		p.breach("there is a checkpoint after event %d, which does not exist", p.nextHead.Seq)
@@ -249,7 +249,7 @@ func (p *Checkpoints) End() {
 	}
 }
 
-// reread compares all checkpoints again, with the recomputed ones in memory.
+// reread compares all checkpoints again, in a second pass that keeps the recomputed checkpoints in memory.
 func (p *Checkpoints) reread() {
 	p.Report.Counts.Reread++
 	secondPass := p.newCheckpoints(true)
@@ -264,7 +264,8 @@ func (p *Checkpoints) reread() {
 	secondPass.End()
 }
 
-// closedHold returns the hold that an event's entry closes. If the entry opens a hold, closedHold stores it.
+// closedHold returns the hold that an event's entry closes. If the entry opens a hold, closedHold adds the hold to
+// p.holds.
 func (p *Checkpoints) closedHold(e *ledger.Event) (closedHold scan.Hold) {
 	if e.Entry == nil {
 		return closedHold

@@ -13,14 +13,13 @@ import (
 )
 
 // For rule 2 of the checker (totals, pages, months), this file checks accounts that belong to one contract. A store
-// has several such accounts for each contract, so they are not held in memory. Instead the check sums the hashes of
-// their lines (stored postings) twice: once from the journal and once from the pages. While it reads pages, it also
+// has several such accounts for each contract, so these accounts are not kept in memory. Instead the check sums the hashes
+// of their lines (stored postings) twice: once from the journal and once from the pages. While it reads pages, it also
 // checks the running totals from line to line. If the sums differ, or running totals are wrong, the check books everything
 // again with all accounts in memory.
 
-// contractAccounts compares the accounts that belong to one contract without holding them in
-// memory. It sums the hashes of their lines from the journal and from the pages. The hashes leave out
-// the running totals.
+// contractAccounts compares the accounts that belong to one contract without keeping them in memory. It compares two
+// sums of hashes of their lines: from the journal and from the pages. The hashes do not cover the running totals.
 type contractAccounts struct {
 	seed         maphash.Seed
 	journalSum   lineSum                        // sum of the lines that follow from the journal
@@ -28,13 +27,13 @@ type contractAccounts struct {
 	hasMismatch  bool                           // the running totals of some line do not follow from the line before it
 	accounts     uint64                         // the number of accounts with pages
 	sums         map[money.Asset]*ledger.Totals // totals of all these accounts, by asset
-	shiftedLines map[uint64]ledger.Date         // the lines that a row by effective date must repeat: hash of a line → its effective date
+	shiftedLines map[uint64]ledger.Date         // key: hash of a line that needs a row by effective date; value: the date
 	hasEvents    func(id ledger.ID) bool        // tells whether a contract has events
 
 	row, reencoded []byte // buffers
 }
 
-// lineSum is a number of lines and the sum of their hashes. It does not depend on the order of the lines.
+// lineSum is a number of lines and the sum of their hashes. The sum does not depend on the order of the lines.
 type lineSum struct{ lines, sum uint64 }
 
 func newContractAccounts(h *scan.Histories) *contractAccounts {
@@ -43,8 +42,8 @@ func newContractAccounts(h *scan.Histories) *contractAccounts {
 }
 
 // covers tells whether the account belongs to the event's own contract, or to another contract that has events. An entry on such
-// an account must have the phase Posted. If it has another phase, covers returns false, and the check later books everything
-// again.
+// an account must have the phase Posted. If the entry has another phase, covers returns false, and the check later books
+// everything again.
 func (b *contractAccounts) covers(e *ledger.Event, path ledger.Path) bool {
 	id, isOfContract := scan.OwnerContract(path)
 	if !isOfContract || e.Source != (ledger.Source{Kind: ledger.Contract, ID: id}) && !b.hasEvents(id) {

@@ -14,7 +14,7 @@
 //
 // Callers: snapshots/check, which passes events and starts scans.
 //
-// Rejected: Checking an account's page when an event on the account is read was considered; it was not chosen
-// because pages are ordered by account and events by time, so each line would need a seek. A running hash for
-// each account needs two scans and no seeks.
+// Rejected: checking an account's page as soon as an event on the account is read was not chosen, because pages are
+// ordered by account and events by time, so each line would need a seek. A running hash for each account needs two
+// scans and no seeks.
 package books

@@ -13,10 +13,10 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// For rules 2 and 3 of the checker (totals, states of records), this file checks closed months. A month is closed
-// only after its end and only once. Months are closed without a gap from the journal's first month on. The hash of a
-// closed month covers the entries that were booked before the closing and take effect by the month's end. No entry
-// that is booked after the closing takes effect in the month or earlier.
+// For rules 2 and 3 of the checker (totals, states of records), this file checks closed months. A month may be closed
+// only after its end and only once. Months must be closed without a gap from the journal's first month on. The hash
+// of a closed month must cover the entries that were booked before the closing and take effect by the month's end. An
+// entry that is booked after the closing must take effect after the month.
 
 // Months recomputes the hashes of an organization's closed months from its entries.
 type Months struct {
@@ -34,7 +34,7 @@ type accountEffects struct {
 	byMonth         []monthEffect // changes in each later closed month
 }
 
-// monthEffect is the changes by the entries that take effect in one month.
+// monthEffect is the change to one account by the entries that take effect in one month.
 type monthEffect struct {
 	monthIndex int // index in Months.closedMonths
 	effect
@@ -105,7 +105,7 @@ func (m *Months) book(entry *ledger.Entry, closedHold scan.Hold, e *ledger.Event
 	}
 }
 
-// effectOn returns the changes to a posting's account in a closed month.
+// effectOn returns the effect on a posting's account in a closed month.
 func (m *Months) effectOn(p *ledger.Posting, monthIndex int) *effect {
 	accountID := ledger.Account{Path: p.Account, Asset: p.Asset}
 	a := m.effects[accountID]
@@ -128,7 +128,8 @@ func (m *Months) reportOutOfRange(e *ledger.Event, err error) {
 	}
 }
 
-// checkClosing compares the event that closes a month with the months before and with the entries.
+// checkClosing checks an event that closes a month: the month must follow the last closed one, and the hash must
+// follow from the entries.
 func (m *Months) checkClosing(e *ledger.Event) {
 	month, storedHash, ok := period.ReadEvent(e)
 	if !ok {
@@ -186,8 +187,8 @@ func (f *effect) add(month *effect) {
 	}
 }
 
-// totals returns an account's totals. If a hold takes effect later than the entry that closes it, more
-// may have been released than reserved; then nothing is pending.
+// totals returns an account's totals. If a hold takes effect later than the entry that closes it, more may have been
+// released than reserved. In this case nothing is pending.
 func (f *effect) totals() ledger.Totals {
 	t := f.added
 	if t.Release(ledger.Debit, f.removed.DebitsPending) != nil {

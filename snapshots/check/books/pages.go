@@ -18,11 +18,11 @@ import (
 )
 
 // For rule 2 of the checker (totals, pages, months), this file checks pages. A line is a posting with the running
-// totals of its account. Every running total is the sum of the postings so far. Every line is on a page (a row with
-// lines of its account) or in a page buffer (a row with lines of many accounts), whose lines are later than all lines
-// on pages. If a line's effective day differs from its booked day, the line is repeated in a row by effective date.
-// No partner's balance is below zero by more than the partner's overdraft limit; holds of refunds and of two-phase
-// payments do not count.
+// totals of its account. Every running total must be the sum of the postings so far. Every line must be on a page (a
+// row with lines of its account) or in a page buffer (a row with lines of many accounts). The lines in page buffers
+// must be later than the account's lines on pages. If a line's effective day differs from its booked day, a row by
+// effective date must repeat the line. No partner's balance may be below zero by more than the partner's overdraft
+// limit; holds of refunds and of two-phase payments do not count.
 
 // Book applies an event's entry and returns the hold that it closes.
 func (c *Check) Book(e *ledger.Event) (closedHold scan.Hold) {
@@ -87,9 +87,9 @@ func (p *pageReader) addBuffered(prefix, lines []byte) error {
 	return nil
 }
 
-// checkAccountsWithoutPage reports and compares the accounts that have lines in page buffers only. No such account
-// should exist: the writer stores an account's first lines on a page at once, because pages
-// tell readers which accounts exist.
+// checkAccountsWithoutPage reports and compares the accounts that have lines only in page buffers. No such account
+// should exist: the writer stores an account's first lines on a page at once, because pages tell readers which
+// accounts exist.
 func (p *pageReader) checkAccountsWithoutPage() {
 	for _, accountID := range slices.SortedFunc(maps.Keys(p.linesInBuffers), scan.ByPath) {
 		p.Report.Breach(findings.RuleTotals, "organization %v: account %s %v has lines in the page buffer and no page", p.organization.ID, accountID.Path, accountID.Asset)
@@ -113,7 +113,7 @@ func (p *pageReader) readPage(key, row []byte) error {
 	p.DropFlushedChunks(p.prefix, row)
 	timeInKey := ledger.Micros(binary.BigEndian.Uint64(key[len(key)-8:]))
 	err := store.DecodePage(row, func(l *store.Line) (bool, error) {
-		if l.Booked != timeInKey { // only the first line is decoded here; its booked time must be the one in the page's key
+		if l.Booked != timeInKey { // only the first line is decoded here; its booked time must be the time in the page's key
 			p.Report.Breach(findings.RuleTotals, "organization %v: account %s %v: the page of event %d has a wrong time in its key", p.organization.ID, accountID.Path, accountID.Asset, l.Seq)
 		}
 		return false, nil
@@ -243,13 +243,13 @@ func formatTotals(t ledger.Totals) string {
 // linesOf returns an account's stored lines, oldest first.
 func (c *Check) linesOf(accountID ledger.Account) iter.Seq[store.Line] {
 	return func(yield func(store.Line) bool) {
-		// An error is ignored here, because CheckPages has reported it when it read the pages.
+		// Errors are ignored here, because CheckPages has already reported them.
 		_ = c.View.LinesAscending(c.organization.ID, accountID, func(l *store.Line) (bool, error) { return yield(*l), nil })
 	}
 }
 
-// CheckShifted compares the rows by effective date, which repeat lines whose effective day is
-// not their booked day.
+// CheckShifted compares the stored rows by effective date with the rows that the events require. Such a row repeats a
+// line whose effective day is not its booked day.
 func (c *Check) CheckShifted() error {
 	o := c.organization
 	missing := c.books.shiftedRows

@@ -9,12 +9,12 @@ import (
 
 // For rule 2 of the checker (totals, pages, months), this file checks the split of a partner's balance. A credit
 // first reduces the amount that the partner owes. The part of a debit that exceeds the available balance is added to
-// that amount.
+// the amount that the partner owes.
 
-// isForced tells whether an event holds a partner's money even if too little is available. That is so
-// for refunds, because the money belongs to the payer, and for two-phase payments: if such a payment
-// can't cover its fee, the partner owes the missing part after the capture. A payout without enough
-// money is refused instead.
+// isForced tells whether an event holds a partner's money even if too little is available. The hold of a refund is
+// forced because the money belongs to the payer. The hold of a two-phase payment is forced too: if the payment can't
+// cover its fee, the partner owes the missing part after the capture. A payout without enough money is refused
+// instead.
 func isForced(e *ledger.Event) bool {
 	return e.Source.Kind == ledger.Transaction && (e.Name == string(payment.Refund) || e.Name == string(payment.HoldPayment))
 }

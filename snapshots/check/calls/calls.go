@@ -20,14 +20,14 @@ import (
 
 // Rule 7 of the checker: every provider call has its intent, an event that was stored before the call. No charge is
 // sent twice to a terminal, or to a second terminal while the first may have charged it. No capture, void or refund
-// is sent twice. If a transaction moved money, its last call reports the captured and refunded amounts of its
+// is sent twice. If a transaction moved money, its last call reports the same captured and refunded amounts as its
 // entries. A charge that the store has closed is not open at the provider. No line of the simulator's log shows what
 // may be a card number. The rule needs the data directory, which contains this log.
 
 // LogName is the name of the simulator's log in the data directory.
 const LogName = "simulator.log"
 
-// call is a line of the simulator's log: a call, and the state of the charge after it.
+// call is a line of the simulator's log: a call, and the state of the charge after the call.
 type call struct {
 	Reference ledger.ID    `json:"reference"`
 	Terminal  ledger.ID    `json:"terminal"`
@@ -41,8 +41,8 @@ type call struct {
 	Refunded  money.Amount `json:"refunded"`
 }
 
-// operationsByLogName has the kinds of calls by the name of the operation in the log. It does not have the challenge, because
-// the payer answers a challenge and the service makes no call for it.
+// operationsByLogName maps the name of an operation in the log to a kind of call. Challenges and reissues are not in the
+// map, because the service makes no call for them.
 var operationsByLogName = map[string]scan.Operation{
 	payment.Payment.String(): scan.CallCharge,
 	payment.Payout.String():  scan.CallCharge,
@@ -52,8 +52,8 @@ var operationsByLogName = map[string]scan.Operation{
 	"refund":                 scan.CallRefund,
 }
 
-// Operations in the log that need no intent, because the service did not call the provider. In a challenge the payer has
-// answered; in a reissue the rail has published the payer's next step again. Neither moves money.
+// Operations in the log that need no intent, because the service did not call the provider. A challenge is logged when
+// the payer has answered it, and a reissue when the rail has published the payer's next step again. Neither moves money.
 const (
 	challenge = "challenge"
 	reissue   = "reissue"
@@ -91,7 +91,7 @@ func Check(s *scan.Scan, data string) error {
 }
 
 // readCalls adds every call to its transaction's history. It ignores calls that the simulator never answered: a last line
-// that is cut short, zero bytes after the lines, and all that follows a block that a power failure left zero.
+// that is cut short, zero bytes after the lines, and everything after a block that a power failure left zero.
 func (c *checker) readCalls(path string) error {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -185,7 +185,7 @@ func (c *checker) checkOpening(entry *call, h *scan.History, terminal uint32) {
 	h.CalledTerminal = terminal
 }
 
-// apply records the state of the charge after the call in the transaction's history.
+// apply records in the transaction's history in which state the charge was after the call.
 func (entry *call) apply(histories *scan.Histories, h *scan.History) {
 	status, captured := entry.Status, entry.Captured
 	if status == "" {
@@ -206,7 +206,7 @@ func (entry *call) apply(histories *scan.Histories, h *scan.History) {
 	if h.ProviderMoney >= 0 {
 		bookedMoney = *histories.MovedMoney.At(h.ProviderMoney)
 	}
-	withOpenRefund := bookedMoney.Refunded // the refunded amount, if the last refund, which is under way, succeeds
+	withOpenRefund := bookedMoney.Refunded // the refunded amount if the refund that is under way succeeds
 	if h.Refunds >= 0 {
 		if lastRefund := histories.Refunds.At(h.Refunds); lastRefund.State == scan.RefundOpen {
 			withOpenRefund, _ = bookedMoney.Refunded.Add(lastRefund.Provider) // rule 3 (states of records) has checked the range
@@ -219,8 +219,8 @@ func (entry *call) apply(histories *scan.Histories, h *scan.History) {
 	}
 }
 
-// compareCalls compares an organization's calls with its intents and entries, after the whole
-// log has been read.
+// compareCalls compares an organization's calls with the organization's intents and entries, after the whole log has
+// been read.
 func (c *checker) compareCalls(o *scan.Organization) {
 	for source, h := range o.Histories.All() {
 		if source.Kind == ledger.Transaction {
@@ -234,7 +234,7 @@ func (c *checker) compareCalls(o *scan.Organization) {
 	}
 }
 
-// compareCharge compares the calls for one transaction with its intents and entries.
+// compareCharge compares the calls for one transaction with the transaction's intents and entries.
 func (c *checker) compareCharge(o *scan.Organization, source ledger.Source, h *scan.History) {
 	for operation, n := range h.Calls {
 		if n > h.Intents[operation] {

@@ -7,25 +7,25 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// The least and greatest length of a card number (ISO/IEC 7812) that showsCard looks for.
+// A card number (ISO/IEC 7812) has at least minCardDigits and at most maxCardDigits digits.
 const (
 	minCardDigits = 12
 	maxCardDigits = 19
 )
 
-// amountMembers are the JSON members of a log line that are amounts, not texts.
+// amountMembers are the JSON members of a log line whose values are amounts. Digits in an amount are not a card number.
 var amountMembers = map[string]bool{"amount": true, "captured": true, "refunded": true, "before": true}
 
-// showsCard tells whether any text in a line of the simulator's log has a card number. The
-// simulator chooses its outcome by the card number and must not store it. Most lines have no digits that may
-// be a card number; only the other lines are parsed.
+// showsCard tells whether any text in a line of the simulator's log contains a card number. The simulator decides the
+// outcome of a call by the card number, but must not store the number. Most lines contain no digits that may be a card
+// number, so only the few other lines are parsed as JSON.
 func showsCard(line []byte) bool {
 	if !hasCard(line) {
 		return false
 	}
 	var members map[string]jsontext.Value
 	if json.Unmarshal(line, &members) != nil {
-		return true // the line is not valid JSON; for instance, it repeats a member
+		return true // the line is not valid JSON, for instance because it repeats a member
 	}
 	for name, value := range members {
 		if hasCard([]byte(name)) || !amountMembers[name] && hasCard(value) {
@@ -35,8 +35,8 @@ func showsCard(line []byte) bool {
 	return false
 }
 
-// hasCard tells whether the text has digits that pass the Luhn check and are not part of a word, an
-// identifier or a token.
+// hasCard tells whether the text contains a card number: minCardDigits to maxCardDigits digits that pass the Luhn check
+// and are not part of a word, an identifier or a token.
 func hasCard(text []byte) bool {
 	for at := 0; at < len(text); {
 		if text[at] < '0' || text[at] > '9' {
@@ -55,8 +55,8 @@ func hasCard(text []byte) bool {
 	return false
 }
 
-// isWordCharacter tells whether there is a character at the index that makes the digits beside it a part of a
-// word, an identifier or a token.
+// isWordCharacter tells whether the character at the index is a letter or one of "-_.%". Digits beside such a character
+// are part of a word, an identifier or a token. If the index is outside the text, isWordCharacter returns false.
 func isWordCharacter(text []byte, at int) bool {
 	if at < 0 || at >= len(text) {
 		return false

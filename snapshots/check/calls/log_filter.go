@@ -10,9 +10,10 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// WrittenLength returns the offset at which the last written line of the simulator's log ends. size is the size of the file.
-// While the simulator runs, zero bytes follow this line, and the simulator may overwrite them at any moment. So a copy that
-// included the zero bytes could have a gap before a later line.
+// WrittenLength returns the length of the written part of the simulator's log: the offset at which the last written line ends.
+// size is the size of the file. While the simulator runs, zero bytes follow the last written line, and the simulator may write
+// a new line over them at any moment. If a copy of the log included the zero bytes, zero bytes could precede a line that was
+// written during the copy.
 func WrittenLength(f io.ReaderAt, size int64) (int64, error) {
 	piece := make([]byte, 64<<10)
 	for size > 0 {
@@ -29,29 +30,29 @@ func WrittenLength(f io.ReaderAt, size int64) (int64, error) {
 }
 
 // LogFilter tells which calls in the simulator's log have an intent in the store. An intent is an event that is stored before a
-// call. A restore uses the filter, because the restored log may be newer than the store and the restored simulator must not know
-// calls without an intent.
+// call. A restored log may be newer than the restored store, so a restore drops the calls without an intent: the restored
+// simulator must not know them.
 type LogFilter struct {
 	scan      *scan.Scan
 	keptLines map[callKind]uint8 // number of kept lines of each kind of call
-	requests  map[ledger.ID]bool // ids of the requests in the kept lines
+	requests  map[ledger.ID]bool // request ids of the kept lines
 }
 
-// callKind is one kind of calls of one transaction.
+// callKind identifies the calls of one transaction for one operation.
 type callKind struct {
 	of        *scan.History
 	operation scan.Operation
 }
 
-// NewLogFilter returns a filter. The lines of the log must be passed to Keeps from the first on.
+// NewLogFilter returns a filter for one log. All lines of the log must be passed to Keeps, in the order of the log.
 func NewLogFilter(s *scan.Scan) *LogFilter {
 	return &LogFilter{scan: s, keptLines: make(map[callKind]uint8), requests: make(map[ledger.ID]bool)}
 }
 
-// Keeps tells whether to keep the next line of the log. For each kind of call of a transaction, as many lines
-// are kept as the transaction has intents. A capture, void or refund may have been sent again with the same
-// request id: if a line with that id was kept, the further lines are kept too. A line that can't be read is
-// kept, and the checker reports it.
+// Keeps tells whether to keep the next line of the log. For each operation of a transaction, the number of kept lines
+// is at most the number of intents. The service may send a capture, void or refund again with the same request id. If
+// the first line with a request id was kept, all later lines with the same request id are kept too. A line that can't
+// be parsed is kept, so that the checker reports it.
 func (f *LogFilter) Keeps(line []byte) bool {
 	var entry call
 	if json.Unmarshal(line, &entry) != nil {

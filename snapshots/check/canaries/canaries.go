@@ -16,11 +16,11 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 8 of the checker: no canary is in any file of the data directory. A canary is a string that must not be
-// stored, such as a card number that a test has sent. The rule is skipped without a file of canaries.
+// Rule 8 of the checker: no canary is in any file of the data directory. A canary is a string that must not be stored,
+// such as a card number that a test has sent. If the caller names no canary file, the rule is skipped.
 
-// Check searches every file of the data directory for canaries. The parameters canaries and answers are the
-// paths of two input files of the check, which are not searched.
+// Check searches every file of the data directory for canaries. The parameters canaries and answers are the paths of
+// the check's two input files. The input files are not searched.
 func Check(c *scan.Scan, data, canaries, answers string) error {
 	if canaries == "" || data == "" {
 		c.Report.Skip(findings.RuleCanaries)
@@ -55,7 +55,8 @@ func Check(c *scan.Scan, data, canaries, answers string) error {
 	})
 }
 
-// ignoreRemoved drops the error for a file that the store has removed meanwhile.
+// ignoreRemoved returns nil if err says that a file does not exist: the store may remove files during the search. It
+// returns any other error unchanged.
 func ignoreRemoved(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -63,7 +64,7 @@ func ignoreRemoved(err error) error {
 	return err
 }
 
-// inputFiles returns the files that are inputs of the check. They may be in the data directory.
+// inputFiles returns the check's input files, which the search must skip if they are in the data directory.
 func inputFiles(paths ...string) (inputs []fs.FileInfo, err error) {
 	for _, path := range paths {
 		if path == "" {
@@ -87,22 +88,22 @@ func isInput(inputs []fs.FileInfo, info fs.FileInfo) bool {
 	return false
 }
 
-// stemBytes is the number of bytes at a canary's beginning that are hashed.
+// stemBytes is the length of a canary's stem: the first bytes of the canary, by which the search finds it.
 const stemBytes = 4
 
-// search finds many strings in one pass over a text. The stem of a string is its first bytes. At each position, the strings are
-// compared with the text only if the next bytes of the text have the hash of a stem. Strings shorter than a stem are searched
-// one by one.
+// search finds many strings in one pass over a text. The stem of a string is its first four bytes. At each position, the search
+// hashes the next four bytes of the text. It compares strings with the text only if some string's stem has the same hash.
+// Strings shorter than a stem are searched for one by one.
 type search struct {
-	stemHashes    [1 << 16 / 64]uint64 // one bit for each possible hash of a stem; set if a string has this hash
+	stemHashes    [1 << 16 / 64]uint64 // one bit for each possible hash of a stem, set if some string's stem has this hash
 	byStem        map[uint32][]canary
 	shortCanaries []canary
 	longest       int // length of the longest string
-	chunkBytes    int // how many bytes are read at a time
+	chunkBytes    int // number of bytes that are read at a time
 }
 
 type canary struct {
-	line int // number of the line in the file of canaries, from 1
+	line int // line number in the canary file, from 1
 	text []byte
 }
 
@@ -129,11 +130,11 @@ func newSearch(lines []string) *search {
 
 func stemHash(stem uint32) uint32 { return stem * 2654435761 >> 16 } // Knuth's multiplicative hash
 
-// defaultChunkBytes is the number of bytes of a file that are read at a time; a test reads fewer.
+// defaultChunkBytes is the number of bytes that are read from a file at a time. Tests use smaller chunks.
 const defaultChunkBytes = 1 << 20
 
-// searchFile calls onFound for every canary in a file, with the canary's line in the file of canaries and its
-// offset in the searched file.
+// searchFile searches one file. For every canary that it finds, it calls onFound with the number of the canary's line
+// in the canary file and the canary's offset in the searched file.
 func (s *search) searchFile(ctx context.Context, path string, onFound func(line int, offset int64)) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -143,15 +144,15 @@ func (s *search) searchFile(ctx context.Context, path string, onFound func(line 
 	return s.searchReader(ctx, f, onFound)
 }
 
-// searchReader is searchFile for an open file.
+// searchReader does the same as searchFile for a file that is already open.
 func (s *search) searchReader(ctx context.Context, f io.Reader, onFound func(line int, offset int64)) error {
 	if s.longest == 0 {
 		return nil
 	}
-	overlap := s.longest - 1 // bytes that are searched again with the next chunk, because a canary may lie across two chunks
+	overlap := s.longest - 1 // bytes that are searched again with the next chunk, because a canary may span two chunks
 	buffer := make([]byte, overlap+s.chunkBytes)
 	filled := 0        // number of bytes in buffer that have been read from the file
-	offset := int64(0) // offset in the file of buffer[0]
+	offset := int64(0) // the file's offset at which buffer[0] was read
 	for {
 		n, err := io.ReadFull(f, buffer[filled:])
 		filled += n
@@ -159,7 +160,7 @@ func (s *search) searchReader(ctx context.Context, f io.Reader, onFound func(lin
 		if err != nil && !atEOF {
 			return err
 		}
-		end := filled // canaries that begin before this position are searched now
+		end := filled // this round finds the canaries that begin before end
 		if !atEOF {
 			end = filled - overlap
 		}
@@ -176,7 +177,8 @@ func (s *search) searchReader(ctx context.Context, f io.Reader, onFound func(lin
 	}
 }
 
-// scan finds canaries that begin in text[:end]. They may end after that part, but within text.
+// scan finds the canaries that begin in text[:end]. A canary may extend beyond end, but must lie completely within
+// text.
 func (s *search) scan(text []byte, end int, onFound func(line, position int)) {
 	for _, c := range s.shortCanaries {
 		for i := 0; i < end; {

@@ -10,27 +10,27 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// For rule 3 of the checker (states of records), this file checks events of contracts. A product has two readings:
-// the secular and the religious form of its contracts. Each event is a step that the state machine of the contract's
-// product has in the contract's reading. An event has an entry if and only if it moves money, as the product declares
-// for the action (contract.MovesMoney). In the religious reading no entry precedes a review.
+// For rule 3 of the checker (states of records), this file checks events of contracts. A contract product is offered in
+// two forms, called readings: secular and religious. Each event must be a step of the state machine that the contract's
+// product has for the contract's reading. An event has an entry if and only if it moves money. The product declares
+// which actions move money (contract.MovesMoney). In the religious reading, no entry may precede a review.
 
-// Variant is a contract product in one of its readings. Events do not name their variant: each event excludes the
-// variants whose state machines do not have its step.
+// Variant is a contract product in one of its readings. An event does not name the variant of its contract. Therefore
+// each event excludes those variants whose state machines do not have the event's step.
 type Variant struct {
 	Product *contract.Product
 	Reading *contract.Reading
 }
 
-// variantSet is a set of variants, one bit for each.
+// variantSet is a set of variants, with one bit for each element of allVariants.
 type variantSet uint32
 
-// stepVariants are the sets of variants (products in a reading) whose state machines have a certain step. possible has all of
-// them. In those of mayPost the step may have an entry, and in those of mustPost it must have one. In those of byTimer only a
-// timer takes the step.
+// stepVariants tells which variants have a certain step of a state machine. possible is the set of all variants with this step.
+// mayPost is the set of variants in which the step may have an entry, and mustPost the set of variants in which it must have an
+// entry. byTimer is the set of variants in which only a timer takes the step.
 type stepVariants struct{ possible, mayPost, mustPost, byTimer variantSet }
 
-// stepKey identifies a step by the members of its event: the event's name and the states before and after it.
+// stepKey identifies a step of a state machine by the event's name and by the states before and after the event.
 type stepKey struct {
 	name     contract.Action
 	from, to contract.Status
@@ -40,7 +40,7 @@ func stepOf(e *ledger.Event) stepKey {
 	return stepKey{contract.Action(e.Name), contract.Status(e.From), contract.Status(e.To)}
 }
 
-// variantStatus is a status of a product's contracts in a reading.
+// variantStatus is a status of contracts, together with their product and reading.
 type variantStatus struct {
 	product *contract.Product
 	reading *contract.Reading
@@ -50,9 +50,9 @@ type variantStatus struct {
 var (
 	allVariants    []Variant
 	allVariantBits variantSet
-	reviewFirst    variantSet // the variants that move money only after a review
+	reviewFirst    variantSet // the variants in which money may move only after a review
 	variantsByStep = make(map[stepKey]stepVariants)
-	emptyStatuses  = make(map[variantStatus]bool) // the statuses in which all accounts that belong to the contract must be empty
+	emptyStatuses  = make(map[variantStatus]bool) // whether all of a contract's own accounts must be empty in this status
 )
 
 func init() {
@@ -105,7 +105,8 @@ func addVariant(variant Variant) {
 	}
 }
 
-// variantOf returns a record's variant. The codec has checked that it exists.
+// variantOf returns the variant of a contract, as a set with one element. The variant exists, because the decoder has
+// checked the contract's product and reading.
 func variantOf(r *contract.Record) variantSet {
 	return 1 << slices.Index(allVariants, Variant{r.Product, r.Reading})
 }
@@ -118,19 +119,19 @@ type Check struct {
 	cachedReplies *scan.Replies
 
 	lifecycles     scan.Slab[Lifecycle]
-	repliedMoments scan.Slab[contractMoment]      // for each cached reply to a contract request, the contract's event after which the reply shows the contract
-	foreignEntries map[ledger.ID]scan.Fingerprint // contract's id → fingerprint of the postings on the contract's accounts that events of other records have made
+	repliedMoments scan.Slab[contractMoment]      // for each cached reply to a contract request, the contract event whose result the reply shows
+	foreignEntries map[ledger.ID]scan.Fingerprint // contract's id → fingerprint of the postings on the contract's own accounts by events of other records
 	lastEvent      contractMoment                 // the contract event that was read last
-	numbers        map[string]*numberSet          // prefix of contract numbers → the set of the numbers with this prefix
-	contractCounts map[string]uint64              // how many contracts each counter must count, by counterKey
+	numbers        map[string]*numberSet          // prefix of contract numbers → all contract numbers with this prefix
+	contractCounts map[string]uint64              // counterKey → number of contracts that the counter must count
 
-	requiredCounters map[string]uint64 // required values of all counters, by counterKey; nil until they are computed
-	storedCounters   map[string]bool   // stored counters that have been compared, by counterKey
+	requiredCounters map[string]uint64 // counterKey → value that the counter must have; nil until computed
+	storedCounters   map[string]bool   // counterKey → whether the stored counter has been compared
 
-	registers map[ledger.ID]*register // registers of those issues of certificates that have subscriptions
+	registers map[ledger.ID]*register // contract's id → register of an issue of certificates
 }
 
-// New begins the check of one organization's contracts.
+// New returns a Check for one organization's contracts.
 func New(s *scan.Scan, o *scan.Organization, cachedReplies *scan.Replies) *Check {
 	return &Check{
 		Scan: s, organization: o, cachedReplies: cachedReplies, foreignEntries: make(map[ledger.ID]scan.Fingerprint), numbers: make(map[string]*numberSet),
@@ -141,27 +142,27 @@ func New(s *scan.Scan, o *scan.Organization, cachedReplies *scan.Replies) *Check
 // Lifecycle summarizes the events and the record of a contract, in addition to the contract's scan.History. Memory holds one
 // Lifecycle for every contract of the organization.
 type Lifecycle struct {
-	variants      variantSet       // the variants that have all steps so far
+	variants      variantSet       // the variants whose state machines have all steps so far
 	assetHash     uint32           // hash of the asset that the contract has moved; 0 if it has moved nothing
 	payloadHash   uint64           // hash of the record's payload
 	SharedSum     scan.Fingerprint // fingerprint of the contract's entries on the accounts that its control totals sum up
 	ownSum        scan.Fingerprint // fingerprint of the contract's entries on its own accounts
-	LastAction    contract.Action  // the last event except continuations (further entries of an action) and batches (an action for some holders)
-	ListHash      uint64           // hashes of the rows that lists must have for the contract, minus the hashes of its stored list rows; 0 if the lists are right
+	LastAction    contract.Action  // the last event that is neither a continuation (a further entry of an action) nor a batch (an action for some holders)
+	ListHash      uint64           // hashes of the list rows that the contract requires, minus the hashes of its stored list rows; 0 if the lists are right
 	recordVariant variantSet       // the record's variant
 	wasReviewed   bool
-	hadEntry      bool // the last event had an entry
-	paidNobody    bool // the last action was a distribution that paid nobody
+	hadEntry      bool // whether the last event had an entry
+	paidNobody    bool // whether the last action was a distribution that paid nobody
 }
 
-// contractMoment is the state of a contract at an event.
+// contractMoment is the state of a contract right after one of its events.
 type contractMoment struct {
 	id    ledger.ID
 	seq   uint64
 	state uint8
 }
 
-// LifecycleOf returns a contract's lifecycle, and creates it if it does not exist.
+// LifecycleOf returns a contract's lifecycle. If the lifecycle does not exist yet, LifecycleOf creates it.
 func (c *Check) LifecycleOf(h *scan.History) *Lifecycle {
 	if h.ContractIndex < 0 {
 		h.ContractIndex = c.lifecycles.Add(Lifecycle{variants: allVariantBits})
@@ -169,9 +170,9 @@ func (c *Check) LifecycleOf(h *scan.History) *Lifecycle {
 	return c.lifecycles.At(h.ContractIndex)
 }
 
-// FollowContract adds an event to a contract's lifecycle. At least one variant must have all
-// steps so far, with entries exactly on the steps that move money. If the variant requires a review
-// first, no entry may precede the review.
+// FollowContract adds an event to a contract's lifecycle. It reports a fault unless there is a variant that has all
+// steps so far, with entries on exactly those steps that move money. If a variant requires a review first, no entry may
+// precede the review.
 func (c *Check) FollowContract(h *scan.History, e *ledger.Event) {
 	lifecycle := c.LifecycleOf(h)
 	continues := h.Last != 0 && h.Last == e.Seq-1 && lifecycle.hadEntry
@@ -199,8 +200,8 @@ func (c *Check) FollowContract(h *scan.History, e *ledger.Event) {
 	}
 }
 
-// narrowVariants removes the variants that do not have the event's step. If no variant would be left it
-// returns the reason and removes none; otherwise it returns the empty string.
+// narrowVariants removes the variants that do not have the event's step. If this would remove all variants,
+// narrowVariants removes none and returns the reason. Otherwise it returns an empty string.
 func (l *Lifecycle) narrowVariants(e *ledger.Event) string {
 	step := variantsByStep[stepOf(e)]
 	remaining := l.variants & step.possible
@@ -227,8 +228,8 @@ func (l *Lifecycle) narrowVariants(e *ledger.Event) string {
 	return ""
 }
 
-// firstDay and lastDay bound the day of an entry. A contract's term that begins on lastDay still ends in a year of
-// four digits.
+// firstDay and lastDay are the bounds for the day of an entry. If a contract's term begins on lastDay, the year of its
+// end still has four digits.
 var (
 	firstDay = ledger.DateOf(time.Date(1970, 1, 1, 0, 0, 0, 0, time.UTC))
 	lastDay  = ledger.DateOf(time.Date(9000, 12, 31, 0, 0, 0, 0, time.UTC))
@@ -250,15 +251,15 @@ func (c *Check) followContractEntry(lifecycle *Lifecycle, e *ledger.Event) {
 	c.followRegister(lifecycle, e)
 }
 
-// FollowReply is called with the event of a cached reply and records which contract event precedes it: the reply
-// shows the contract as it was after that event.
+// FollowReply is called with the event of a cached reply. It records which contract event directly precedes the reply's
+// event: the reply shows the contract as it was after the contract event.
 func (c *Check) FollowReply(h *scan.History, e *ledger.Event) {
 	if c.lastEvent.seq != 0 && c.lastEvent.seq == e.Seq-1 {
 		h.ContractIndex = c.repliedMoments.Add(c.lastEvent)
 	}
 }
 
-// IsScreening tells whether the event is the only event of a screening.
+// IsScreening tells whether the event is the event of a screening. A screening has only one event.
 func IsScreening(e *ledger.Event) bool {
 	switch contract.Outcome(e.To) {
 	case contract.Passed, contract.Failed, contract.Doubtful:

@@ -12,11 +12,12 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// For rule 3 of the checker (states of records), this file checks control totals. A control total
-// (contract.ControlTotal) is a column of a contract that holds the sum of the contract's postings on an account that
-// contracts share. Each such column is equal to the sum of the contract's entries on that account.
+// For rule 3 of the checker (states of records), this file checks control totals. Some accounts are shared by all
+// contracts. A control total (contract.ControlTotal) is a column that says how much one contract has posted on such an
+// account. The column must equal the sum of the contract's postings on the account.
 
-// countedLines are the lines on an account that a control total adds up: the lines of all actions, or of one action.
+// countedLines identifies the postings that a control total adds up: the postings on one account by all actions, or by
+// only one action.
 type countedLines struct {
 	account ledger.Path
 	action  contract.Action
@@ -24,8 +25,8 @@ type countedLines struct {
 
 func linesOf(t *contract.ControlTotal) countedLines { return countedLines{t.Account, t.By} }
 
-// path returns the account path under which fingerprints count the lines. If only the lines of one action count, the path is
-// that of a pseudo-account.
+// path returns the account path under which the postings enter a fingerprint. If only one action's postings count, it is the
+// path of a pseudo-account: the account's path and the action's name.
 func (k countedLines) path() ledger.Path {
 	if k.action == "" {
 		return k.account
@@ -33,8 +34,8 @@ func (k countedLines) path() ledger.Path {
 	return k.account + ":" + ledger.Path(k.action)
 }
 
-// countedByAny are the lines that control totals of any product count. An event does not name its
-// product, so the sums of each contract include all such lines.
+// countedByAny is the set of postings that the control totals of at least one product add up. An event does not name
+// its product, so the sums of every contract include all these postings.
 var countedByAny = func() map[countedLines]bool {
 	all := make(map[countedLines]bool)
 	for _, p := range contract.Products {
@@ -45,7 +46,7 @@ var countedByAny = func() map[countedLines]bool {
 	return all
 }()
 
-// addControlTotals adds an entry to the contract's sums on shared accounts.
+// addControlTotals adds an entry's postings on shared accounts to the contract's sums.
 func (l *Lifecycle) addControlTotals(h *scan.Histories, postings []ledger.Posting) {
 	add := func(p ledger.Posting, lines countedLines) {
 		if countedByAny[lines] {
@@ -65,8 +66,8 @@ func (l *Lifecycle) addControlTotals(h *scan.Histories, postings []ledger.Postin
 	}
 }
 
-// checkControlTotals compares the sums of a contract's entries on shared accounts with the
-// contract's columns.
+// checkControlTotals compares the control totals in a contract's columns with the sums of the contract's postings on
+// shared accounts.
 func (c *Check) checkControlTotals(r *scan.Record, p *contract.Record, l *Lifecycle) {
 	h := r.Organization.Histories
 	if l.SharedSum != totalsFingerprint(h, p.Product, p.Asset, func(t *contract.ControlTotal) *big.Int { return storedSum(t, p) }) {
@@ -74,7 +75,8 @@ func (c *Check) checkControlTotals(r *scan.Record, p *contract.Record, l *Lifecy
 	}
 }
 
-// totalsFingerprint returns the fingerprint of a product's control totals; sum returns the value of one of them.
+// totalsFingerprint returns the fingerprint of all control totals of a product. The parameter sum is a function that
+// returns the value of one control total.
 func totalsFingerprint(h *scan.Histories, p *contract.Product, asset money.Asset, sum func(*contract.ControlTotal) *big.Int) scan.Fingerprint {
 	var lines []scan.Line
 	for i := range p.Totals {
@@ -88,13 +90,13 @@ func totalsFingerprint(h *scan.Histories, p *contract.Product, asset money.Asset
 	return h.ExpectedFingerprint(lines)
 }
 
-// ShownTotals returns the fingerprint of a product's control totals as a response shows them.
+// ShownTotals returns the fingerprint of the control totals that a response shows.
 func ShownTotals(h *scan.Histories, p *contract.Product, response []byte) scan.Fingerprint {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(response, &members) != nil {
-		members = nil // the response shows no contract, which is reported
+		members = nil // the response shows no contract, which another check reports
 	}
-	env, _ := money.ParseEnv(textOf(members["env"])) // a wrong environment gives a wrong fingerprint, so it is reported too
+	env, _ := money.ParseEnv(textOf(members["env"])) // an invalid environment gives a wrong fingerprint, so it is reported too
 	asset := money.Asset{Currency: money.Currency(textOf(members["currency"])), Env: env}
 	return totalsFingerprint(h, p, asset, func(t *contract.ControlTotal) *big.Int {
 		var rows []map[string]json.RawMessage
@@ -112,8 +114,8 @@ func ShownTotals(h *scan.Histories, p *contract.Product, response []byte) scan.F
 	})
 }
 
-// shownAmount parses an amount in a response. Depending on the reading of the contract's product, the amount is a string or an
-// integer. An absent amount is zero. A value that is not an amount becomes -1, which equals no amount.
+// shownAmount parses an amount in a response. The amount is a string in one reading (secular or religious) and an integer in
+// the other. An absent amount is zero. If the value is not an amount, shownAmount returns -1, which differs from every amount.
 func shownAmount(v json.RawMessage) *big.Int {
 	text := textOf(v)
 	if text == "" || text == "null" {
@@ -134,7 +136,7 @@ func textOf(v json.RawMessage) (text string) {
 	return text
 }
 
-// storedSum returns the control total that the contract's column holds.
+// storedSum returns the value of a control total in a stored contract.
 func storedSum(t *contract.ControlTotal, p *contract.Record) *big.Int {
 	if t.RowColumn == nil {
 		amount, _ := t.Column.Value(p.Values).(money.Amount)

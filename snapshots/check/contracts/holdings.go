@@ -12,13 +12,13 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// For rule 3 of the checker (states of records), this file checks contracts and their accounts. The balances of a
-// contract's own accounts follow from its columns. An ended contract has no balances, except those that its product
-// leaves open (Product.HoldsNothing). A contract's timer is the one that the product computes. A contract is finished
-// when its status has no further transition.
+// For rule 3 of the checker (states of records), this file checks contracts and their accounts. The columns of a
+// contract determine the balances of its own accounts. When a contract has ended, these accounts are empty, except
+// those that the product lets stay open (Product.HoldsNothing). The product computes when a contract's timer is due. A
+// contract is finished when its status has no further transition.
 
-// CheckContract compares a contract's record with its events and accounts. It calls onRecord with
-// the decoded record, which rule 1 needs.
+// CheckContract compares a contract's record with its events and accounts. It passes the decoded record to onRecord,
+// because rule 1 needs the record.
 func (c *Check) CheckContract(r *scan.Record, onRecord func(*contract.Record)) {
 	contractRecord, err := contract.ReadRecord(r.Source.ID, r.Payload)
 	if err != nil {
@@ -51,14 +51,14 @@ func (c *Check) CheckContract(r *scan.Record, onRecord func(*contract.Record)) {
 	}
 }
 
-// assetHash returns a short hash of an asset; never 0.
+// assetHash returns a short hash of an asset. The hash is never 0.
 func assetHash(h *scan.Histories, asset money.Asset) uint32 {
 	return uint32(maphash.Comparable(h.Seed, asset)) | 1
 }
 
-// withoutPanic calls fn, which calls a product's functions on a record, and tells whether fn returned
-// normally. If the record's columns contradict each other, an assertion in the product panics. In a
-// server that is a bug; here it is a finding.
+// withoutPanic calls fn and tells whether fn returned normally. fn calls functions of a product on a record. If the
+// columns of the record contradict each other, an assertion in such a function panics. In a server the panic is a bug;
+// here it is a finding.
 func withoutPanic(fn func()) (valid bool) {
 	defer func() { valid = recover() == nil }()
 	fn()
@@ -104,7 +104,7 @@ func (c *Check) explainHoldings(r *scan.Record, p *contract.Record, holdings []c
 				if balances[accountID] == nil {
 					balances[accountID] = new(ledger.Totals)
 				}
-				_ = balances[accountID].Post(posting.Side, posting.Amount) // an error means that a total is out of range, which is reported elsewhere
+				_ = balances[accountID].Post(posting.Side, posting.Amount) // an error means that a total is out of range, which another check reports
 			}
 		}
 		return true, c.Interrupted()
@@ -130,11 +130,11 @@ func (c *Check) explainHoldings(r *scan.Record, p *contract.Record, holdings []c
 	}
 }
 
-// checkTimer compares the due time of the contract's timer, and the time at which the contract finished, with the times
-// that its product computes.
+// checkTimer compares the due time of a contract's timer with the due time that the product computes. It also checks
+// that the finish time of an ended contract is the time of the last event.
 func (c *Check) checkTimer(r *scan.Record, p *contract.Record) {
-	// If a timer is already overdue when it is set, the due time stored is the clock's time. This time may be as late as the
-	// record's last event.
+	// If a timer is already overdue when it is set, the clock's time is stored as the due time. The clock's time is at most the
+	// time of the record's last event.
 	var requiredDue, latestDue ledger.Micros
 	if p.Product.Due != nil {
 		if day, _ := p.Product.Due(p); day != 0 {
@@ -154,8 +154,9 @@ func (c *Check) checkTimer(r *scan.Record, p *contract.Record) {
 	}
 }
 
-// FollowOwnAccounts reads those postings of an event that are on accounts of one contract. It adds them to sums of that
-// contract: to ownSum if the event is the contract's own, and otherwise to foreignEntries.
+// FollowOwnAccounts reads an event's postings on accounts that belong to a single contract. It adds each posting to a
+// sum of the account's contract: to ownSum if the event is an event of the same contract, and otherwise to
+// foreignEntries.
 func (c *Check) FollowOwnAccounts(e *ledger.Event) {
 	if e.Entry == nil {
 		return

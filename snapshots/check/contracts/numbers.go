@@ -17,9 +17,9 @@ import (
 )
 
 // For rule 4 of the checker (claims, lists, numbers), this file checks numbers and lists of contracts. The contract
-// numbers with the same prefix are 1 to n, and the counter of that prefix is n. Each other counter of contracts has
-// the number of contracts of one kind. Each contract is exactly once in the list of its product, of its environment,
-// and of each of its parties.
+// numbers with the same prefix are 1 to n without gaps, and the counter of that prefix is n. Each of the other counters
+// is the number of contracts of one kind. Each contract is exactly once in each of its lists: the list of its product,
+// the list of its environment, and the list of each of its parties.
 
 // numberSet is the set of the contract numbers with one prefix.
 type numberSet struct {
@@ -43,7 +43,8 @@ func (n *numberSet) add(number uint64) bool {
 	return true
 }
 
-// countContract records a contract's number and counts the contract.
+// countContract counts a contract and records its number. It reports a number that was never assigned or that another
+// contract has.
 func (c *Check) countContract(r *scan.Record, p *contract.Record) {
 	o := r.Organization
 	prefix := p.Product.Variants[p.Reading].Prefix
@@ -67,7 +68,7 @@ func (c *Check) numberFault(format string, args ...any) {
 	c.Report.Breach(findings.RuleClaims, "organization %v: "+format, append([]any{c.organization.ID}, args...)...)
 }
 
-// CheckNumbers reports prefixes with gaps in the numbers of contracts.
+// CheckNumbers reports every prefix whose contract numbers have gaps.
 func (c *Check) CheckNumbers() {
 	for prefix, n := range c.numbers {
 		if n.distinct != n.largest {
@@ -76,16 +77,16 @@ func (c *Check) CheckNumbers() {
 	}
 }
 
-// counterSuffixes has the texts that may follow the slash in the name of a counter of contracts. These are the prefixes of
-// contract numbers, which the init function in contracts.go adds, and the suffix of the counter of batched actions that are
-// under way.
+// counterSuffixes lists what may follow the slash in the name of a contract counter: a prefix of contract numbers (the init
+// function in contracts.go adds the prefixes), or the suffix of the counter of unfinished batched actions.
 var counterSuffixes = map[string]bool{strings.TrimPrefix(ledger.BatchedActionsKey, "contracts/"): true}
 
-// counterKey returns the key of a counter in the maps of Check. The window of a counter of contracts is an
-// environment or empty.
+// counterKey returns the key of a counter in the maps of Check. If a counter counts the contracts of one environment,
+// its window is the environment's name. Otherwise the window is empty.
 func counterKey(name, window string) string { return name + "\x00" + window }
 
-// CheckCounter compares a stored counter of contracts with the contracts. It returns false if the counter is of another kind.
+// CheckCounter compares a stored contract counter with the value that the contracts require. If the counter is not a contract
+// counter, CheckCounter returns false.
 func (c *Check) CheckCounter(name, window string, row []byte) bool {
 	kind, suffix, _ := strings.Cut(name, "/")
 	if !counterSuffixes[suffix] || kind != "number" && kind != "contracts" {
@@ -102,7 +103,7 @@ func (c *Check) CheckCounter(name, window string, row []byte) bool {
 	return true
 }
 
-// counters returns all counters that the contracts require.
+// counters returns the required values of all contract counters, by counterKey.
 func (c *Check) counters() map[string]uint64 {
 	if c.requiredCounters == nil {
 		c.requiredCounters = maps.Clone(c.contractCounts)
@@ -113,7 +114,7 @@ func (c *Check) counters() map[string]uint64 {
 	return c.requiredCounters
 }
 
-// CheckMissingCounters reports required counters of contracts that are not stored.
+// CheckMissingCounters reports contract counters that must exist but are not stored.
 func (c *Check) CheckMissingCounters() {
 	for key, want := range c.counters() {
 		if want != 0 && !c.storedCounters[key] {
@@ -123,8 +124,8 @@ func (c *Check) CheckMissingCounters() {
 	}
 }
 
-// expectLists records the lists that must show a contract: the list of its product in its reading,
-// the list of its environment, and one list for each of its parties.
+// expectLists records which lists must show a contract: the list of its product and reading, the list of its
+// environment, and one list for each of its parties.
 func (c *Check) expectLists(r *scan.Record, p *contract.Record, l *Lifecycle) {
 	histories := r.Organization.Histories
 	histories.ExpectLists(r.History, contractactor.ListOf(p.Product, p.Reading))
@@ -140,9 +141,9 @@ func (c *Check) expectLists(r *scan.Record, p *contract.Record, l *Lifecycle) {
 	}
 }
 
-// listRowHash returns the hash of a row that shows a contract in a list. The check adds the
-// hash for each required row and subtracts it for each stored one. The sum is 0 for a contract that is
-// exactly once in each of its lists.
+// listRowHash returns the hash of a list row that shows a contract. For each contract, the check adds the hashes of the
+// required rows and subtracts the hashes of the stored rows. If the contract is exactly once in each of its lists, the
+// result is 0.
 func listRowHash(h *scan.Histories, list ledger.List, id ledger.ID) uint64 {
 	return maphash.Comparable(h.Seed, struct {
 		list ledger.List
@@ -150,7 +151,7 @@ func listRowHash(h *scan.Histories, list ledger.List, id ledger.ID) uint64 {
 	}{list, id})
 }
 
-// CheckListedParties checks rows of a list that shows the contracts of an environment or of a party.
+// CheckListedParties checks rows of a list that shows the contracts of one environment or of one party.
 func (c *Check) CheckListedParties(list ledger.List, rows []store.ListRow) {
 	for i := range rows {
 		source := ledger.Source{Kind: ledger.Contract, ID: rows[i].ID}

@@ -8,9 +8,8 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// PastEvent is an event of a contract. Moved is the fingerprint of the contract's postings, up to and including that
-// event, on the accounts that its control totals sum up. Rule 1 of the checker compares past responses
-// with these events.
+// PastEvent is an event of a contract. Moved is the fingerprint of all postings on shared accounts that the contract
+// has made up to and including this event. Rule 1 of the checker compares past responses with these events.
 type PastEvent struct {
 	Name  contract.Action
 	To    contract.Status
@@ -44,7 +43,7 @@ func (e *PastEvent) CausedBy(p *contract.Product, action contract.Action) bool {
 	return e.Name == action || handler != nil && slices.Contains(handler.Transitions, e.Name)
 }
 
-// NotStored lists the members of contracts in responses that change from day to day without any event.
+// NotStored lists those members of a contract in a response that change from day to day without any event.
 var NotStored = func() (names []string) {
 	for _, p := range contract.Products {
 		for _, c := range p.ShownByDay {
@@ -54,9 +53,9 @@ var NotStored = func() (names []string) {
 	return names
 }()
 
-// NotStoredBefore returns the names of the members of a contract that can't be compared with an old response: those
-// in NotStored and those that a later event may have changed. A later event may change the columns that the product
-// sets again (MutableColumns), columns that no creation sets, reviews, and the metadata, to which the service adds keys.
+// NotStoredBefore returns the names of those members of a contract that can't be compared with an old response, because they
+// may have changed since: the members in NotStored, the columns that the product may change after the creation
+// (MutableColumns), the columns that a creation can't set, the reviews, and the metadata, to which the service adds keys.
 func NotStoredBefore(p *contract.Product) []string {
 	names := slices.Clone(NotStored)
 	for _, c := range p.MutableColumns {

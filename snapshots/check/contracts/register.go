@@ -14,31 +14,32 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// For rule 3 of the checker (states of records), this file checks registers of holders. An issue of certificates has
-// a register: rows with the holders of the certificates and their subscriptions. These rows follow from the entries
-// of the subscriptions. An action for all holders takes as many batches (events that each carry it out for some
-// holders) as the number of holders requires, and the record has the number of batches so far. Each holder was paid
-// the holder's share of the distributions and of the redemption.
+// For rule 3 of the checker (states of records), this file checks registers of holders. An issue of certificates has a
+// register, which is a set of rows: the subscriptions and the holders of the certificates. These rows must agree with
+// the entries of the subscriptions. If there are many holders, an action for all of them is carried out in batches. A
+// batch is an event that carries out the action for some of the holders. The number of batches must agree with the
+// number of holders, and with the progress of the action according to the record. Each holder must have been paid the
+// holder's part of the distributions and of the redemption.
 
-// register has what the events of an issue of certificates say about its register of holders. The stored rows of the register
-// follow from these events: every subscription is an event whose entry names the investor's account and the price of the
-// certificates.
+// register summarizes what the events of an issue of certificates say about its register of holders. The stored rows of the
+// register can be checked against these events, because every subscription is an event whose entry names the investor's account
+// and the price of the certificates.
 type register struct {
 	subscriptions  int64
-	hashSum        uint64                    // sum of the hashes of the subscriptions, each with its number
-	paidSum        scan.Fingerprint          // fingerprint of all lines on the holders' current accounts
+	hashSum        uint64                    // sum of the hashes of all subscriptions (subscriptionHash)
+	paidSum        scan.Fingerprint          // fingerprint of all postings on the holders' current accounts
 	batches        int64                     // number of batches since the last action
 	effectiveDay   ledger.Date               // the day on which the last action takes effect
-	earlierActions map[holderAction]struct{} // the actions before the last one
-	requiredRows   uint64                    // number of rows that the register must have according to its record
+	earlierActions map[holderAction]struct{} // the actions for all holders before the last action
+	requiredRows   uint64                    // number of rows that the register must have according to the contract's record
 	rowsRead       uint64                    // number of stored rows that were read
 }
 
-// holderAction is an action for all holders, with the number of batches in which it was carried out.
+// holderAction is an action for all holders, with the number of its batches.
 type holderAction struct {
 	action     contract.Action
 	batches    int64
-	paidNobody bool // the action is a distribution that paid nobody
+	paidNobody bool // whether the action is a distribution that paid nobody
 }
 
 // actionsForHolders are the actions that concern all holders.
@@ -46,8 +47,8 @@ var actionsForHolders = map[contract.Action]bool{
 	contract.Activate: true, contract.Profit: true, contract.Redeem: true, contract.RedeemEarly: true, contract.Default: true,
 }
 
-// batchSize returns the number of holders in a batch of an action. The numbers are written by hand, not taken
-// from the code that is checked.
+// batchSize returns the number of holders in a batch of an action. The numbers are written here by hand: the check must
+// not import them from the code that it checks.
 func batchSize(action contract.Action) int64 {
 	if action == contract.Profit {
 		return 253
@@ -55,7 +56,8 @@ func batchSize(action contract.Action) int64 {
 	return 126
 }
 
-// fewHolders is the largest number of holders for which an action needs no batches. It is written by hand too.
+// fewHolders is the largest number of holders for which an action needs no batches. Like the numbers of batchSize, it
+// is not imported from the checked code.
 const fewHolders = 1_500
 
 // batchesOf returns the number of batches that an action takes.
@@ -70,15 +72,16 @@ func batchesOf(action contract.Action, holders int64) int64 {
 // registerOf returns a contract's register. It returns nil if the contract has no subscription.
 func (c *Check) registerOf(id ledger.ID) *register { return c.registers[id] }
 
-// The prefixes of the paths of holders' accounts.
+// Prefixes of the account paths that the checks of registers look for.
 const (
 	subscriptionPrefix = "L:subscription:"
 	currentPrefix      = "L:customer:"
 	distributionPrefix = "L:distributions:"
 )
 
-// beginAction adds an event that is neither a batch nor a continuation to a contract's
-// register, and records how many batches the previous action had.
+// beginAction is called with an event that begins an action, which means that it is neither a batch nor a continuation.
+// If the contract has a register, beginAction records how many batches the previous action had. The first subscription
+// creates the register.
 func (c *Check) beginAction(l *Lifecycle, e *ledger.Event) {
 	r := c.registerOf(e.Source.ID)
 	if r == nil && e.Name == string(contract.Subscribe) {
@@ -97,7 +100,7 @@ func (c *Check) beginAction(l *Lifecycle, e *ledger.Event) {
 	}
 }
 
-// followBatch adds a batch to the register. It returns what is wrong with the batch, or an empty text if nothing is wrong.
+// followBatch adds a batch to the register. It returns what is wrong with the batch, or an empty string if nothing is wrong.
 func (c *Check) followBatch(l *Lifecycle, e *ledger.Event) string {
 	r := c.registerOf(e.Source.ID)
 	if r == nil || !actionsForHolders[l.LastAction] || l.paidNobody || e.Entry == nil || e.From != e.To {
@@ -110,7 +113,7 @@ func (c *Check) followBatch(l *Lifecycle, e *ledger.Event) string {
 	return ""
 }
 
-// followRegister adds an entry to a contract's register.
+// followRegister adds the postings of an entry to the contract's register, if the contract has one.
 func (c *Check) followRegister(l *Lifecycle, e *ledger.Event) {
 	o := c.organization
 	r := c.registerOf(e.Source.ID)
@@ -143,9 +146,9 @@ func paysNobody(e *ledger.Event) bool {
 	return true
 }
 
-// subscriptionHash returns the hash of a subscription and its number. The entry of a subscription on the last day
-// of a month is dated one day later if the month is closed before the entry is booked, so both days give the same
-// hash.
+// subscriptionHash returns the hash of a subscription and its number. For a subscription on the last day of a month,
+// that day and the next day give the same hash: if the month is closed before the subscription's entry is booked, the
+// entry is dated one day later.
 func subscriptionHash(h *scan.Histories, number int64, account string, price *big.Int, day ledger.Date) uint64 {
 	if (day + 1).Time().Day() == 1 {
 		day++
@@ -157,8 +160,8 @@ func subscriptionHash(h *scan.Histories, number int64, account string, price *bi
 	}{number, account, price.String(), day})
 }
 
-// checkRegister compares a contract's register rows with its events and its record. It also reads
-// the holders into the record, for the checks that need them.
+// checkRegister compares a contract's register rows with its events and its record. It also adds the holders to the
+// decoded record, for the checks that need the holders.
 func (c *Check) checkRegister(r *scan.Record, p *contract.Record) {
 	subscriptions, holders, hasRegister := p.Registered()
 	if !hasRegister {
@@ -189,8 +192,8 @@ func (c *Check) checkRegister(r *scan.Record, p *contract.Record) {
 	c.checkPaid(r, p, fromEvents)
 }
 
-// checkSubscriptions compares the subscriptions with their events, and the holders'
-// positions with the subscriptions.
+// checkSubscriptions compares the stored subscriptions with the contract's events. It also compares each holder's
+// number of certificates with the holder's subscriptions.
 func (c *Check) checkSubscriptions(r *scan.Record, p *contract.Record, fromEvents *register) {
 	o, faceValue := r.Organization, amountOf(p, "certificate_value")
 	certificates := make([]int64, len(p.Register.Holders))
@@ -225,7 +228,7 @@ func (c *Check) checkSubscriptions(r *scan.Record, p *contract.Record, fromEvent
 	}
 }
 
-// checkInvestors checks that each holder is found by the investor's id.
+// checkInvestors checks that a search by an investor's id finds the investor's row in the register.
 func (c *Check) checkInvestors(r *scan.Record, p *contract.Record) {
 	for _, h := range p.Register.Holders {
 		position, found, err := contractactor.Position(c.View, r.Organization.ID, p.ID, h.Investor)
@@ -238,7 +241,8 @@ func (c *Check) checkInvestors(r *scan.Record, p *contract.Record) {
 	}
 }
 
-// checkBatches compares the progress of actions with the number of their batches.
+// checkBatches checks that each action for all holders had the right number of batches. If an action is not finished,
+// its progress according to the record must agree with the number of batches so far.
 func (c *Check) checkBatches(r *scan.Record, p *contract.Record, fromEvents *register) {
 	holders := int64(len(p.Register.Holders))
 	for earlier := range fromEvents.earlierActions {
@@ -263,8 +267,8 @@ func (c *Check) checkBatches(r *scan.Record, p *contract.Record, fromEvents *reg
 	}
 }
 
-// checkPaid compares the amount that each holder was paid with the holder's part of the
-// distributions and the redemption, to the minor unit.
+// checkPaid compares what each holder was paid with the holder's part of the distributions and of the redemption, which
+// it computes to the minor unit.
 func (c *Check) checkPaid(r *scan.Record, p *contract.Record, fromEvents *register) {
 	l := c.LifecycleOf(r.History)
 	faceValue, penalty, issuedCount := amountOf(p, "certificate_value"), new(big.Int), new(big.Int)
@@ -305,7 +309,7 @@ func (c *Check) checkPaid(r *scan.Record, p *contract.Record, fromEvents *regist
 	}
 }
 
-// columnAmount returns the amount that is the value of a column. It returns zero if the column has no value.
+// columnAmount converts the value of a column to an integer. If the column has no value, columnAmount returns zero.
 func columnAmount(value any) *big.Int {
 	if sum, ok := value.(interface{ String() string }); ok {
 		if n, valid := new(big.Int).SetString(sum.String(), 10); valid {
@@ -315,13 +319,13 @@ func columnAmount(value any) *big.Int {
 	return new(big.Int)
 }
 
-// amountOf returns the amount in the record's column with the name.
+// amountOf returns the amount in the record's column with this name.
 func amountOf(p *contract.Record, name string) *big.Int {
 	return columnAmount(columnNamed(p.Product.Columns, name).Value(p.Values))
 }
 
-// CountRow counts a key-value row that belongs to a register. It returns false if the row is of another kind. The row's content
-// has already been compared with the contract's record.
+// CountRow counts a key-value row that belongs to a register. If the row does not belong to a register, CountRow returns false.
+// It does not read the row's content, because checkRegister has already compared the content with the contract's record.
 func (c *Check) CountRow(key []byte) bool {
 	if !isRegister(key) {
 		return false
@@ -336,7 +340,7 @@ func (c *Check) CountRow(key []byte) bool {
 	return true
 }
 
-// EndRows compares the number of rows of each register with its record.
+// EndRows compares the number of stored rows of each register with the number that the contract's record requires.
 func (c *Check) EndRows() {
 	for id, r := range c.registers {
 		if r.rowsRead != r.requiredRows {
@@ -345,7 +349,7 @@ func (c *Check) EndRows() {
 	}
 }
 
-// isRegister tells whether the key of a key-value row is that of a register's row.
+// isRegister tells whether a key-value row with this key belongs to a register.
 func isRegister(key []byte) bool { return key[0] == contractactor.RegisterRows }
 
 // columnNamed returns the table's column with this name, which must exist.

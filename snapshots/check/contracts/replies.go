@@ -14,9 +14,9 @@ import (
 )
 
 // For rules 3 and 4 of the checker (states of records, claims), this file checks cached replies and screenings. The
-// event of a cached reply directly follows an event of a contract, and the reply shows the contract as it was after
-// that event. A screening has the decision that the rules of its version give for its input. If a contract names a
-// screening, the screening exists.
+// event of a cached reply directly follows an event of a contract, and the reply shows the contract as it was after the
+// contract's event. The decision of a screening is the decision that the screening's version of the rules gives for the
+// same input. If a contract names a screening, the screening exists.
 
 // CheckStaffKey checks a claim on an idempotency key of an organization's staff. The claim must name a closed month of the
 // organization, a contract with a cached reply, or a screening. CheckStaffKey returns false if the key is not a staff key.
@@ -86,7 +86,7 @@ func (c *Check) CheckContractReply(r *scan.Record) {
 	}
 }
 
-// CheckScreening runs a screening again with the rules of its version.
+// CheckScreening repeats a screening and compares the decision and the findings with the stored ones.
 func (c *Check) CheckScreening(r *scan.Record) {
 	screening, err := contractactor.ReadScreening(r.Source.ID, r.Payload)
 	if err != nil {

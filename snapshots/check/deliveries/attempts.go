@@ -10,24 +10,24 @@ import (
 )
 
 // For rule 6 of the checker (notifications), this file checks the attempts of deliveries. A stored delivery is a row
-// with the attempts of one notification. Its state follows from these attempts, and its next attempt is due no later
-// than the end of the gap (pause) after the last attempt.
+// with the attempts of one notification. The state of the delivery follows from these attempts. After each attempt
+// there is a gap (pause), and the next attempt must be due no later than the end of the gap.
 
-// Limits of attempts. They are written by hand, independently of the notifier, and must equal the notifier's limits.
+// Limits of attempts. They must equal the notifier's limits, but are not imported from the notifier: the check must not
+// depend on the code that it checks.
 const (
 	maxAttempts     = 6  // largest number of attempts after an event, or after a request to deliver again
-	maxKeptAttempts = 48 // largest number of stored attempts; if a delivery was requested very often, only the latest are stored
+	maxKeptAttempts = 48 // largest number of stored attempts; if there were more, only the latest are stored
 )
 
-// gaps are the pauses after the first attempt, after the second, and so on.
+// gaps are the pauses between attempts: gaps[0] follows the first attempt, gaps[1] the second, and so on.
 var gaps = [maxAttempts - 1]time.Duration{30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour}
 
-// maxAttemptTime is longer than any recorded attempt takes, even if the whole machine is suspended
-// meanwhile.
+// maxAttemptTime is longer than any recorded attempt takes, even if the machine is suspended during the attempt.
 const maxAttemptTime = 24 * time.Hour
 
 // acknowledges tells whether a response with this HTTP status acknowledges a notification. On the channels to operators and
-// payers, statuses other than 2xx may acknowledge too, so on these channels every status is accepted.
+// payers, some statuses other than 2xx acknowledge a notification too, so the check accepts every status there.
 func acknowledges(channel posting.Channel, status int) bool {
 	return !notifiesMerchant(channel) || status >= 200 && status <= 299
 }
@@ -35,14 +35,14 @@ func acknowledges(channel posting.Channel, status int) bool {
 // notifiesMerchant tells whether the channel notifies a merchant.
 func notifiesMerchant(c posting.Channel) bool { return c == posting.Webhook || c == posting.Stream }
 
-// notifiesOperators tells whether the channel notifies operators. Only on these channels does one delivery have several
-// receivers, and only these receivers may ask for a longer pause before the next attempt.
+// notifiesOperators tells whether the channel notifies operators. Only these channels send one delivery to several
+// receivers, and only their receivers may ask for a longer pause before the next attempt.
 func notifiesOperators(c posting.Channel) bool {
 	return c == posting.Operators || c == posting.Bulletin
 }
 
-// checkState checks that a delivery is in the state that follows from its attempts, and records
-// the row that it must have.
+// checkState checks that a delivery is in the state that follows from its attempts. If a delivery in this state must
+// also have a row among the waiting or given-up deliveries, checkState records that row as required.
 func (d *deliveryReader) checkState(delivery *notifier.StoredDelivery) {
 	if fault := stateFault(delivery); fault != "" {
 		d.fault(delivery.ID, fault)
@@ -55,8 +55,8 @@ func (d *deliveryReader) checkState(delivery *notifier.StoredDelivery) {
 	}
 }
 
-// stateFault says how a delivery's state differs from the one that follows from its attempts. The text is empty if the state is
-// right.
+// stateFault says how a delivery's state differs from the state that follows from its attempts. If the state is right, it
+// returns an empty string.
 func stateFault(delivery *notifier.StoredDelivery) string {
 	if delivery.AttemptsBeforeReplay < 0 || delivery.AttemptsBeforeReplay > len(delivery.Attempts) || len(delivery.Attempts) > maxKeptAttempts {
 		return "has a wrong number of attempts before it was requested again, or too many attempts"
@@ -91,9 +91,9 @@ func stateFault(delivery *notifier.StoredDelivery) string {
 	return ""
 }
 
-// timeFault says what is wrong with the time of the next attempt. The text is empty if nothing is wrong. The gap after the last
-// attempt begins when this attempt fails, which may be later than its recorded start. The next attempt may come before the end
-// of the gap, because a user may have requested it.
+// timeFault says what is wrong with the time of the next attempt. If nothing is wrong, it returns an empty string. The gap
+// begins when the last attempt fails, which may be later than the recorded start of that attempt. The next attempt may come
+// before the end of the gap, because a user may have requested it.
 func timeFault(lastAttempt, nextAttempt ledger.Micros, gap time.Duration) string {
 	switch {
 	case nextAttempt > lastAttempt+ledger.Micros((gap+maxAttemptTime)/time.Microsecond):
@@ -104,8 +104,8 @@ func timeFault(lastAttempt, nextAttempt ledger.Micros, gap time.Duration) string
 	return ""
 }
 
-// explainSums is called if the sums of required and stored rows differ. It looks up each row, to find missing
-// and superfluous rows.
+// explainSums is called if the hashes of the required rows and the hashes of the stored rows have different sums. It
+// looks up each row, to report which rows are missing or superfluous.
 func (d *deliveryReader) explainSums() error {
 	org := d.organization.ID
 	bulletinIDs := make(map[notifier.ID]bool)
@@ -136,8 +136,9 @@ func (d *deliveryReader) explainSums() error {
 	return d.Ctx.Err()
 }
 
-// explainBulletinKey looks up the message to operators that a row of the kind BulletinKeyRows names. bulletinIDs has the ids of
-// the messages that earlier rows named.
+// explainBulletinKey is called for each row of the kind BulletinKeyRows. It reports a fault if the message to operators that
+// the row names does not exist, or if an earlier row names the same message. bulletinIDs contains the ids of the messages that
+// earlier rows name.
 func (d *deliveryReader) explainBulletinKey(bulletinIDs map[notifier.ID]bool, id notifier.ID) {
 	switch {
 	case bulletinIDs[id]:
@@ -148,7 +149,8 @@ func (d *deliveryReader) explainBulletinKey(bulletinIDs map[notifier.ID]bool, id
 	bulletinIDs[id] = true
 }
 
-// explainWaiting looks up the delivery that a row of waiting or given-up deliveries names.
+// explainWaiting is called for each row that says that a delivery waits or was given up. It looks up the delivery and
+// reports a fault if the delivery is in another state.
 func (d *deliveryReader) explainWaiting(row scan.KV) error {
 	if row.Err != nil {
 		return row.Err
@@ -176,7 +178,7 @@ func (d *deliveryReader) explainWaiting(row scan.KV) error {
 	return d.Interrupted()
 }
 
-// hasRow tells whether there is a row with the key.
+// hasRow tells whether the store has a row with this key.
 func (d *deliveryReader) hasRow(key []byte) bool {
 	_, found, err := d.View.KV(d.organization.ID, key)
 	return err != nil || found

@@ -21,34 +21,36 @@ import (
 )
 
 // For rule 6 of the checker (notifications), this file checks the delivery state of notices. A notice is the stored
-// content of one notification. The destination of a notice belongs to the notice's partner. The notice is marked as
-// acknowledged, or has a stored delivery in the state that follows from its attempts, or has not been tried yet. The
-// notifier's cursor names a page of notices (a row with consecutive notices): each notice on an earlier page has been
-// tried. Each waiting delivery has exactly one further row, with its due time in the key. Each given-up delivery has
-// exactly one further row too, and no other delivery has one.
+// content of one notification. The destination of a notice belongs to the partner of the notice's transaction. Each
+// notice is either marked as acknowledged, or has a stored delivery in the state that follows from its attempts, or has
+// not been tried yet. Notices are stored in pages (a page is a row with consecutive notices). The notifier's cursor
+// names a page, and all notices on earlier pages have been tried. Each waiting delivery has exactly one further row,
+// whose key contains the due time. Each given-up delivery has exactly one further row too. No other delivery has such a
+// row.
 
-// Check compares an organization's notifications and their delivery with its events.
+// Check compares an organization's notifications, and their deliveries, with the organization's events.
 type Check struct {
 	*scan.Scan
 	organization *scan.Organization
-	directory    *directory.Facts // knows the addresses of notifications
+	directory    *directory.Facts // used for the addresses of notifications
 }
 
-// New begins the check of one organization's notifications.
+// New returns a Check for one organization's notifications.
 func New(s *scan.Scan, o *scan.Organization, d *directory.Facts) *Check {
 	return &Check{Scan: s, organization: o, directory: d}
 }
 
-// OtherRows reads the rows that are stored among the rows of deliveries and belong to other rules.
+// OtherRows is the part of another rule's check that reads that rule's rows. These rows are stored among the rows of
+// deliveries.
 type OtherRows interface {
 	CountRow(key []byte) (found bool) // found tells whether the row belongs to another rule
 	EndRows()                         // called after all rows have been read
 }
 
-// CheckRows checks the delivery state of each notice. A mark says that a notice was acknowledged at its first
-// attempt; a stored delivery is a row with the attempts of a notice. Notices, marks and stored deliveries have the same
-// order, so CheckRows reads them side by side. The rows of waiting and given-up deliveries are ordered by destination,
-// so only sums of their hashes are compared.
+// CheckRows checks the delivery state of each notice. A mark says that a notice was acknowledged at its first attempt.
+// A stored delivery is a row with the attempts of a notice. Notices, marks and stored deliveries have the same order,
+// so CheckRows reads them side by side. The rows of waiting and given-up deliveries have another order: by destination.
+// CheckRows adds up the hashes of these rows, and compares the sum with the sum for the required rows.
 func (c *Check) CheckRows(otherRows OtherRows) error {
 	d := &deliveryReader{
 		Check: c, otherRows: otherRows, seed: maphash.MakeSeed(), pageMarks: make(map[notifier.ID]notifier.Mark),
@@ -71,19 +73,19 @@ func (c *Check) CheckRows(otherRows OtherRows) error {
 type deliveryReader struct {
 	*Check
 	otherRows     OtherRows
-	oldest        ledger.Micros // time of booking before which retention may have removed deliveries
+	oldest        ledger.Micros // retention may have removed deliveries that were booked before this time
 	cursor        ledger.Micros // time of the first notice on the page that the notifier's cursor names
-	reachedCursor bool          // the page of the cursor has been read
+	reachedCursor bool          // whether the page that the cursor names has been read
 
 	pullMarks, pullStored func() (scan.KV, bool)
-	marks                 scan.KV                       // the next row of marks; without a key if there is none
+	marks                 scan.KV                       // the next row of marks; its key is nil if there is none
 	marksPage             ledger.Micros                 // time of the first notice on the page to which these marks belong
 	nextDelivery          *notifier.StoredDelivery      // the next stored delivery; nil if there is none
 	pageMarks             map[notifier.ID]notifier.Mark // the marks of the page being read
 
 	seed                                     maphash.Seed
-	requiredWaiting, storedWaiting           scan.Multiset // rows about waiting and given-up deliveries: the required rows, and the stored rows
-	requiredBulletinKeys, storedBulletinKeys scan.Multiset // rows with the keys of messages to operators: the required rows, and the stored rows
+	requiredWaiting, storedWaiting           scan.Multiset // the required and the stored rows about waiting and given-up deliveries
+	requiredBulletinKeys, storedBulletinKeys scan.Multiset // the required and the stored rows with keys of messages to operators
 }
 
 func (d *deliveryReader) breach(format string, args ...any) {
@@ -95,11 +97,11 @@ func (d *deliveryReader) fault(id notifier.ID, text string) {
 	d.breach("delivery %v (%v) %s", notifier.EventID(d.organization.ID, id), id.Channel, text)
 }
 
-// summariesKey is the key of a row in the platform's organization, which has the last day for which operators got
-// a summary.
+// summariesKey is the key of a row in the platform's organization. The row holds the last day for which operators got a
+// summary.
 var summariesKey = []byte("summaries")
 
-// readRow reads one key-value row. It skips marks and deliveries, which are read along with the notices.
+// readRow reads one key-value row. It skips marks and stored deliveries, because they are read along with the notices.
 func (d *deliveryReader) readRow(key, row []byte) error {
 	key = store.KVKey(key)
 	if d.organization.ID == ledgerdirectory.PlatformOrg && bytes.Equal(key, summariesKey) && len(row) == 4 {
@@ -137,16 +139,16 @@ func (d *deliveryReader) readRow(key, row []byte) error {
 	return nil
 }
 
-// readPage checks the delivery of a page's notices. pageTime, from the page's key, is the time of its first
-// notice.
+// readPage checks the delivery state of the notices on one page. pageTime, which the page's key contains, is the time
+// of the page's first notice.
 func (d *deliveryReader) readPage(key, row []byte) error {
 	pageTime, ok := store.ParseNoticePage(store.KeyKV(nil, d.organization.ID, key))
 	if !ok {
-		return nil // reported when the notices were read along with the events
+		return nil // this was reported when the notices were read along with the events
 	}
 	d.reachedCursor = d.reachedCursor || pageTime == d.cursor
 	d.gatherMarks(pageTime)
-	_, _ = readNotices(key, row, func(n *store.Notice) { d.checkNotice(pageTime, n) }) // errors were reported when the events were read
+	_, _ = readNotices(key, row, func(n *store.Notice) { d.checkNotice(pageTime, n) }) // errors were reported by ReadNotices and Follow
 	for _, id := range sortedMarks(d.pageMarks) {
 		d.fault(id, "was acknowledged and is no notice of its page")
 	}
@@ -161,7 +163,7 @@ func sortedMarks(marks map[notifier.ID]notifier.Mark) (ids []notifier.ID) {
 	return ids
 }
 
-// checkNotice checks the delivery of one notice.
+// checkNotice checks the delivery state and the destination of one notice.
 func (d *deliveryReader) checkNotice(pageTime ledger.Micros, n *store.Notice) {
 	id := notifier.ID{Booked: n.Booked, Channel: posting.Channel(n.Channel)}
 	d.passStored(id)
@@ -182,8 +184,7 @@ func (d *deliveryReader) checkNotice(pageTime ledger.Micros, n *store.Notice) {
 	d.checkDestination(id, n)
 }
 
-// requestedAgain tells whether a stored delivery was acknowledged at its first attempt and then
-// requested again.
+// requestedAgain tells whether a stored delivery was requested again after its first attempt was acknowledged.
 func requestedAgain(stored *notifier.StoredDelivery, mark *notifier.Mark) bool {
 	if stored.AttemptsBeforeReplay == 0 || len(stored.Attempts) == 0 {
 		return false
@@ -191,8 +192,8 @@ func requestedAgain(stored *notifier.StoredDelivery, mark *notifier.Mark) bool {
 	return len(stored.Attempts) == maxKeptAttempts || stored.Attempts[0] == mark.Attempt
 }
 
-// checkDestination checks that the destination of a notice is the notice's partner or a terminal of that
-// partner.
+// checkDestination checks that the destination of a notice exists, and that the notice's transaction belongs to the
+// destination's partner.
 func (d *deliveryReader) checkDestination(id notifier.ID, n *store.Notice) {
 	h := d.organization.Histories.Find(n.Source)
 	if h == nil || h.Marks&scan.HasRow == 0 {
@@ -208,8 +209,8 @@ func (d *deliveryReader) checkDestination(id notifier.ID, n *store.Notice) {
 	}
 }
 
-// destinationOf returns the partner to whom a notification's destination belongs. It also returns the environments of the
-// transactions of which this destination is notified.
+// destinationOf returns the partner to whom a notification's destination belongs. The destination is notified only of
+// transactions in the environments envs.
 func (d *deliveryReader) destinationOf(destination ledger.ID) (number int64, envs []money.Env, known bool) {
 	if t := d.directory.Terminal(d.organization.ID, destination); t != nil {
 		env, _ := money.ParseEnv(t.Env)
@@ -219,8 +220,8 @@ func (d *deliveryReader) destinationOf(destination ledger.ID) (number int64, env
 	return number, []money.Env{money.Prod, money.Test}, known
 }
 
-// gatherMarks reads the marks of a page of notices. Marks of a page that does not exist are a fault,
-// unless retention may have removed the page.
+// gatherMarks reads the marks of one page of notices. If there are marks of a page that does not exist, it reports a
+// fault, unless retention may have removed the page.
 func (d *deliveryReader) gatherMarks(pageTime ledger.Micros) {
 	clear(d.pageMarks)
 	for d.marks.Key != nil && d.marksPage <= pageTime {
@@ -266,7 +267,7 @@ func (d *deliveryReader) advanceMarks() {
 	}
 }
 
-// advanceStored reads the next delivery that has a row of its own.
+// advanceStored reads the next stored delivery and checks its state.
 func (d *deliveryReader) advanceStored() {
 	for d.nextDelivery = nil; d.nextDelivery == nil; {
 		row, more := d.pullStored()
@@ -284,15 +285,15 @@ func (d *deliveryReader) advanceStored() {
 	}
 }
 
-// reportUnreadable reports rows that can't be read, unless the check is interrupted.
+// reportUnreadable reports an error from reading a row, unless the check was interrupted.
 func (d *deliveryReader) reportUnreadable(err error) {
 	if err != nil && d.Ctx.Err() == nil {
 		d.breach("%v", err)
 	}
 }
 
-// passStored reads the stored deliveries that precede a notice: messages to operators, and
-// deliveries of notices whose page was removed by retention.
+// passStored reads the stored deliveries that precede a notice. These deliveries have no notice: they are messages to
+// operators, or retention has removed the page of their notices.
 func (d *deliveryReader) passStored(notice notifier.ID) {
 	for d.nextDelivery != nil && compareIDs(d.nextDelivery.ID, notice) < 0 {
 		d.checkWithoutNotice(d.nextDelivery)
@@ -310,7 +311,7 @@ func compareIDs(a, b notifier.ID) int {
 	return 1
 }
 
-// checkWithoutNotice checks a delivery that has no notice.
+// checkWithoutNotice checks a stored delivery that has no notice.
 func (d *deliveryReader) checkWithoutNotice(delivery *notifier.StoredDelivery) {
 	switch {
 	case delivery.Channel != posting.Bulletin:
@@ -348,7 +349,8 @@ func (d *deliveryReader) compareWithNotice(delivery *notifier.StoredDelivery, pa
 	}
 }
 
-// end reads the marks and deliveries after the last page and compares the sums.
+// end is called after the last page of notices. It reads the remaining marks and stored deliveries, and compares the
+// sums of the hashes.
 func (d *deliveryReader) end() error {
 	d.otherRows.EndRows()
 	d.gatherMarks(1<<63 - 1)

@@ -18,25 +18,24 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// For rule 6 of the checker (notifications), this file checks that notices agree with events. A notice is the stored
-// content of one notification. If an address was set, each transition of which a merchant is notified has its notice.
-// The counters of a transaction or subscription equal the number of its notices. A transition must
-// not be counted as one without an address if the address was set at least a minute before the transaction or
-// subscription began. Each notice belongs to an event and says what happened in that event. The notice of a receipt belongs to the charge of a payment with an address to which mail can
-// be sent. An event has at most one notice for each channel, and contains the hash of its notices. Retention may have
-// removed old notices.
+// For rule 6 of the checker (notifications), this file checks that notices agree with events. A notice is the stored content of
+// one notification. If a merchant must be notified of a transition and a notification address was set, the transition has a
+// notice. The record of a transaction or subscription counts its notices, and this counter must be right. The record also
+// counts the transitions of which nobody was notified because no address was set. If an address was set at least a minute
+// before the transaction or subscription began, the number of these transitions must be 0. Each notice belongs to an event and
+// says what happened in the event. A notice for a receipt belongs to the charge of a payment whose payer has a mail address. An
+// event has at most one notice for each channel, and contains the hash of its notices. Retention may have removed old notices.
 
-// Notices reads one organization's notices along with its events: both are in the order of
-// booking.
+// Notices reads one organization's notices along with the organization's events. Both are in the order of booking.
 type Notices struct {
 	*Check
 	pullPage   func() (scan.KV, bool)
 	Stop       func()
 	page       []store.Notice // the notices of the page that is being read; their bodies are valid until the next page is read
-	index      int            // index in page of the next notice
-	lastID     notifier.ID    // the notice that was read last
-	oldest     ledger.Micros  // time of booking before which retention may have removed notices
-	hashedForm []byte         // the notices of the current event in the form that is hashed
+	index      int            // index of the next notice in page
+	lastID     notifier.ID    // id of the notice that was read last
+	oldest     ledger.Micros  // retention may have removed notices that were booked before this time
+	hashedForm []byte         // the notices of the current event, encoded for the hash
 }
 
 // ReadNotices starts reading the organization's notices. The caller must call Stop.
@@ -47,8 +46,8 @@ func (c *Check) ReadNotices() *Notices {
 	return n
 }
 
-// readInstant returns the time in the only row of this kind. It returns 0 if the row does not exist or can't be read. CheckRows
-// reports a row that can't be read.
+// readInstant returns the time in the row of this kind, of which an organization has at most one. It returns 0 if the row does
+// not exist or can't be read. If the row can't be read, CheckRows reports it.
 func (c *Check) readInstant(kind notifier.RowKind) ledger.Micros {
 	key := []byte{byte(kind)}
 	row, found, err := c.View.KV(c.organization.ID, key)
@@ -59,15 +58,15 @@ func (c *Check) readInstant(kind notifier.RowKind) ledger.Micros {
 	return at
 }
 
-// removedBefore returns the time before which retention may have removed deliveries. It returns 0 if retention removed none, or
-// if the record with that time can't be read, which CheckRetention reports.
+// removedBefore returns the time before which retention may have removed deliveries. It returns 0 if retention has removed
+// none, or if the record of the time can't be read. If the record can't be read, CheckRetention reports it.
 func (c *Check) removedBefore() ledger.Micros {
 	at, _ := notifier.Removed(c.View, c.organization.ID)
 	return at
 }
 
-// CheckRetention checks the record of the time up to which retention removed deliveries. That time must
-// not be later than the record's last event.
+// CheckRetention checks the record that says up to which time retention has removed deliveries. This time must not be
+// later than the record's last event.
 func (c *Check) CheckRetention(r *scan.Record) {
 	at, err := notifier.ReadRetention(r.Payload)
 	switch {
@@ -100,15 +99,15 @@ func (n *Notices) advancePage() {
 	}
 }
 
-// reportUnreadable reports rows that can't be read, unless the check is interrupted.
+// reportUnreadable reports an error from reading a row, unless the check was interrupted.
 func (n *Notices) reportUnreadable(err error) {
 	if err != nil && n.Ctx.Err() == nil {
 		n.Report.Breach(findings.RuleNotifications, "organization %v: %v", n.organization.ID, err)
 	}
 }
 
-// readNotices calls fn with each notice of a page, and returns the time in the page's key, which is that of its
-// first notice.
+// readNotices calls fn with each notice of a page. It returns the time in the page's key, which must be the time of the
+// page's first notice.
 func readNotices(key, row []byte, fn func(n *store.Notice)) (pageTime ledger.Micros, err error) {
 	pageTime, ok := store.ParseNoticePage(store.KeyKV(nil, ledger.ID{}, key))
 	if !ok {
@@ -120,7 +119,8 @@ func readNotices(key, row []byte, fn func(n *store.Notice)) (pageTime ledger.Mic
 	})
 }
 
-// Follow reads the notices up to an event: they must belong to that event.
+// Follow is called with every event, in order. It reads the notices that come after the notices of the previous event
+// and were booked no later than this event. All these notices must belong to this event.
 func (n *Notices) Follow(e *ledger.Event) {
 	hasWebhook, hasStream := false, false
 	for len(n.page) > 0 && n.page[n.index].Booked <= e.Booked {
@@ -145,7 +145,8 @@ func (n *Notices) Follow(e *ledger.Event) {
 	}
 }
 
-// markReceipt records that a transaction's payer gets a receipt. CheckTransaction compares this with the record.
+// markReceipt records that a transaction's payer gets a receipt. CheckTransaction checks that the transaction's record
+// has an address for the receipt.
 func (n *Notices) markReceipt(notice *store.Notice, e *ledger.Event) {
 	if e.Source.Kind == ledger.Transaction && posting.Channel(notice.Channel) == posting.PayerReceipt {
 		n.organization.Histories.FindOrAdd(e.Source).Marks |= scan.HasReceipt
@@ -165,8 +166,8 @@ func (n *Notices) reportOrphan(notice *store.Notice) {
 	n.Report.Breach(findings.RuleNotifications, "organization %v: a notice of %s belongs to no event", n.organization.ID, scan.NameOf(notice.Source))
 }
 
-// advanceNotice moves to the next notice. It first reports the current notice if that is out of order:
-// notices are ordered by event, and those of one event by channel.
+// advanceNotice moves to the next notice. If the current notice is out of order, advanceNotice first reports it.
+// Notices are ordered by event, and the notices of one event are ordered by channel.
 func (n *Notices) advanceNotice() {
 	notice := &n.page[n.index]
 	id := notifier.ID{Booked: notice.Booked, Channel: posting.Channel(notice.Channel)}
@@ -197,7 +198,7 @@ func (n *Notices) countEvent(e *ledger.Event, hasNotice bool) {
 
 // compareNotice checks that a notice says what happened in the event.
 func (n *Notices) compareNotice(notice *store.Notice, e *ledger.Event) {
-	if !notifiesMerchant(posting.Channel(notice.Channel)) { // the others are counted by countEvent
+	if !notifiesMerchant(posting.Channel(notice.Channel)) { // notices to merchants are counted by countEvent
 		n.Report.Count(findings.RuleNotifications, 1)
 	}
 	fault := ""
@@ -216,7 +217,8 @@ func (n *Notices) compareNotice(notice *store.Notice, e *ledger.Event) {
 	}
 }
 
-// transactionNoticeFault says how a transaction's notice contradicts its event. The text is empty if it does not.
+// transactionNoticeFault says how a transaction's notice contradicts its event. If there is no contradiction, it
+// returns an empty string.
 func transactionNoticeFault(notice *store.Notice, e *ledger.Event) (fault string) {
 	switch posting.Channel(notice.Channel) {
 	case posting.Webhook:
@@ -249,7 +251,8 @@ func transactionNoticeFault(notice *store.Notice, e *ledger.Event) (fault string
 	return ""
 }
 
-// subscriptionNoticeFault says how a subscription's notice contradicts its event. The text is empty if it does not.
+// subscriptionNoticeFault says how a subscription's notice contradicts its event. If there is no contradiction, it
+// returns an empty string.
 func subscriptionNoticeFault(notice *store.Notice, e *ledger.Event) (fault string) {
 	event, progress, err := subscriptionactor.DecodeNotice(notice.Body)
 	_, notified := subscription.Event(e.Name).NotificationName()
@@ -264,8 +267,8 @@ func subscriptionNoticeFault(notice *store.Notice, e *ledger.Event) (fault strin
 	return ""
 }
 
-// CheckTransaction compares the counters of notices in a transaction's record with the notices.
-// It skips a record whose version or last seq does not match its events, which is reported elsewhere.
+// CheckTransaction compares the counters of notices in a transaction's record with the notices. If the version or the
+// last seq of the record does not match its events, another check reports that, and CheckTransaction skips the record.
 func (c *Check) CheckTransaction(r *scan.Record, p *payment.Record) {
 	report := func(format string, args ...any) {
 		c.Report.Breach(findings.RuleNotifications, "organization %v: %s "+format, append([]any{r.Organization.ID, scan.NameOf(r.Source)}, args...)...)
@@ -314,8 +317,8 @@ func (c *Check) CheckSubscription(r *scan.Record, p *subscription.Record) {
 	}
 }
 
-// compareHash compares an event's notices with the hash in the event. Retention may have
-// removed some or all notices of an old event.
+// compareHash compares the hash of an event's notices with the hash that the event contains. It accepts any difference
+// if the event is so old that retention may have removed some of the notices.
 func (n *Notices) compareHash(e *ledger.Event) {
 	got := ledger.Hash{}
 	if len(n.hashedForm) > 0 {

@@ -11,17 +11,17 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// This file serves rule 6 of the checker (notifications). It tells whether a notification address was certainly set when a
+// For rule 6 of the checker (notifications), this file finds out whether a notification address was certainly set when a
 // transaction began.
 
-// MerchantTerminal is a terminal that makes no transactions and only has a notification address.
+// MerchantTerminal is a terminal that only provides a notification address; no transaction uses it.
 type MerchantTerminal struct {
 	LastWrite
 	id         ledger.ID
 	env        string
 	active     bool
 	priority   int
-	hasAddress bool // a notification address is set
+	hasAddress bool // whether a notification address is set
 }
 
 // noteAddress records whether a terminal has a notification address.
@@ -38,14 +38,14 @@ func (c *Check) noteAddress(r *scan.Record, t *directory.Terminal, fact *Termina
 	})
 }
 
-// UnchangedSince tells whether the record is certainly unchanged since before the transaction began. A write shortly before the
-// transaction counts as uncertain.
+// UnchangedSince tells whether the record was certainly last written before the transaction began. If the record was written
+// only shortly before the transaction, UnchangedSince returns false.
 func (s *LastWrite) UnchangedSince(transaction *scan.Record) bool {
 	return s.Updated+scan.MaxDecisionTime < transaction.Stamp.Started
 }
 
-// NotifiesByDefault tells whether a transaction's merchant was certainly notified of exactly the default
-// statuses: its terminal does not select other statuses, and did not when the transaction began.
+// NotifiesByDefault tells whether a transaction's merchant was certainly notified of exactly the default statuses. This
+// is certain if the transaction's terminal selects no statuses and has not been written since the transaction began.
 func (d *Facts) NotifiesByDefault(r *scan.Record, p *payment.Record) bool {
 	if p.Terminal == (ledger.ID{}) || wasAtOtherTerminals(p) {
 		return false
@@ -72,13 +72,13 @@ func (d *Facts) CertainlyHadAddress(r *scan.Record, p *payment.Record) bool {
 	return t != nil && t.hasAddress && t.UnchangedSince(r)
 }
 
-// wasAtOtherTerminals tells whether the transaction was sent to other terminals before its present one.
+// wasAtOtherTerminals tells whether the transaction was routed to other terminals before its present terminal.
 func wasAtOtherTerminals(p *payment.Record) bool {
 	return len(p.Ended) > 0 || slices.ContainsFunc(p.Attempts, wasTriedAndLeft)
 }
 
-// wasTriedAndLeft tells whether the transaction was routed to the attempt's terminal and then left it: the provider
-// refused it, or the call was never sent.
+// wasTriedAndLeft tells whether the transaction was routed to the attempt's terminal and then away from it, because the
+// provider refused the charge or the call was never sent.
 func wasTriedAndLeft(a payment.Attempt) bool {
 	return a.Outcome == payment.AttemptRefused || a.Outcome == payment.AttemptNotSent
 }
@@ -101,7 +101,7 @@ func (d *Facts) merchantTerminalHadAddress(r *scan.Record, p *payment.Record) bo
 	return firstTerminal != nil && firstTerminal.hasAddress
 }
 
-// precedes tells whether the terminal t comes before the terminal other. They are ordered by priority, then by id.
+// precedes tells whether the terminal t comes before the terminal other. Terminals are ordered by priority, then by id.
 func (t *MerchantTerminal) precedes(other *MerchantTerminal) bool {
 	return cmp.Or(cmp.Compare(t.priority, other.priority), bytes.Compare(t.id[:], other.id[:])) < 0
 }

@@ -14,12 +14,12 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// For rule 3 of the checker (states of records), this file checks the records of the directory. Each record is in the
-// state to which its events led. This file also collects the unique keys of the records. Rule 4 checks that each of
-// them has a claim: a stored row that makes the key unique.
+// For rule 3 of the checker (states of records), this file checks the records of the directory. Each record must be in
+// the state to which its events led. This file also collects the unique keys of the records. Rule 4 checks that there
+// is a claim for each unique key. A claim is a stored row that makes a key unique.
 
-// Read reads a stored record of the directory, without its secrets. It returns a pointer to a record type of package
-// ledger/directory.
+// Read decodes a stored record of the directory, without its secrets. It returns a pointer to a record type of package
+// ledger/directory or ledger/storefront.
 func Read(r *scan.Record) (record any, err error) {
 	records := TypeOf(r.Source.Kind)
 	if records == nil {
@@ -30,7 +30,7 @@ func Read(r *scan.Record) (record any, err error) {
 	}, r.Payload, schema.NoKeys)
 }
 
-// TypeOf returns the table of columns of a kind's records. It returns nil if these records have no table of columns.
+// TypeOf returns the table of columns for records of a kind. It returns nil if the kind has no table of columns.
 func TypeOf(kind ledger.Kind) schema.AnyType {
 	if records, known := directory.Types[kind]; known {
 		return records
@@ -44,21 +44,21 @@ var errKind = errors.New("it is of a kind that no machine knows")
 type Check struct {
 	*scan.Scan
 	*Facts
-	limitReferences     []limitReferences // the limits with the records that they name
-	users               []userReferences  // the users and sessions with the records that they name
+	limitReferences     []limitReferences // each limit, with the records that it names
+	users               []userReferences  // each user and session, with the records that it names
 	providerSettlements []providerSettlement
 	linksWithProducts   []linkProducts           // the links of the organization that have products
-	productOwners       map[scan.RecordKey]int64 // organization and id of a product → its partner's number
+	productOwners       map[scan.RecordKey]int64 // organization and id of a product → number of the product's partner
 	namedImages         []namedImage             // the images that the organization's links and products name
 	imageNames          map[string]bool          // the organization's images
 }
 
-// New begins a check of the directory's records.
+// New returns a Check that has not read any record yet.
 func New(s *scan.Scan) *Check {
 	return &Check{Scan: s, Facts: newFacts(), productOwners: make(map[scan.RecordKey]int64), imageNames: make(map[string]bool)}
 }
 
-// Facts has the facts about partners, terminals, limits and rates that other rules need.
+// Facts holds what other rules need to know about partners, terminals, limits, rates and payment links.
 type Facts struct {
 	partners          map[PartnerKey]*Partner
 	terminals         map[scan.RecordKey]*Terminal
@@ -71,10 +71,10 @@ type Facts struct {
 	Links             map[scan.RecordKey]Link
 	Addresses         map[string]ledger.ID // key of an address (storefront.AddressKey) → organization of its record
 	ClaimedAddresses  map[string]ledger.ID // key of a claimed address → the organization that the claim names
-	RecordNames       map[RecordName]bool  // all records, by the names that responses have for them
+	RecordNames       map[RecordName]bool  // all records, by the names that responses use for them
 }
 
-// PartnerKey is a partner's number in an organization.
+// PartnerKey identifies a partner by the organization and the partner's number.
 type PartnerKey struct {
 	Org    ledger.ID
 	Number int64
@@ -84,7 +84,7 @@ type PartnerKey struct {
 type Partner struct {
 	LastWrite
 	Overdraft  map[money.Asset]money.Amount
-	hasAddress bool // a notification address is set
+	hasAddress bool // whether a notification address is set
 }
 
 // Terminal holds the facts about a terminal that other rules use.
@@ -94,8 +94,8 @@ type Terminal struct {
 	Env             string
 	Settings        directory.Settings
 	HostedAttempts  int
-	hasAddress      bool // the terminal has a notification address of its own
-	selectsStatuses bool // the terminal itself selects the statuses of which the merchant is notified
+	hasAddress      bool // whether the terminal has a notification address of its own
+	selectsStatuses bool // whether the terminal itself selects the statuses of which the merchant is notified
 }
 
 // Rate is a stored exchange rate.
@@ -106,23 +106,23 @@ type Rate struct {
 
 // LastWrite says when a record of the directory was last written.
 type LastWrite struct {
-	Changed bool // the record was written again after its creation
+	Changed bool // whether the record was written again after its creation
 	Updated ledger.Micros
 }
 
 func lastWriteOf(r *scan.Record) LastWrite { return LastWrite{r.Stamp.Version > 1, r.Stamp.Updated} }
 
-// ChangedSince tells whether the record may have been different when the transaction was decided. Its settings are then not used
-// to judge the transaction.
+// ChangedSince tells whether the settings in the record may have been different when the transaction was decided. If so, the
+// check does not judge the transaction by the present settings.
 func (s *LastWrite) ChangedSince(transaction *scan.Record) bool {
 	return s.Changed && transaction.Stamp.Started < s.Updated+scan.MaxDecisionTime
 }
 
-// RecordName identifies a record of the directory as a response does.
+// RecordName identifies a record of the directory by the name that responses use for it.
 type RecordName struct {
 	Kind ledger.Kind
 	Org  ledger.ID // for an organization's record: the organization's own id
-	ID   string    // id, or a partner's number
+	ID   string    // the record's id; for a partner, the partner's number
 }
 
 func newFacts() *Facts {
@@ -144,8 +144,8 @@ func (d *Facts) Terminal(org, id ledger.ID) *Terminal {
 	return d.terminals[scan.RecordKey{Org: org, ID: id}]
 }
 
-// CheckRecord compares a record of the directory with its history and notes the keys that the
-// record must have claimed. It returns the name by which responses identify the record.
+// CheckRecord compares a record of the directory with the record's events, and notes on which keys the record must have
+// a claim. It returns the name that responses use for the record.
 func (c *Check) CheckRecord(r *scan.Record, record any) (name string) {
 	name = r.Source.ID.String()
 	switch p := record.(type) {
@@ -202,7 +202,7 @@ func activityState(active bool) string {
 	return string(directory.StateInactive)
 }
 
-// checkRevocable checks the state of an API key or a session, and notes the claim on its hash.
+// checkRevocable checks the state of an API key or a session, and notes that the record must have a claim on its hash.
 func (c *Check) checkRevocable(r *scan.Record, hash [32]byte, revoked ledger.Micros) {
 	state := directory.StateActive
 	if revoked != 0 {
@@ -212,7 +212,7 @@ func (c *Check) checkRevocable(r *scan.Record, hash [32]byte, revoked ledger.Mic
 	c.expectClaim(r, ledger.ClaimKeyHash, hex.EncodeToString(hash[:]))
 }
 
-// expectClaim notes a key that a record must have claimed in its organization.
+// expectClaim notes that a record must have a claim on a key.
 func (c *Check) expectClaim(r *scan.Record, kind ledger.ClaimKind, key string) {
 	r.History.ClaimKind, r.History.ClaimHash = kind, r.Organization.Histories.Hash(byte(kind), key)
 }

@@ -27,8 +27,9 @@ func (l *Limit) Covers(p *payment.Record) bool {
 		(l.terminal == ledger.ID{} || l.terminal == p.Terminal)
 }
 
-// InForceFor tells whether the limit was certainly applied to a transaction: it was in force before the transaction,
-// and the record has the subject (partner, card or IP address) for which the limit counts.
+// InForceFor tells whether the limit was certainly applied to a transaction. This is certain if the limit was in force
+// before the transaction, and the transaction's record has the subject (partner, card or IP address) by which the limit
+// counts.
 func (l *Limit) InForceFor(p *payment.Record) bool {
 	hasSubject := l.Scope == directory.ScopePartner || l.Scope == directory.ScopeCard && p.CardFingerprint != "" || l.Scope == directory.ScopeIP && p.PayerIP.IsValid()
 	return l.active && l.Kind.IsVolume() && hasSubject && p.Attempted >= l.Updated+scan.MaxDecisionTime

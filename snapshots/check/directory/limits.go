@@ -6,10 +6,11 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// For rule 3 of the checker (states of records), this file checks limits and the block list. A limit has a bound, and
-// the partner and the terminal that it names exist. A blocked card is stored as its fingerprint.
+// For rule 3 of the checker (states of records), this file checks limits and the block list. Each limit has a bound.
+// The partner and the terminal that a limit names exist. A blocked card is stored as its fingerprint.
 
-// limitReferences has a limit with the partner and the terminal that the limit names. These may be read later than the limit.
+// limitReferences holds a limit, with the partner and the terminal that the limit names. CheckLimits checks them at the end,
+// because the partner and the terminal may be read after the limit.
 type limitReferences struct {
 	organization *scan.Organization
 	source       ledger.Source
@@ -19,7 +20,7 @@ type limitReferences struct {
 }
 
 // checkLimit checks that a limit's bound is in range, and records the limit with the partner and terminal that it
-// names. Reading the limit has already checked that its kind and scope are known and that it has a bound.
+// names. The decoder of the limit has already checked that the kind and the scope are known and that there is a bound.
 func (c *Check) checkLimit(r *scan.Record, l *directory.Limit) {
 	if ledger.MaxAmount.Less(l.MaxAmount) || l.MaxCount < 0 || l.MaxCount > directory.MaxCount {
 		c.Fault(r, "has a bound that is out of range")
@@ -32,8 +33,8 @@ func (c *Check) checkLimit(r *scan.Record, l *directory.Limit) {
 	})
 }
 
-// CheckLimits checks that every limit names a partner of its organization. If it names a
-// terminal, the terminal belongs to that partner and to the limit's environment.
+// CheckLimits checks that every limit names a partner of its organization. If a limit names a terminal, the terminal
+// must belong to the limit's partner and environment.
 func (c *Check) CheckLimits() error {
 	for i := range c.limitReferences {
 		reference := &c.limitReferences[i]

@@ -11,19 +11,19 @@ import (
 )
 
 // For rule 3 of the checker (states of records), this file checks settlements. A settlement moves money between the
-// institution's bank account and a partner, or between this account and the provider of one of the partner's
-// terminals. The settlement's entries book its amounts.
+// institution's bank account and a partner, or between the bank account and the provider of one of the partner's
+// terminals. The settlement's entries must book the amounts that the settlement names.
 
-// providerSettlement is a settlement with a terminal's provider. It is compared with the
-// terminal after the terminal has been read.
+// providerSettlement is a settlement with a terminal's provider. CheckSettlements compares it with the terminal, which
+// may be read after the settlement.
 type providerSettlement struct {
 	org, id, terminal ledger.ID
 	partner           int64
 	env               money.Env
 }
 
-// checkSettlement compares a settlement with its entries. The settlement must have one event in each environment, and the entry
-// of this event has lines for each asset. A settlement in only one asset is in a list of its partner.
+// checkSettlement compares a settlement with its entries. For each environment of the settlement there must be one event, and
+// its entry must move all assets in this environment. A settlement in only one asset must be in a list of its partner.
 func (c *Check) checkSettlement(r *scan.Record, p *directory.Settlement) {
 	var lines []scan.Line
 	envs := make(map[money.Env]bool)
@@ -51,7 +51,7 @@ func (c *Check) checkSettlement(r *scan.Record, p *directory.Settlement) {
 	histories.ExpectLists(r.History, first, further...)
 }
 
-// bankLines returns the lines of a payment between the institution's bank account and a partner's account.
+// bankLines returns the expected postings of a payment between the institution's bank account and a partner's account.
 func bankLines(p *directory.Settlement, asset money.Asset, amount money.Amount) []scan.Line {
 	lines := []scan.Line{scan.Debit(ledger.Bank, asset, scan.BigAmount(amount)), scan.Credit(ledger.PartnerAvailable(p.Partner), asset, scan.BigAmount(amount))}
 	if p.Outgoing {
@@ -60,7 +60,7 @@ func bankLines(p *directory.Settlement, asset money.Asset, amount money.Amount) 
 	return lines
 }
 
-// providerLines returns the lines of a payment from a provider, which has deducted its fee. It also notes the
+// providerLines returns the expected postings of a payment from a provider, who has deducted a fee. It also notes the
 // settlement for CheckSettlements.
 func (c *Check) providerLines(r *scan.Record, p *directory.Settlement, asset money.Asset, gross money.Amount) []scan.Line {
 	fee := p.Fee

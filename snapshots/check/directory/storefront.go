@@ -14,10 +14,10 @@ import (
 )
 
 // For rules 3 and 4 of the checker (states of records, claims, lists), this file checks payment links, products and images.
-// A link and a product are in their partner's list. The address of each link, product and image has a claim (a row that
-// makes it unique), which names the organization of the link, product or image. The products of a link are products of its
-// partner, and the image of a link or a product exists. An image is stored in the format and the size that its record says,
-// and so are its smaller copies, which show the whole image.
+// Each link and each product is in the list of its partner. The address of each link, product and image has a claim: a row that
+// makes the address unique and names the record's organization. The products of a link belong to the link's partner. The image
+// of a link or a product exists. Each image and each of its smaller copies has the format and the size that the image's record
+// says. A smaller copy shows the whole image.
 
 // Link holds the facts about a payment link that other rules use.
 type Link struct {
@@ -68,7 +68,7 @@ func (c *Check) checkProduct(r *scan.Record, p *storefront.Product) {
 	c.noteAddressOf(r)
 }
 
-// noteImage records that the image of a link or a product must exist.
+// noteImage records that a link or a product names an image, which must exist.
 func (c *Check) noteImage(r *scan.Record, p storefront.Picture) {
 	if p.Name != "" {
 		c.namedImages = append(c.namedImages, namedImage{r.Organization.ID, p.Name, r.Source})
@@ -106,8 +106,8 @@ func isPicture(content []byte, format storefront.Format, width, height int64) bo
 	return err == nil && name == string(format) && int64(config.Width) == width && int64(config.Height) == height
 }
 
-// haveSameRatio tells whether the sides of f, a smaller copy of the image m, have the same ratio as those of m. Rounding
-// may have changed the sides of f by two pixels.
+// haveSameRatio tells whether f, a smaller copy of the image m, has the same ratio of width to height as m. Rounding may have
+// changed the sides of f by two pixels.
 func haveSameRatio(f *storefront.SizedImage, m *storefront.Image) bool {
 	const rounding = 2
 	skew := f.Width*m.Height - f.Height*m.Width
@@ -119,8 +119,8 @@ func (c *Check) noteAddressOf(r *scan.Record) {
 	c.Facts.Addresses[storefront.AddressKey(r.Source)] = r.Organization.ID
 }
 
-// CheckStorefront checks the products and images that the links and products of an organization name. All records of
-// the organization must have been read.
+// CheckStorefront checks that the products and images that an organization's links and products name exist. It is
+// called after all records of the organization have been read.
 func (c *Check) CheckStorefront(o *scan.Organization) {
 	for _, products := range c.linksWithProducts {
 		for _, id := range products.ids {

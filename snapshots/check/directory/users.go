@@ -11,7 +11,8 @@ import (
 // For rule 3 of the checker (states of records), this file checks users, sessions and tokens. If a user or a session
 // acts as a partner, the partner exists. The user of a session exists. No retired administration token is in force.
 
-// userReferences has a user or a session with the partner and the user that it names. These may be read later.
+// userReferences holds a user or a session, with the partner and the user that it names. CheckUsers checks them at the
+// end, because the partner and the user may be read after the record that names them.
 type userReferences struct {
 	organization *scan.Organization
 	source       ledger.Source

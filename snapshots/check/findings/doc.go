@@ -1,5 +1,5 @@
-// Package findings is the report of a check of a store. It has the result of each of the nine rules (listed in
-// package check), how much the check has covered, and a digest of the store.
+// Package findings is the report of a check of a store. The report contains the result of each of the nine rules
+// (listed in package check), counts of what the check has read, and a digest of the store.
 //
 // Invariants:
 //  1. The result of a rule is ok, FAIL or skipped. Each rule reports how many things it has checked.
@@ -10,5 +10,5 @@
 // (read the report).
 //
 // Rejected: another design would make an error value for each finding. It was not chosen because a broken store can
-// have millions of findings. The report has a counter and the first details.
+// have millions of findings. For each rule, the report instead has a counter and the details of the first findings.
 package findings

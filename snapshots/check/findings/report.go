@@ -31,8 +31,8 @@ func (o Outcome) String() string {
 	return "invalid"
 }
 
-// The numbers of the rules, which package check lists. A check always skips RuleSameAfterReopening: only a crash
-// test, which opens a store twice, can compare the two digests.
+// The numbers of the rules, which package check explains. A check of one store skips RuleSameAfterReopening. Only a
+// crash test, which opens the same store twice, can compare the digests of both openings.
 const (
 	RuleAnswers            = 1
 	RuleTotals             = 2
@@ -60,29 +60,29 @@ var ruleNames = [ruleCount]string{
 	"a reopened store is the same",
 }
 
-// MaxDetails bounds the lines printed beneath a broken rule.
+// MaxDetails is the largest number of details that are printed for a broken rule.
 const MaxDetails = 20
 
 // Rule is the result of a check for one of the nine rules.
 type Rule struct {
 	Number   int
 	Outcome  Outcome
-	Count    uint64 // how many things the rule has checked
+	Count    uint64 // number of things that the rule has checked
 	Breaches uint64
 	Details  []string // the first breaches, one line each
 	Note     string   // says which data the rule did not compare; empty if it compared everything
 }
 
-// Name says what the rule checks.
+// Name returns a sentence that says what the rule checks.
 func (r *Rule) Name() string { return ruleNames[r.Number-1] }
 
-// Counts say how much the check has covered.
+// Counts tells how many things of each kind the check has read.
 type Counts struct {
 	Organizations, Events, Lines, Accounts, Records, Claims uint64
 
-	AccountsInMemory uint64 // accounts that were held in memory: all but those that belong to one contract
+	AccountsInMemory uint64 // accounts that were held in memory; accounts of a single contract are not
 	SkippedAnswers   uint64 // lines of the answers file that rule 1 does not compare
-	Reread           uint64 // organizations whose checkpoints were compared a second time, with the recomputed ones in memory
+	Reread           uint64 // organizations whose checkpoints were compared again, with recomputed checkpoints in memory
 }
 
 // Report is the result of a check.
@@ -90,8 +90,8 @@ type Report struct {
 	Rules  [ruleCount]Rule
 	Counts Counts
 
-	// Digest is a hash over the content of the store: the size and the root hash of each journal, and all
-	// rows except those that scan.Digest leaves out. Two openings of a store give the same digest.
+	// Digest is a hash over the content of the store: the size and the root hash of each journal, and all rows except
+	// those that scan.Digest leaves out. If the same store is opened twice, the digest is the same.
 	Digest [32]byte
 }
 
@@ -208,6 +208,6 @@ func oneLine(s string) string {
 	return string(line)
 }
 
-// ErrInput is the error for a file of responses or canaries that can't be read, for an
-// organization that does not exist, and for the keyring of another store.
+// ErrInput is the error if the file of responses or the canary file can't be read, if the organization to check does
+// not exist, or if the keyring belongs to another store.
 var ErrInput = errors.New("input")

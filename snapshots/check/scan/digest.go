@@ -9,11 +9,11 @@ import (
 	"mizan/posting"
 )
 
-// Digest hashes rows in the order in which they are read, with their lengths, so that two
-// different stores have different digests. It leaves out these rows:
+// Digest is a hash of the rows of a store, in the order in which they are read. The length of each row is hashed too,
+// so that two different stores have different digests. Digest leaves out these rows:
 //   - blocks and tree rows, because the journal's size and root hash cover them;
-//   - timers, because a server removes them when their time has passed;
-//   - groups, because they only tell which changes were written together;
+//   - timers, because a server removes a timer when its time has passed;
+//   - groups, because a group only tells which changes were written together;
 //   - checkpoints, turnover and the index of transactions, because the server writes them when it has time.
 type Digest struct {
 	hash   hash.Hash
@@ -22,7 +22,7 @@ type Digest struct {
 
 func newDigest() *Digest { return &Digest{hash: sha256.New()} }
 
-// Begin starts an organization's part of the digest.
+// Begin begins an organization's part of the digest by hashing the organization's id.
 func (d *Digest) Begin(org ledger.ID) { d.hash.Write(append([]byte{'o'}, org[:]...)) }
 
 func (d *Digest) beginSection(s posting.RowKind) { d.hash.Write([]byte{'s', byte(s)}) }

@@ -2,14 +2,14 @@ package scan
 
 import "mizan/ledger"
 
-// EntryRule says which kind of entry an event must have, or that the event must have none. A hold is an entry
-// that reserves money; a capture uses this money, and a void releases it.
+// EntryRule says which kind of entry an event must have, or that it must have no entry. A hold is an entry that
+// reserves money; a capture uses this money, and a void releases it.
 type EntryRule uint8
 
 // The rules.
 const (
 	NoEntry     EntryRule = iota
-	MayHold               // a hold if the transaction is a payout, no entry if it is a payment
+	MayHold               // a hold if the transaction is a payout; no entry if it is a payment
 	MustHold              // a hold
 	MustCapture           // the capture of the hold
 	MustVoid              // the void of the hold
@@ -19,8 +19,8 @@ const (
 	MayPost               // a posted entry, if there is anything to move
 )
 
-// Phase returns the phase that the required entry must have. This may depend on whether the record has a hold. It returns 0 if
-// there must be no entry.
+// Phase returns the phase that the required entry must have, which may depend on whether the record has a hold. If the event
+// must have no entry, Phase returns 0.
 func (r EntryRule) Phase(hasHold bool) ledger.Phase {
 	switch r {
 	case MayHold, MustHold:

@@ -9,19 +9,20 @@ import (
 	"mizan/ledger/money"
 )
 
-// Fingerprint is a short form of the effect of postings on accounts. It is a sum in a prime field, to which
-// each posting adds its amount, negative for a credit, times a random number for its account. It does not
-// depend on the order of the postings or on the split of a partner's balance into available and owed. The
-// fingerprint of several entries is the sum of their fingerprints; it is 0 if the entries cancel out.
+// Fingerprint is one number that stands for the effect of postings on accounts. Each account has a random number. The
+// fingerprint is the sum, modulo a prime, of each posting's amount (negative for a credit) times the random number of
+// the posting's account. It does not depend on the order of the postings, nor on how a partner's balance is split into
+// available and owed. The fingerprint of several entries is the sum of their fingerprints. If the entries cancel out,
+// the sum is 0.
 type Fingerprint uint64
 
-// prime is a Mersenne prime. The probability that two different sets of postings have the same
-// fingerprint is 1/prime.
+// prime is a Mersenne prime. If two sets of postings have different effects, the probability that their fingerprints
+// are equal is 1/prime.
 const prime = 1<<61 - 1
 
 var bigPrime = big.NewInt(prime)
 
-// Plus returns the fingerprint of both sets of postings together.
+// Plus returns the fingerprint of two sets of postings together.
 func (m Fingerprint) Plus(other Fingerprint) Fingerprint {
 	if m += other; m >= prime {
 		m -= prime
@@ -55,7 +56,7 @@ func (h *Histories) Fingerprint(postings []ledger.Posting) (sum Fingerprint) {
 	return sum
 }
 
-// ExpectedFingerprint returns the fingerprint of the lines that an entry is expected to have.
+// ExpectedFingerprint returns the fingerprint of the postings that an entry is expected to have.
 func (h *Histories) ExpectedFingerprint(lines []Line) (sum Fingerprint) {
 	var remainder big.Int
 	for i := range lines {
@@ -66,7 +67,7 @@ func (h *Histories) ExpectedFingerprint(lines []Line) (sum Fingerprint) {
 	return sum
 }
 
-// weight returns the random number of an account. The two accounts between which a partner's balance is split have the same
+// weight returns the random number of an account. A partner's balance is split between two accounts, which have the same random
 // number.
 func (h *Histories) weight(path ledger.Path, asset money.Asset) Fingerprint {
 	var hash maphash.Hash
@@ -88,7 +89,7 @@ func residue(a money.Amount) Fingerprint {
 	return Fingerprint(new(big.Int).Mod(BigAmount(a), bigPrime).Uint64())
 }
 
-// BigAmount returns an amount as an unbounded number.
+// BigAmount converts an amount to an unbounded integer.
 func BigAmount(a money.Amount) *big.Int {
 	if u, small := a.Uint64(); small {
 		return new(big.Int).SetUint64(u)
@@ -97,7 +98,7 @@ func BigAmount(a money.Amount) *big.Int {
 	return n
 }
 
-// BigSigned returns a signed amount as an unbounded number.
+// BigSigned converts a signed amount to an unbounded integer.
 func BigSigned(s money.Signed) *big.Int {
 	n := BigAmount(s.Abs)
 	if s.Negative {

@@ -10,11 +10,11 @@ import (
 	"mizan/ledger/money"
 )
 
-// History is a record's history according to its events. It is compact, because memory holds one for every
-// record of the store. A hash of 0 means that there is no value.
+// History summarizes what a record's events say. It is compact, because memory holds one History for every record of
+// the store. If a field is a hash, 0 means that there is no value.
 type History struct {
 	First, Last       uint64 // seqs of the record's first and last event, as in posting.Stamp
-	Held, Settled     uint64 // seqs of the events with the open hold and with the first settling entry; 0 if there is none
+	Held, Settled     uint64 // seq of the event with the open hold, and with the first settling entry; 0 if there is none
 	Started, Updated  ledger.Micros
 	Finished          ledger.Micros // time at which a transaction last reached a final status
 	visitedStates     uint64        // one bit for each state that the record was in
@@ -26,17 +26,17 @@ type History struct {
 	ProviderMoney     int32  // index in Histories.MovedMoney; -1: the record moved no money
 	Refunds           int32  // index of the last refund in Histories.Refunds; -1: none
 	Lists             int32  // index of the lists that must show the record; 0: none
-	TerminalHash      uint32 // hash of the terminal at which the charge is
+	TerminalHash      uint32 // hash of the terminal to which the charge was routed last
 	CalledTerminal    uint32 // hash of the terminal that was last called
-	ContractIndex     int32  // index of package contracts' data about a contract or a cached reply; -1: none
+	ContractIndex     int32  // index in package contracts' lists of contracts or of cached replies; -1: none
 	state             uint8
 	ClaimKind         ledger.ClaimKind  // kind of the claim in ClaimHash; 0: none
 	OpenRequest       OpenRequest       // the open request to the provider, besides the charge
 	Holds             uint8             // number of charges for which money was already held when they were sent
-	ListedAtCreation  uint8             // one bit for each list that must show the record; set if the list's row of the record's creation was read
-	ListedAtLastEvent uint8             // one bit for each list that must show the record; set if the list's row of the record's last event was read
-	Intents           Intents           // of the transaction or, if it is a hosted payment, of the last attempt
-	Calls             [Operations]uint8 // numbers of calls that the simulator received
+	ListedAtCreation  uint8             // one bit for each list that must show the record; set if the list has a row from the record's creation
+	ListedAtLastEvent uint8             // one bit for each list that must show the record; set if the list has a row from the record's last event
+	Intents           Intents           // intents of the transaction or, if it is a hosted payment, of its last attempt
+	Calls             [Operations]uint8 // for each operation, the number of calls that the simulator received
 	Marks             Marks
 	Notifications     NotificationCounts
 	RecordHash        uint64 // short hash of the record after its last event
@@ -45,7 +45,7 @@ type History struct {
 	listedTimes       uint64 // sum of the hashes of the times in the record's rows in lists
 }
 
-// Intents has, for each operation, the number of intents. An intent is an event that is stored before a call to a provider.
+// Intents holds the number of intents for each operation. An intent is an event that is stored before a call to a provider.
 type Intents [Operations]uint8
 
 // Marks are further facts about a record, one bit each.
@@ -59,21 +59,21 @@ const (
 	ChargeBooked                      // the charge is booked; for a return, the return is booked
 	BookedLate                        // money arrived after the transaction was closed
 	ChargeReturned                    // a return reverses its charge
-	LateMoneyTaken                    // the rail took money back that had arrived after the transaction was closed
+	LateMoneyTaken                    // the rail took back money that had arrived after the transaction was closed
 	RequiresCard                      // the record says that there is a sealed card
 	CardSealed                        // there is a sealed card
-	ProviderMayHold                   // after the last call the provider may have the money, or hold it
-	ProviderHolds                     // after the last call the provider has the money
+	ProviderMayHold                   // according to its answer to the last call, the provider may hold or have the money
+	ProviderHolds                     // according to its answer to the last call, the provider has the money
 	ProviderAgrees                    // the last call reports the amounts that the entries have
-	HasReceipt                        // a notice says that its payer gets a receipt
+	HasReceipt                        // a notice says that the transaction's payer gets a receipt
 )
 
-// ProviderMoney has the amounts that a transaction moved on its provider's account.
+// ProviderMoney holds the amounts that a transaction moved on its provider's account.
 type ProviderMoney struct{ Captured, Refunded money.Amount }
 
-// Refund is one attempt to return money, according to its entry.
+// Refund is one attempt to return money, as its entry describes it.
 type Refund struct {
-	Previous             int32 // index of the previous refund; -1: this is the first
+	Previous             int32 // index of the transaction's previous refund; -1: this is the first
 	State                RefundState
 	Fingerprint          Fingerprint
 	Provider, Fees, Dest money.Amount // amounts moved at the provider, on the fees account and, with a conversion, in the other asset
@@ -101,8 +101,8 @@ type Histories struct {
 	Refunds      Slab[Refund]
 	Rerouted     map[ledger.Source][]Fingerprint // fingerprints of a transaction's holds at the terminals before the last one
 	Ended        map[ledger.Source][]Intents     // intents of each attempt of a hosted payment that has ended
-	ByCharge     map[ledger.ID]*History          // reference of a charge → history of the charge; without the charges whose reference is the id of their transaction
-	ByLateCharge map[Charge]*History             // a refused charge for which money moved late → history of the transaction with this money
+	ByCharge     map[ledger.ID]*History          // reference of a charge → history of the charge; a charge whose reference is its transaction's id is not in the map
+	ByLateCharge map[Charge]*History             // a refused charge for which money moved later → history of the transaction with this money
 	Returns      map[ledger.ID]ledger.ID         // reversed transaction → its return, as the record of the reversed transaction says
 	ReturnOf     map[ledger.ID]ledger.ID         // return → the transaction that it reverses, as the record of the return says
 
@@ -117,7 +117,7 @@ func newHistories() *Histories {
 	}
 }
 
-// Find returns a record's history; nil if the record has no events.
+// Find returns a record's history. It returns nil if the record has no events.
 func (h *Histories) Find(s ledger.Source) *History {
 	at, ok := h.index[s]
 	if !ok {
@@ -126,12 +126,13 @@ func (h *Histories) Find(s ledger.Source) *History {
 	return h.slab.At(at)
 }
 
-// Charge identifies a charge at one terminal. The terminals that one attempt tried have charges with the same reference.
+// Charge identifies a charge at one terminal. If one attempt tried several terminals, its charges at these terminals have the
+// same reference.
 type Charge struct{ Terminal, Reference ledger.ID }
 
 // FindCharge returns the history of the charge that has this reference at the provider of the terminal. It returns nil if there
-// is none. Each attempt of a hosted payment has a charge of its own. If money moved for a charge that a terminal had refused,
-// the charge at this terminal has a history of its own.
+// is no such charge. Each attempt of a hosted payment has a charge of its own. If a terminal refused a charge and money moved
+// for it later, the charge at this terminal has a history of its own.
 func (h *Histories) FindCharge(terminal, reference ledger.ID) *History {
 	if found := h.ByLateCharge[Charge{terminal, reference}]; found != nil {
 		return found
@@ -142,7 +143,8 @@ func (h *Histories) FindCharge(terminal, reference ledger.ID) *History {
 	return h.Find(ledger.Source{Kind: ledger.Transaction, ID: reference})
 }
 
-// EndAttempt notes that an attempt of a hosted payment has ended: later intents belong to the next attempt.
+// EndAttempt is called when an attempt of a hosted payment has ended. It sets the attempt's intents aside, because
+// later intents belong to the next attempt.
 func (h *Histories) EndAttempt(source ledger.Source, history *History) {
 	h.Ended[source] = append(h.Ended[source], history.Intents)
 	history.Intents = Intents{}
@@ -162,7 +164,7 @@ func (h *Histories) All() iter.Seq2[ledger.Source, *History] {
 // Len returns the number of records.
 func (h *Histories) Len() int { return len(h.index) }
 
-// FindOrAdd returns a record's history, and creates it if it does not exist.
+// FindOrAdd returns a record's history. If the history does not exist yet, FindOrAdd creates it.
 func (h *Histories) FindOrAdd(s ledger.Source) *History {
 	if found := h.Find(s); found != nil {
 		return found
@@ -189,7 +191,7 @@ func (h *Histories) RefundsOf(history *History) (list []*Refund) {
 	return list
 }
 
-// Hash returns a short hash of a text, with this check's seed.
+// Hash returns a short hash of a text, computed with this check's random seed.
 func (h *Histories) Hash(kind byte, text string) uint64 {
 	var m maphash.Hash
 	m.SetSeed(h.Seed)
@@ -198,7 +200,7 @@ func (h *Histories) Hash(kind byte, text string) uint64 {
 	return m.Sum64()
 }
 
-// StatesOf returns the numbered states of a kind of record.
+// StatesOf returns the numbering of the states for a kind of record.
 func (h *Histories) StatesOf(kind ledger.Kind) *States {
 	s := h.states[kind]
 	if s == nil {
@@ -209,8 +211,8 @@ func (h *Histories) StatesOf(kind ledger.Kind) *States {
 }
 
 // IsInState tells whether the record's events have led to the state. The empty state means that there are no events. The states
-// of a rate are its values, which are unbounded in number, and the state of a closed month contains a hash. So for records of
-// these two kinds a History has only a hash of the last state.
+// of a rate are its values, which are unbounded in number, and the state of a closed month contains a hash. Therefore the
+// History of a record of these two kinds holds only a hash of the last state.
 func (h *Histories) IsInState(history *History, kind ledger.Kind, state string) bool {
 	if kind == ledger.Rate || kind == ledger.Period {
 		return history.EntryHash == h.ValueHash(state)
@@ -237,13 +239,14 @@ func (h *Histories) ValueHash(value string) uint64 {
 	return h.Hash(byte(ledger.Rate), value)
 }
 
-// States gives numbers to the states of a kind of record, in the order in which they appear. The number 0 means no state.
+// States assigns numbers to the states of one kind of record, in the order in which the events name the states. The number 0
+// means no state.
 type States struct {
 	Codes map[string]uint8
 	Names []string
 }
 
-// maxStates bounds the number of different states of a kind of record. A state machine has far fewer.
+// maxStates is the largest number of different states for one kind of record. A state machine has far fewer states.
 const maxStates = 64
 
 // Code returns the number of a state.
@@ -269,13 +272,13 @@ func (s *States) WasIn(h *History, name string) bool {
 // Name returns the current state of the record.
 func (s *States) Name(h *History) string { return s.Names[h.state] }
 
-// Slab is a list that grows without being copied. Pointers to its values stay valid.
+// Slab is a list whose values are not copied when the list grows, so pointers to the values stay valid.
 type Slab[T any] struct {
 	blocks [][]T
 	length int32
 }
 
-// slabBlock is the number of values in a block. It is small, because there may be many organizations with few
+// slabBlock is the number of values in a block. Blocks are small, because there may be many organizations with few
 // records.
 const slabBlock = 1 << 8
 
@@ -295,7 +298,7 @@ func (s *Slab[T]) At(i int32) *T { return &s.blocks[i/slabBlock][i%slabBlock] }
 // MaxCounted is the largest value of the counters of calls and intents.
 const MaxCounted = math.MaxUint8
 
-// Increment adds one, up to MaxCounted.
+// Increment returns n+1, but at most MaxCounted.
 func Increment(n uint8) uint8 { return min(n, MaxCounted-1) + 1 }
 
 // HashTerminal returns the hash of a terminal's id.

@@ -25,7 +25,7 @@ func Credit(path ledger.Path, asset money.Asset, amount *big.Int) Line {
 	return Line{path, asset, new(big.Int).Neg(amount)}
 }
 
-// Mirror turns debits into credits and credits into debits, in place.
+// Mirror swaps debits and credits in place: each debit becomes a credit and each credit a debit.
 func Mirror(lines []Line) []Line {
 	for i := range lines {
 		lines[i].net = new(big.Int).Neg(lines[i].net)

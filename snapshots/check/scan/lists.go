@@ -9,15 +9,15 @@ import (
 	"mizan/ledger/money"
 )
 
-// listSets holds the sets of lists that must show records. Many records have the same set, so a
-// history needs only the set's index. Set 0 is empty.
+// listSets holds the sets of lists that must show records. Many records are in the same set of lists, so a History
+// holds only the index of a set. Set 0 is empty.
 type listSets struct {
 	sets  [][]ledger.List
-	index map[string]int32 // the lists of a set, written one after the other → index in sets
+	index map[string]int32 // the concatenated lists of a set → index in sets
 	key   []byte           // a buffer for a key of index
 }
 
-// ExpectLists records which lists must show the record. If first is zero, no list must show it.
+// ExpectLists records which lists must show the record. If first is zero, the record is in no list.
 func (h *Histories) ExpectLists(history *History, first ledger.List, further ...ledger.List) {
 	s := &h.lists
 	if first == (ledger.List{}) {
@@ -47,14 +47,14 @@ func (h *Histories) listsOf(history *History) []ledger.List {
 	return h.lists.sets[history.Lists]
 }
 
-// MustShow tells whether the list must show the record. bit is the bit of this list in ListedAtCreation and ListedAtLastEvent.
+// MustShow tells whether the list must show the record. If so, bit is the list's bit in ListedAtCreation and ListedAtLastEvent.
 func (h *Histories) MustShow(list ledger.List, history *History) (bit uint8, ok bool) {
 	at := slices.Index(h.listsOf(history), list)
 	return 1 << max(at, 0), at >= 0
 }
 
-// BelongsToPartner tells whether one of the partner's lists must show the record: a list for one of the
-// environments or, if none is given, for any environment.
+// BelongsToPartner tells whether one of the partner's lists for the given environments must show the record. If no
+// environment is given, it considers the lists for all environments.
 func (h *Histories) BelongsToPartner(lists ledger.PartnerList, partner int64, history *History, envs ...money.Env) bool {
 	if len(envs) == 0 {
 		envs = []money.Env{money.Prod, money.Test}
@@ -65,24 +65,26 @@ func (h *Histories) BelongsToPartner(lists ledger.PartnerList, partner int64, hi
 	})
 }
 
-// FollowChange counts a change of the record at a time. A change is a step that has stored the record.
+// FollowChange adds a change of the record to the history. A change is a step that has stored the record; at is the
+// time of the change.
 func (h *Histories) FollowChange(history *History, at ledger.Micros) {
 	history.changeTimes += h.hashTime(at)
 }
 
-// FollowListed counts a row that shows the record in a list; at is the time in the row.
+// FollowListed adds a list row that shows the record to the history; at is the time in the row.
 func (h *Histories) FollowListed(history *History, at ledger.Micros) {
 	history.listedTimes += h.hashTime(at)
 }
 
-// hashTime hashes a time with the check's own seed, so that an attacker can't choose times whose hashes have the
-// same sum as those of other times.
+// hashTime returns the hash of a time. The seed is random, so an attacker can't choose wrong times whose hashes have
+// the right sum.
 func (h *Histories) hashTime(at ledger.Micros) uint64 {
 	return maphash.Bytes(h.Seed, binary.BigEndian.AppendUint64(nil, uint64(at)))
 }
 
-// IsListed tells whether each of the record's lists has the row of the record's creation. If the lists show changes too
-// (listsChanges), each must also have the row of the last event, and exactly the times of the changes.
+// IsListed tells whether each list that must show the record has the row from the record's creation. If the lists show
+// changes too (listsChanges), each list must also have the row from the last event, and the times of the rows must be
+// exactly the times of the changes.
 func (h *Histories) IsListed(history *History, listsChanges bool) bool {
 	allBits := uint8(1<<len(h.listsOf(history)) - 1)
 	times := history.changeTimes * uint64(len(h.listsOf(history)))

@@ -2,7 +2,7 @@ package scan
 
 import "hash/maphash"
 
-// Multiset represents a set of keys by their number and the sum of their hashes, which do not depend on
+// Multiset represents a set of keys by the number of keys and the sum of their hashes. Number and sum do not depend on
 // the order of the keys.
 type Multiset struct{ count, hashSum uint64 }
 

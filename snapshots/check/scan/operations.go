@@ -14,8 +14,8 @@ const (
 	Operations // the number of operations
 )
 
-// OpenRequest is a transaction's open request to its provider, besides the charge itself. The zero
-// value means that there is none.
+// OpenRequest is a transaction's open request to its provider, besides the charge itself. The zero value means that
+// there is no open request.
 type OpenRequest uint8
 
 // The requests of a transaction.
@@ -28,5 +28,6 @@ const (
 	LateRefundRequest // the return of money that arrived after the transaction was closed
 )
 
-// SimulatorRoute is the route of the simulator, which writes a log in the data directory.
+// SimulatorRoute is the route of transactions that are sent to the simulator (the simulated provider). The simulator
+// writes a log in the data directory.
 const SimulatorRoute = "simulator"

@@ -11,14 +11,15 @@ import (
 	"mizan/ledger"
 )
 
-// The paths of the two accounts between which a partner's balance is split.
+// A partner's balance is split between two accounts: the available balance, and what the partner owes. The paths of the
+// two accounts have these prefixes and suffixes.
 const (
 	AvailablePrefix, AvailableSuffix = "L:partner:", ":available"
 	OwedPrefix, OwedSuffix           = "A:partner:", ":receivable"
 )
 
-// BalanceKey returns the same key for both accounts between which a partner's balance is split: the partner's number. For any
-// other account it returns the path itself.
+// BalanceKey returns the partner's number for both accounts between which a partner's balance is split. For any other account
+// it returns the path itself.
 func BalanceKey(path ledger.Path) string {
 	s := string(path)
 	if number, ok := Between(s, OwedPrefix, OwedSuffix); ok {
@@ -30,7 +31,7 @@ func BalanceKey(path ledger.Path) string {
 	return s
 }
 
-// AvailableBalanceOwner returns the number of the partner whose available balance is on the account.
+// AvailableBalanceOwner returns the number of the partner whose available balance the account holds.
 func AvailableBalanceOwner(path ledger.Path) (number int64, ok bool) {
 	digits, ok := Between(string(path), AvailablePrefix, AvailableSuffix)
 	if !ok {
@@ -40,7 +41,8 @@ func AvailableBalanceOwner(path ledger.Path) (number int64, ok bool) {
 	return number, err == nil
 }
 
-// Between returns the part of s between the prefix and the suffix. It returns false if s lacks one of them.
+// Between returns the part of s between the prefix and the suffix. It returns false if s lacks the prefix or the
+// suffix.
 func Between(s, prefix, suffix string) (string, bool) {
 	if len(s) < len(prefix)+len(suffix) || !strings.HasPrefix(s, prefix) || !strings.HasSuffix(s, suffix) {
 		return "", false
@@ -48,8 +50,8 @@ func Between(s, prefix, suffix string) (string, bool) {
 	return s[len(prefix) : len(s)-len(suffix)], true
 }
 
-// counterpartyAccounts are the names of accounts that belong to the other party of a contract, not to the
-// contract. They may have balances after the contract has ended.
+// counterpartyAccounts are the names of accounts that belong to the other party of a contract, not to the contract.
+// Such an account may have a balance after the contract has ended.
 var counterpartyAccounts = []string{"customer", "partner_receivable"}
 
 // OwnerContract returns the contract to which the account belongs, according to its path.

@@ -22,10 +22,11 @@ func SameAsset(postings []ledger.Posting) bool {
 	return true
 }
 
-// ProviderPrefix is the prefix of the paths of providers' accounts, which have the amounts that providers owe.
+// ProviderPrefix is the path prefix of the accounts that say how much each provider owes.
 const ProviderPrefix = "A:provider:"
 
-// NetOnProvider returns the net amount that an entry posts on providers' accounts, and the side on which it is.
+// NetOnProvider returns the net amount that an entry posts on providers' accounts. The side says whether the net amount
+// is a debit or a credit.
 func NetOnProvider(postings []ledger.Posting) (money.Amount, ledger.Side) {
 	sum := SumOf(postings, func(p *ledger.Posting) bool { return strings.HasPrefix(string(p.Account), ProviderPrefix) })
 	if sum.Negative {
@@ -48,10 +49,10 @@ func SumOf(postings []ledger.Posting, isSelected func(*ledger.Posting) bool) (su
 type Hold struct {
 	Source   ledger.Source
 	Postings []ledger.Posting
-	Forced   bool // the money was held although too little may have been available
+	Forced   bool // the money was held even if too little was available
 }
 
-// PostingsFault says what is wrong with an entry's postings. The text is empty if nothing is wrong.
+// PostingsFault says what is wrong with an entry's postings. If nothing is wrong, it returns an empty string.
 func PostingsFault(postings []ledger.Posting) string {
 	if len(postings) < 2 {
 		return "has fewer than two postings"

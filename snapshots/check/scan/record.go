@@ -6,7 +6,7 @@ import (
 	"mizan/snapshots/check/findings"
 )
 
-// Record is a stored record with its history.
+// Record is a stored record, together with the history of its events.
 type Record struct {
 	Organization *Organization
 	Source       ledger.Source
@@ -20,7 +20,7 @@ func (c *Scan) Fault(r *Record, format string, args ...any) {
 	c.Report.Breach(findings.RuleStates, "organization %v: %s "+format, append([]any{r.Organization.ID, NameOf(r.Source)}, args...)...)
 }
 
-// CheckState compares the state in the payload with the one to which the events led.
+// CheckState compares the state that the record's payload says with the state to which the record's events led.
 func (c *Scan) CheckState(r *Record, state string) {
 	if last := r.Organization.Histories.StatesOf(r.Source.Kind).Name(r.History); state != last {
 		c.Fault(r, "says %q, and its events lead to %q", state, last)

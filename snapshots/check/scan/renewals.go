@@ -7,21 +7,21 @@ import (
 	"mizan/ledger/subscription"
 )
 
-// Subscriptions holds an organization's subscriptions and renewals until all records have been
-// read.
+// Subscriptions holds an organization's subscriptions and their renewals, which are compared after all records have
+// been read.
 type Subscriptions struct {
 	Histories     map[ledger.ID]*SubscriptionHistory // subscription's id → its history
-	Renewals      []Renewal                          // the renewals, as their transactions name them
-	ByTransaction map[ledger.ID]Renewal              // renewals by the id of their transaction
+	Renewals      []Renewal                          // the renewals, as their transactions describe them
+	ByTransaction map[ledger.ID]Renewal              // id of a renewal's transaction → the renewal
 }
 
-// SubscriptionHistory has a subscription's record and the numbers of its renewals.
+// SubscriptionHistory holds a subscription's record and counts its renewals.
 type SubscriptionHistory struct {
-	Begun, Paid, Unpaid uint64 // numbers of renewals that begun, were paid and stayed unpaid, according to the events
+	Begun, Paid, Unpaid uint64 // according to the events: renewals that have begun, that were paid, and that stayed unpaid
 	Record              *subscription.Record
 }
 
-// Renewal is a renewal of a subscription, as its transaction names it.
+// Renewal is a renewal of a subscription, as the renewal's transaction describes it.
 type Renewal struct {
 	ID      ledger.ID
 	Details payment.Renewal
@@ -32,7 +32,7 @@ type Renewal struct {
 	Partner int64
 }
 
-// HistoryOf returns a subscription's history, and creates it if it does not exist.
+// HistoryOf returns a subscription's history. If the history does not exist yet, HistoryOf creates it.
 func (s *Subscriptions) HistoryOf(id ledger.ID) *SubscriptionHistory {
 	if s.Histories == nil {
 		s.Histories = make(map[ledger.ID]*SubscriptionHistory)

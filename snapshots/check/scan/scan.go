@@ -26,17 +26,17 @@ type Scan struct {
 	View    *posting.View
 	Report  *findings.Report
 	Digest  *Digest
-	Keyring actors.Sealer // opens cached replies; nil: they are not opened
+	Keyring actors.Sealer // decrypts cached replies; nil: they are not decrypted
 
 	Organizations map[ledger.ID]*Organization
-	LastGroup     uint64 // the number of the last durable group of changes
+	LastGroup     uint64 // number of the last group of changes that is durable
 	interruptions uint64 // number of calls of Interrupted
 
 	meter *progress.Meter // shows the progress of the check; nil if it is not to be shown
 	work  uint64          // number of checked rows and events that were not passed to the meter yet
 }
 
-// New starts a check of the view.
+// New returns the Scan for a check of the view.
 func New(ctx context.Context, v *posting.View, keyring actors.Sealer, lastGroup uint64) *Scan {
 	return &Scan{
 		Ctx: ctx, View: v, Report: findings.New(), Digest: newDigest(), Keyring: keyring,
@@ -44,7 +44,7 @@ func New(ctx context.Context, v *posting.View, keyring actors.Sealer, lastGroup 
 	}
 }
 
-// BeginProgress begins to show the progress of the check. work is the number of rows and events that the check reads.
+// BeginProgress makes the check show its progress. work is the number of rows and events that the check will read.
 func (c *Scan) BeginProgress(work uint64) { c.meter.Begin("", "rows and events", work) }
 
 // CountWork adds n to the number of rows and events that have been checked.
@@ -62,7 +62,7 @@ type Organization struct {
 	Histories *Histories
 }
 
-// OrganizationOf returns an organization, and adds it if it is new.
+// OrganizationOf returns an organization. If the organization is new, OrganizationOf adds it.
 func (c *Scan) OrganizationOf(id ledger.ID) *Organization {
 	o := c.Organizations[id]
 	if o == nil {
@@ -72,8 +72,9 @@ func (c *Scan) OrganizationOf(id ledger.ID) *Organization {
 	return o
 }
 
-// ReadSection calls scan to read a section of the store for a rule. If rows can't be read, the rule is broken and
-// the check continues. ReadSection returns only the context's error.
+// ReadSection calls the function scan, which reads a section of the store for a rule. If scan returns an error,
+// ReadSection reports that the rule is broken, and the check continues. The only error that ReadSection itself returns
+// is the context's error.
 func (c *Scan) ReadSection(rule int, scan func() error) error {
 	if err := c.Ctx.Err(); err != nil {
 		return err
@@ -85,10 +86,11 @@ func (c *Scan) ReadSection(rule int, scan func() error) error {
 	return c.Ctx.Err()
 }
 
-// callsPerContextCheck is the number of calls of Interrupted for each check of the context.
+// callsPerContextCheck says how often Interrupted checks the context: once in this number of calls.
 const callsPerContextCheck = 4096
 
-// Interrupted returns the error of the context. It checks the context only once in callsPerContextCheck calls.
+// Interrupted returns the context's error if the check was interrupted. It checks the context only once in
+// callsPerContextCheck calls, and otherwise returns nil.
 func (c *Scan) Interrupted() error {
 	if c.interruptions++; c.interruptions%callsPerContextCheck == 0 {
 		c.meter.CountUnits(callsPerContextCheck)
@@ -97,8 +99,9 @@ func (c *Scan) Interrupted() error {
 	return nil
 }
 
-// Rows adds a section (an organization's rows of one kind) to the digest and calls fn with each row. It skips
-// checkpoints and turnover, which are read along with the journal, and the index of transactions.
+// Rows adds a section (an organization's rows of one kind) to the digest and calls fn with each row. Some rows are
+// neither in the digest nor passed to fn: checkpoints and turnover, which are read along with the journal, and the
+// index of transactions, which package check/search reads.
 func (c *Scan) Rows(o *Organization, s posting.RowKind, fn func(key, row []byte) error) error {
 	c.Digest.beginSection(s)
 	return c.View.Rows(o.ID, s, func(key, row []byte) (bool, error) {
@@ -113,7 +116,7 @@ func (c *Scan) Rows(o *Organization, s posting.RowKind, fn func(key, row []byte)
 	})
 }
 
-// StoredIn returns the history of a record whose row has been read. It returns nil if there is no such record.
+// StoredIn returns the history of a record. If no row of the record has been read, StoredIn returns nil.
 func (c *Scan) StoredIn(org ledger.ID, s ledger.Source) *History {
 	o := c.Organizations[org]
 	if o == nil {
@@ -125,13 +128,14 @@ func (c *Scan) StoredIn(org ledger.ID, s ledger.Source) *History {
 	return nil
 }
 
-// KV is a key-value row of the actors, or the error that ended the reading of rows.
+// KV is a key-value row that an actor has stored, or the error that ended the iteration.
 type KV struct {
 	Key, Row []byte // valid until the next row is read
 	Err      error
 }
 
-// KVs iterates over an organization's key-value rows of one kind. If reading fails, the last element has the error.
+// KVs iterates over an organization's key-value rows of one kind. If reading fails, the last element contains the
+// error.
 func (c *Scan) KVs(org ledger.ID, kind notifier.RowKind) iter.Seq[KV] {
 	return func(yield func(KV) bool) {
 		err := c.View.KVsAscending(org, []byte{byte(kind)}, nil, func(key, row []byte) (bool, error) {
@@ -143,14 +147,14 @@ func (c *Scan) KVs(org ledger.ID, kind notifier.RowKind) iter.Seq[KV] {
 	}
 }
 
-// MaxDecisionTime is longer than it takes until a decision is in the journal. For this time after a change of a setting,
-// decisions that were made with the old setting may still be booked.
+// MaxDecisionTime is an upper bound for the time between a decision and its event in the journal. After a setting has changed,
+// decisions that were made with the old setting may still be booked for as long as MaxDecisionTime.
 const MaxDecisionTime = ledger.Micros(time.Minute / time.Microsecond)
 
-// SortedIDs returns the ids of a set, in order.
+// SortedIDs returns the ids in a set, in ascending order.
 func SortedIDs(set map[ledger.ID]bool) []ledger.ID {
 	return slices.SortedFunc(maps.Keys(set), func(a, b ledger.ID) int { return bytes.Compare(a[:], b[:]) })
 }
 
-// RecordKey is the id of a record and of its organization.
+// RecordKey identifies a record by the organization's id and the record's id.
 type RecordKey struct{ Org, ID ledger.ID }

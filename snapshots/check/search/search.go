@@ -12,20 +12,20 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Check compares the index of an organization's transactions with the transactions.
+// Check compares the search index of an organization's transactions with the transactions.
 type Check struct {
 	*scan.Scan
 	organization *scan.Organization
-	isThere      bool           // the organization has rows of the index
+	isThere      bool           // whether the organization has an index
 	indexed      uint64         // seq up to which the server has indexed all events
 	lastSeq      uint64         // seq of the last event
-	transactions bits           // by seq: the event is one of a transaction
-	newest       bits           // by seq: the event is the last one of a transaction
-	expected     []search.Entry // entries that the transactions must have, each with the seq of its transaction's last event
-	unreadable   bool           // a row cannot be read, so its entries are not known
+	transactions bits           // seqs of the events of transactions
+	newest       bits           // seqs of the last events of transactions
+	expected     []search.Entry // entries that the index must have, each with the seq of its transaction's last event
+	unreadable   bool           // whether some row can't be read, so that its entries are unknown
 }
 
-// New begins the check of an organization: it reads the progress row.
+// New returns a Check for one organization. It reads the progress row.
 func New(s *scan.Scan, o *scan.Organization) *Check {
 	c := &Check{Scan: s, organization: o}
 	err := c.View.KVKeys(o.ID, search.Rows(), nil, func([]byte) ([]byte, bool, error) {
@@ -57,7 +57,7 @@ func (c *Check) Follow(e *ledger.Event) {
 	}
 }
 
-// CheckTransaction makes the entries that the index must have for a transaction.
+// CheckTransaction computes the entries that the index must have for a transaction.
 func (c *Check) CheckTransaction(r *scan.Record, p *payment.Record) {
 	if c.isThere && r.Stamp.LastSeq <= c.lastSeq {
 		c.newest.set(r.Stamp.LastSeq)
@@ -65,7 +65,8 @@ func (c *Check) CheckTransaction(r *scan.Record, p *payment.Record) {
 	}
 }
 
-// CheckRows compares the stored rows with the entries that CheckTransaction made. It is called after all events and transactions.
+// CheckRows compares the stored rows with the entries that CheckTransaction has computed. It is called after all events and
+// transactions have been read.
 func (c *Check) CheckRows() error {
 	if c.indexed > c.lastSeq {
 		c.breach("transactions are indexed up to event %d, which does not exist", c.indexed)
@@ -91,7 +92,8 @@ func (c *Check) CheckRows() error {
 	return nil
 }
 
-// checkRow checks a row, and notes which expected entries it has.
+// checkRow checks a row of the index. If the row contains an expected entry, checkRow adds the entry's index in
+// c.expected to found.
 func (c *Check) checkRow(storedKey, value []byte, found *bits) {
 	key, err := search.ParseKey(storedKey)
 	var entries []search.Entry

@@ -12,16 +12,17 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// For rule 3 of the checker (states of records), this file checks attempts of hosted payments. A payer has at most as
-// many attempts as the terminal of the first attempt allows. Each attempt was sent to the terminals that it names. It
-// has a reference of its own, by which providers know its charge; the reference is claimed (a stored row makes it
-// unique) unless it is the transaction's id. Money that moved for a charge that a terminal had refused has a transaction
-// of its own, which agrees with the charge. The transactions' events say how many attempts have ended.
+// For rule 3 of the checker (states of records), this file checks attempts of hosted payments. A payer has at most as many
+// attempts as the terminal of the first attempt allows. Each attempt was sent to exactly the terminals that the record names.
+// Each attempt has a reference of its own, by which providers know its charge. Unless the reference is the transaction's id,
+// there is a claim on it (a stored row that makes it unique). If a terminal refused a charge and money moved for it later, the
+// money has a transaction of its own, which agrees with the charge. The record names as many ended attempts as the
+// transaction's events have ended.
 
-// attempts has what an organization's transactions say about attempts of hosted payments.
+// attempts collects what an organization's transactions say about attempts of hosted payments.
 type attempts struct {
-	claims map[string]ledger.ID       // key of a claim on a reference that must exist → the reference's transaction
-	ended  map[ledger.ID]scan.Intents // reference of the charge of an ended attempt → numbers of the intents among the attempt's events
+	claims map[string]ledger.ID       // key of a claim that must exist on a reference → the transaction with this reference
+	ended  map[ledger.ID]scan.Intents // reference of an ended attempt's charge → numbers of intents among the attempt's events
 	late   []lateAttempt
 }
 
@@ -29,7 +30,7 @@ func newAttempts() attempts {
 	return attempts{claims: make(map[string]ledger.ID), ended: make(map[ledger.ID]scan.Intents)}
 }
 
-// lateAttempt is a transaction for money that moved although the terminal had refused the charge.
+// lateAttempt is a transaction for money that moved although a terminal had refused the charge.
 type lateAttempt struct {
 	record *scan.Record
 	stored *payment.Record
@@ -77,14 +78,15 @@ func (c *Check) checkAttempts(r *scan.Record, p *payment.Record) {
 	c.checkAttemptCount(r, p)
 }
 
-// isDueAtPayersDeadline tells whether a hosted payment that waits for its payer is due at the right time. This is the end of the
-// payer's time to pay or, if the record was written later than that, the time at which it was written.
+// isDueAtPayersDeadline tells whether the timer of a hosted payment that waits for its payer has the right time. The right time
+// is the end of the payer's time to pay. If the record was written after this end, the timer may be as late as the last write.
 func isDueAtPayersDeadline(r *scan.Record, p *payment.Record) bool {
 	return r.Stamp.Due == p.HostedUntil || r.Stamp.Due > p.HostedUntil && r.Stamp.Due <= r.Stamp.Updated
 }
 
-// noteReference checks that the charges of a transaction have different references. The first charge has the transaction's id as
-// its reference. The other references must be claimed (a claim is a row that makes a key unique).
+// noteReference checks that the charges of a transaction have different references, and that the reference of the first charge
+// is the transaction's id. For every other reference there must be a claim (a row that makes a key unique), which noteReference
+// records.
 func (c *Check) noteReference(r *scan.Record, p *payment.Record, reference ledger.ID, seen map[ledger.ID]bool) {
 	isFirst := len(seen) == 0
 	if seen[reference] || isFirst != (reference == p.ID) {
@@ -95,8 +97,8 @@ func (c *Check) noteReference(r *scan.Record, p *payment.Record, reference ledge
 	}
 }
 
-// checkEnded checks an attempt that has ended. intents has the numbers of intents (events stored before provider calls) among
-// the attempt's events.
+// checkEnded checks an attempt that has ended. intents holds the numbers of intents (events that are stored before provider
+// calls) among the attempt's events.
 func (c *Check) checkEnded(r *scan.Record, p *payment.Record, ended *payment.EndedAttempt, intents scan.Intents) {
 	refused, last := refusedOf(ended.Terminals), ended.Last()
 	if min(len(refused), scan.MaxCounted) != int(intents[scan.CallCharge]) || intents[scan.CallCharge] == 0 {
@@ -119,8 +121,8 @@ func (c *Check) checkEnded(r *scan.Record, p *payment.Record, ended *payment.End
 	c.attempts.ended[ended.Reference] = intents
 }
 
-// checkTotal checks the total that a terminal was to charge. It must be zero if the transaction was not sent to the
-// terminal.
+// checkTotal checks the total amount that a terminal was to charge. If the transaction was not sent to the terminal,
+// the total must be zero.
 func (c *Check) checkTotal(r *scan.Record, p *payment.Record, tried *payment.Attempt) {
 	if !wasTriedAndLeft(*tried) {
 		if !tried.Total.IsZero() {
@@ -136,8 +138,8 @@ func (c *Check) checkTotal(r *scan.Record, p *payment.Record, tried *payment.Att
 	}
 }
 
-// checkAttemptCount compares the number of attempts that a payer may make with the setting of the terminal to which the
-// first attempt was sent, unless the setting may have changed.
+// checkAttemptCount compares the number of attempts that the payer may make with the setting of the terminal to which
+// the first attempt was sent. If the setting may have changed since then, nothing is compared.
 func (c *Check) checkAttemptCount(r *scan.Record, p *payment.Record) {
 	first, tried := p.Terminal, p.Attempts
 	if len(p.Ended) > 0 {
@@ -151,10 +153,12 @@ func (c *Check) checkAttemptCount(r *scan.Record, p *payment.Record) {
 	}
 }
 
-// CheckLateAttempts compares the transactions for money of refused charges with these charges. For rule 7 (provider calls), it
-// also enters the histories of charges into Histories. There, the charge of an ended attempt is found by the attempt's
-// reference, and late money is found by the terminal and the reference. All records of the organization must have been read. The
-// error is the store's.
+// CheckLateAttempts checks the transactions for money of refused charges. If a terminal refused a charge and money
+// moved for it later, the money has a transaction of its own, which must agree with the refused charge. For rule 7
+// (provider calls), CheckLateAttempts also adds histories of charges to Histories: ByCharge gets the charges of ended
+// attempts, by reference, and ByLateCharge gets the transactions for late money, by terminal and reference.
+// CheckLateAttempts is called after all records of the organization have been read. If the store can't be read, it
+// returns the store's error.
 func (c *Check) CheckLateAttempts() error {
 	histories := c.organization.Histories
 	for reference, intents := range c.attempts.ended {
@@ -175,7 +179,7 @@ func (c *Check) CheckLateAttempts() error {
 		}
 		h, of := late.record.History, histories.FindCharge(p.Terminal, p.Reference)
 		if of == nil {
-			continue // the transaction has no events, which is reported
+			continue // the transaction has no events, which another check reports
 		}
 		h.Intents[scan.CallCharge], h.Intents[scan.CallComplete] = 1, of.Intents[scan.CallComplete]
 		histories.ByLateCharge[scan.Charge{Terminal: p.Terminal, Reference: p.Reference}] = h
@@ -183,8 +187,8 @@ func (c *Check) CheckLateAttempts() error {
 	return nil
 }
 
-// isRefusedCharge tells whether a terminal refused the charge for which the transaction late has the money. This charge belongs
-// to the transaction late.AttemptOf and has the reference, terminal and amount of late.
+// isRefusedCharge tells whether the transaction late is for money of a refused charge: the transaction late.AttemptOf
+// must have a charge with the reference, the terminal and the amount of late, and the terminal must have refused it.
 func (c *Check) isRefusedCharge(late *payment.Record) (bool, error) {
 	stored, found, err := c.View.Record(c.organization.ID, ledger.Source{Kind: ledger.Transaction, ID: late.AttemptOf})
 	if err != nil || !found {
@@ -208,8 +212,8 @@ func (c *Check) isRefusedCharge(late *payment.Record) (bool, error) {
 	}), nil
 }
 
-// CheckReference checks a claim on the reference of an attempt: the transaction that the claim names has an attempt
-// with this reference.
+// CheckReference checks a claim on the reference of an attempt. The transaction that the claim names must have an
+// attempt with this reference.
 func (c *Check) CheckReference(key string, transaction ledger.ID) {
 	if c.attempts.claims[key] == transaction {
 		delete(c.attempts.claims, key)
@@ -218,7 +222,8 @@ func (c *Check) CheckReference(key string, transaction ledger.ID) {
 	c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) names transaction %v, which has no attempt with this reference", c.organization.ID, ledger.ClaimReference, transaction)
 }
 
-// CheckMissingReferences reports the references of attempts that are not claimed. All claims must have been read.
+// CheckMissingReferences reports every attempt whose reference has no claim. It is called after all claims have been
+// read.
 func (c *Check) CheckMissingReferences() {
 	for reference, id := range c.attempts.claims {
 		c.Report.Breach(findings.RuleClaims, "organization %v: transaction %v has an attempt with reference %s and no claim on it", c.organization.ID, id, reference)

@@ -13,11 +13,11 @@ import (
 )
 
 // For rules 2 and 3 of the checker (totals, states of records), this file checks payment links. A transaction that names a link
-// is a hosted payment of the link's partner. Its payer used one of the methods that the link offered when the payment began. A
-// link has three counters: the number of its transactions, the number of those that are charged, and the sum of the charged
-// amounts.
+// is a hosted payment of the link's partner. The payer used one of the payment methods that the link offered when the payment
+// began. A link has three counters: the number of its transactions, the number of its charged transactions, and the sum of the
+// charged amounts.
 
-// checkMethod checks that a transaction's payer used a method that was offered.
+// checkMethod checks that a transaction's payer used a payment method that was offered.
 func (c *Check) checkMethod(r *scan.Record, p *payment.Record) {
 	if p.Method != "" && !p.Allows(p.Method) {
 		c.Fault(r, "is paid by %s, which its link did not offer", p.Method)
@@ -35,14 +35,14 @@ func (c *Check) countForLink(p *payment.Record, isCharged bool) {
 	}
 }
 
-// paidLink is a link that a transaction names, with the transaction's partner and asset.
+// paidLink is a link that a transaction names, together with the transaction's partner and asset.
 type paidLink struct {
 	id   ledger.ID
 	link directory.Link
 }
 
-// CheckPaidLinks checks that the links that transactions name are links of the transactions' partners, and have the
-// transactions' asset. All records of the organization must have been read.
+// CheckPaidLinks checks the link that each transaction names: the link must belong to the transaction's partner and
+// have the transaction's asset. CheckPaidLinks is called after all records of the organization have been read.
 func (c *Check) CheckPaidLinks() {
 	for paid, transaction := range c.paidLinks {
 		stored, exists := c.directory.Links[scan.RecordKey{Org: c.organization.ID, ID: paid.id}]
@@ -62,8 +62,8 @@ func (c *Check) addToLinkCounter(key string, n *big.Int) {
 	c.linkCounters[key].Add(c.linkCounters[key], n)
 }
 
-// checkLinkCounter compares a stored counter of a link with the link's transactions. It returns false if the counter is of
-// another kind.
+// checkLinkCounter compares a stored counter of a link with the link's transactions. If the counter does not belong to a link,
+// checkLinkCounter returns false.
 func (c *Check) checkLinkCounter(name string, row []byte) bool {
 	if !strings.HasPrefix(name, ledger.LinkPrefix) {
 		return false
@@ -81,7 +81,7 @@ func (c *Check) checkLinkCounter(name string, row []byte) bool {
 	return true
 }
 
-// checkMissingLinkCounters reports counters of links that must exist and are not stored.
+// checkMissingLinkCounters reports counters of links that must exist but are not stored.
 func (c *Check) checkMissingLinkCounters() {
 	for name, want := range c.linkCounters {
 		if want.Sign() != 0 {

@@ -9,11 +9,12 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// For rule 3 of the checker (states of records), this file checks entries of transactions and settlements. The events
-// that move money have entries. The entries close the record's holds, and move no more than was held or captured.
-// Money that arrives after a transaction is closed stays on the suspense account until it is refunded.
+// For rule 3 of the checker (states of records), this file checks entries of transactions and settlements. An event
+// that moves money has an entry. The entries close the record's holds. They capture no more than was held, and refund
+// no more than was captured. Money that arrives after a transaction is closed stays on the suspense account until it is
+// refunded.
 
-// FollowEntry adds an event's entry to the record's history. closedHold is the hold that the entry closes, if any.
+// FollowEntry adds an event's entry to the record's history. If the entry closes a hold, closedHold is this hold.
 func (c *Check) FollowEntry(h *scan.History, e *ledger.Event, closedHold scan.Hold) {
 	switch e.Entry.Phase {
 	case ledger.Pending:
@@ -33,7 +34,7 @@ func (c *Check) FollowEntry(h *scan.History, e *ledger.Event, closedHold scan.Ho
 		h.NetFingerprint = h.NetFingerprint.Plus(fingerprint)
 	}
 	switch e.Source.Kind {
-	case ledger.Settlement: // a settlement has one event in each environment
+	case ledger.Settlement: // a settlement has one event for each environment
 		h.EntryHash = uint64(h.NetFingerprint)
 	case ledger.Transaction:
 		c.followMoney(h, e, fingerprint, closedHold)
@@ -41,7 +42,7 @@ func (c *Check) FollowEntry(h *scan.History, e *ledger.Event, closedHold scan.Ho
 }
 
 // followMoney records the amounts that a transaction's entry moves. It checks that no more is captured than was held,
-// and no more returned than was captured.
+// and that no more is returned than was captured.
 func (c *Check) followMoney(h *scan.History, e *ledger.Event, fingerprint scan.Fingerprint, closedHold scan.Hold) {
 	histories := c.organization.Histories
 	providerAmount, _ := scan.NetOnProvider(e.Entry.Postings)
@@ -104,7 +105,7 @@ func (c *Check) followRefund(h *scan.History, e *ledger.Event, fingerprint scan.
 		return
 	}
 	if h.Refunds < 0 {
-		return // there was no intent, which FollowIntent has reported
+		return // the refund has no intent, which FollowIntent has reported
 	}
 	refund := histories.Refunds.At(h.Refunds)
 	if fingerprint != refund.Fingerprint {
@@ -118,8 +119,8 @@ func (c *Check) followRefund(h *scan.History, e *ledger.Event, fingerprint scan.
 	c.addTo(&providerMoney.Refunded, refund.Provider, e)
 }
 
-// followReturn checks the entry of a return, which is a transaction of its own: it must mirror the part
-// of the reversed charge that was not refunded before.
+// followReturn checks the entry of a return (a transaction that reverses a charge). The entry must mirror that part of
+// the charge that was not refunded before.
 func (c *Check) followReturn(e *ledger.Event, fingerprint scan.Fingerprint) {
 	reversedEvent, _, found, err := c.View.Event(c.organization.ID, e.Entry.Reverses)
 	var original *scan.History
@@ -140,7 +141,7 @@ func (c *Check) followReturn(e *ledger.Event, fingerprint scan.Fingerprint) {
 	}
 }
 
-// addTo adds to a sum and reports an overflow.
+// addTo adds an amount to a sum. If the sum is out of range, addTo reports a fault of the event.
 func (c *Check) addTo(sum *money.Amount, amount money.Amount, e *ledger.Event) {
 	total, err := sum.Add(amount)
 	if err != nil {
@@ -155,8 +156,8 @@ func feesAmount(postings []ledger.Posting) money.Amount {
 	return scan.SumOf(postings, func(p *ledger.Posting) bool { return p.Account == ledger.Fees }).Abs
 }
 
-// destinationAmount returns the amount that an entry moves between the exchange position and an asset other than the provider's.
-// It returns zero if nothing is converted.
+// destinationAmount returns the amount that an entry posts on the exchange position in an asset other than the provider's. If
+// nothing is converted, the amount is zero.
 func destinationAmount(postings []ledger.Posting) money.Amount {
 	var source money.Asset
 	for i := range postings {
@@ -168,7 +169,7 @@ func destinationAmount(postings []ledger.Posting) money.Amount {
 }
 
 // EntryRules says which kind of entry each event of a transaction must have. The table is written by hand,
-// independently of ledger/payment. An event that is not in the table has no entry.
+// independently of ledger/payment. An event that is not in the table must have no entry.
 var EntryRules = map[payment.Event]scan.EntryRule{
 	payment.Authorise:           scan.MayHold,
 	payment.HoldPayment:         scan.MustHold,
@@ -190,9 +191,9 @@ var EntryRules = map[payment.Event]scan.EntryRule{
 	payment.TakeBackLate:        scan.MustPost,
 }
 
-// Finishes tells whether the step sets the time at which the transaction finished. That is so if the step leads
-// to a final status. A refused refund does not set that time, because it only returns a transaction to the final
-// status that it had before.
+// Finishes tells whether the step sets the time at which the transaction finished. A step sets this time if it leads to
+// a final status. A refused refund is an exception: the transaction only returns to the final status that it had
+// before.
 func Finishes(from, to payment.Status) bool {
 	switch from {
 	case to:

@@ -9,16 +9,16 @@ import (
 )
 
 // For rule 3 of the checker (states of records), this file checks the intents of provider calls. A transaction has at
-// most one open request to its provider at a time. An intent, which is an event that is stored before a call,
-// precedes each outcome.
+// most one open request to its provider at a time. Each outcome of a call must have an intent before it. An intent is
+// an event that is stored before the call.
 
-// intent describes an event that must be durable before a provider is called.
+// intent describes an event that must be stored before a provider is called.
 type intent struct {
 	call    scan.Operation   // the call that the event precedes
-	request scan.OpenRequest // the request that is open until an outcome ends it
+	request scan.OpenRequest // the request that is open from then on, until an outcome ends it
 }
 
-// intents has the events that precede a call.
+// intents lists the events that precede a call.
 var intents = map[payment.Event]intent{
 	payment.Authorise: {call: scan.CallCharge},
 	payment.Submit:    {call: scan.CallComplete},
@@ -29,7 +29,7 @@ var intents = map[payment.Event]intent{
 	payment.GiveBack:  {scan.CallRefund, scan.LateRefundRequest},
 }
 
-// outcomes has the events that end an open request, each with the requests that it may end. FollowIntent
+// outcomes lists the events that end an open request, and for each event the requests that it may end. FollowIntent
 // also checks the status to which a void leads.
 var outcomes = map[payment.Event][]scan.OpenRequest{
 	payment.Capture:             {scan.CaptureRequest},
@@ -44,8 +44,8 @@ var outcomes = map[payment.Event][]scan.OpenRequest{
 	payment.GiveBackFailed:      {scan.LateRefundRequest},
 }
 
-// continuations has the events that leave an open request open, each with the requests that it may
-// follow; nil: all.
+// continuations lists the events that leave an open request open, and for each event the requests that it may follow.
+// nil means all requests.
 var continuations = map[payment.Event][]scan.OpenRequest{
 	payment.Await:         nil,
 	payment.RefundPending: {scan.RefundRequest},
@@ -86,7 +86,8 @@ func (c *Check) FollowIntent(h *scan.History, e *ledger.Event) {
 	}
 }
 
-// openRequests returns the open requests that agree with a record: the events must have led to one of them.
+// openRequests returns the requests that may be open according to a record. The open request according to the events
+// must be one of them.
 func openRequests(p *payment.Record) []scan.OpenRequest {
 	switch {
 	case p.Op == nil || p.Op.Kind == payment.OpComplete:

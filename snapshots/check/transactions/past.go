@@ -11,18 +11,19 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Past is a stored transaction, with what a response shows of its earlier state.
+// Past is a stored transaction, together with what an earlier response shows of it.
 type Past struct {
 	Scan    *scan.Scan
 	Record  *scan.Record
-	Stored  *payment.Record // the transaction as it is stored now
+	Stored  *payment.Record // the transaction as stored now
 	Status  payment.Status  // status in the response
 	Refunds []ledger.ID     // ids of the refunds in the response
-	Pending bool            // the last refund in the response was pending
+	Pending bool            // whether the response shows the last refund as pending
 }
 
-// notStoredMembers lists the members of a transaction that are not compared with a response, because
-// the store does not determine their earlier values.
+// notStoredMembers lists members of a transaction that are not compared with an earlier response, because the store
+// does not say which values they had then. The function applies tells whether the members are left out for a certain
+// response.
 var notStoredMembers = []struct {
 	members []string
 	applies func(p *Past) bool
@@ -32,13 +33,12 @@ var notStoredMembers = []struct {
 	{[]string{"simple_auth_redirect_url"}, func(p *Past) bool {
 		return p.Status == payment.ActionRequired || p.Status == payment.Created && p.Stored.Hosted
 	}},
-	// The record has only the last action that the provider published for the payer, and this may be another than the response
-	// shows.
+	// The record has only the last action that the provider asked of the payer. The response may show an earlier action.
 	{
 		[]string{"auth_params", payment.MaterialField, "availble_destinations", "expires_at"},
 		func(p *Past) bool { return p.Status == payment.ActionRequired && p.Action() == nil },
 	},
-	// When the response was sent, the transaction may have been at a terminal that refused it later and had other terms.
+	// When the response was sent, the transaction may have been at another terminal, with other terms, which refused it later.
 	{
 		[]string{
 			"amount_with_fee", "amount_dest", "merchant_amount", "currency_dest", "currency_rate", "network", "network_dest", "scale", "scale_dest",
@@ -48,7 +48,7 @@ var notStoredMembers = []struct {
 			return p.Status == payment.Authorizing && len(refusedAttempts(p.Stored)) > 0
 		},
 	},
-	// When the response was sent, the payer may have been at an earlier attempt, with another card and another terminal.
+	// The response may show an earlier attempt of the payer, with another card and another terminal.
 	{
 		[]string{
 			"amount_with_fee", "amount_dest", "merchant_amount", "currency_dest", "currency_rate", "network", "network_dest", "scale", "scale_dest",
@@ -58,7 +58,7 @@ var notStoredMembers = []struct {
 			return len(p.Stored.Ended) > 0 && (p.Status == payment.Authorizing || p.Status == payment.ActionRequired || p.Status.AtProvider())
 		},
 	},
-	// A transaction that has gone back to its payer says why the last attempt was refused.
+	// If a transaction has gone back to its payer after a refused attempt, it says why the last attempt was refused.
 	{[]string{"error_code", "error_description"}, func(p *Past) bool { return p.Status == payment.Created && len(p.Stored.Ended) > 0 }},
 	// The network may have become known later, from the terminal or from what the payer entered.
 	{[]string{"network", "scale"}, func(p *Past) bool { return p.Status == payment.Created && !p.isCurrent() }},
@@ -66,9 +66,9 @@ var notStoredMembers = []struct {
 	{[]string{"merchant_meta"}, func(p *Past) bool { return len(p.Stored.RailMeta) > 0 && !p.isCurrent() }},
 	// A held transaction keeps the reason of a refused capture until a later capture succeeds.
 	{[]string{"error_code", "error_description"}, func(p *Past) bool { return p.Status.Held() && p.count(payment.CommitRefused) > 0 }},
-	// If a provider corrects an outcome, its new reason replaces the first one.
+	// If a provider corrects an outcome, the new reason replaces the first reason.
 	{[]string{"error_code", "error_description"}, func(p *Past) bool { return p.Status == payment.Rejected && !p.isCurrent() }},
-	// The record has the end of a hold only as long as the hold is open.
+	// The record says when a hold ends only as long as the hold is open.
 	{[]string{"hold_expires_at"}, func(p *Past) bool { return p.Status.Held() && !p.isCurrent() }},
 	// The provider may have sent the reference number after the response.
 	{[]string{"rrn"}, func(p *Past) bool {
@@ -81,7 +81,7 @@ var notStoredMembers = []struct {
 	}},
 }
 
-// NotStored returns the members that are not compared with the response.
+// NotStored returns the names of the members that are not compared with the response.
 func (p *Past) NotStored() (names []string) {
 	for _, exception := range notStoredMembers {
 		if exception.applies(p) {
@@ -94,19 +94,18 @@ func (p *Past) NotStored() (names []string) {
 // isCurrent tells whether the transaction still has the status of the response.
 func (p *Past) isCurrent() bool { return p.Status == p.Stored.Status }
 
-// wasSettled tells whether money has moved in a transaction with the status.
+// wasSettled tells whether money has moved in a transaction with this status.
 func wasSettled(s payment.Status) bool {
 	return s == payment.Charged || s == payment.Refunding || s == payment.Refunded || s == payment.Reversed
 }
 
-// WasInStatus tells whether the transaction was ever in the status of the response. If that status has
-// no further transition, the transaction must still be in it.
+// WasInStatus tells whether the transaction was ever in the status of the response. If the status is final, the
+// transaction must still be in it.
 func (p *Past) WasInStatus() bool {
 	return wasIn(p.Record, p.Status) && (p.isCurrent() || !payment.Machine.Final(p.Status))
 }
 
-// RecordThen returns the record as it was in the status of the response: the stored record without
-// later changes.
+// RecordThen returns the record as it was when the response was sent: the stored record without later changes.
 func (p *Past) RecordThen() *payment.Record {
 	record, isCurrent, isSettled := *p.Stored, p.isCurrent(), wasSettled(p.Status)
 	record.Status, record.Finished = p.Status, p.finishedAt()
@@ -126,7 +125,7 @@ func (p *Past) RecordThen() *payment.Record {
 	if p.Status == payment.Created && !isCurrent { // while the transaction waited for its payer, it had no terminal and no payment method
 		record.Terminal, record.Route, record.Rate, record.Method = ledger.ID{}, "", money.Rate{}, ""
 	}
-	if !isCurrent && !isSettled { // before a part was captured, the price was that of the whole amount
+	if !isCurrent && !isSettled { // before a part was captured, the price was the price of the whole amount
 		costs := priceOf(&record, scan.BigAmount(record.Amount))
 		record.AmountWithFee, record.DestAmount = amountOf(costs.AmountWithFee), amountOf(costs.Dest)
 		record.MerchantAmount = money.Signed{Negative: costs.Merchant.Sign() < 0, Abs: amountOf(costs.Merchant)}
@@ -134,8 +133,8 @@ func (p *Past) RecordThen() *payment.Record {
 	return &record
 }
 
-// Action returns the action that the payer had to take when the response was sent. It returns nil if there was none, or if the
-// record may have had another action then.
+// Action returns the action that the payer had to take when the response was sent. It returns nil if there was no action, or if
+// the record may have had another action then.
 func (p *Past) Action() *payment.Action {
 	if p.Status != payment.ActionRequired || !p.isCurrent() || p.count(payment.Act, payment.Reissue) != 1 {
 		return nil
@@ -143,17 +142,18 @@ func (p *Past) Action() *payment.Action {
 	return p.Stored.Action
 }
 
-// amountOf converts the absolute value of a number to an amount. A number beyond the range of amounts becomes zero; rule 3 then
-// reports the price.
+// amountOf converts the absolute value of a number to an amount. A number beyond the range of amounts becomes zero; in this
+// case rule 3 reports the record's price.
 func amountOf(n *big.Int) money.Amount {
 	amount, _ := money.Parse(new(big.Int).Abs(n).String())
 	return amount
 }
 
-// refunds returns the refunds up to the last one that the response shows, and the sum of those that had succeeded by then. For a
-// refund that the record has dropped, the result has only its id.
+// refunds returns the refunds that the record had when the response was sent, and the sum of those that had succeeded by then.
+// These are all stored refunds up to the last refund in the response. If the record has dropped a refund that the response
+// shows, only the id of this refund is known.
 func (p *Past) refunds() (refunds []payment.RefundRecord, refunded money.Amount) {
-	nextIndex := 0 // index of the first stored refund that the result does not have yet
+	nextIndex := 0 // index of the first stored refund that is not in the result yet
 	for _, id := range p.Refunds {
 		if index := p.refundIndex(id); index < 0 {
 			refunds = append(refunds, payment.RefundRecord{ID: id})
@@ -177,7 +177,7 @@ func (p *Past) refunds() (refunds []payment.RefundRecord, refunded money.Amount)
 	return refunds, refunded
 }
 
-// IsDropped tells whether the record no longer has the refund. A record drops failed refunds to make room.
+// IsDropped tells whether the record no longer has the refund. A record drops failed refunds to make room for new ones.
 func (p *Past) IsDropped(id ledger.ID) bool { return p.refundIndex(id) < 0 }
 
 // refundIndex returns the index of a refund in the record. It returns -1 if the record does not have the refund.
@@ -185,7 +185,7 @@ func (p *Past) refundIndex(id ledger.ID) int {
 	return slices.IndexFunc(p.Stored.Refunds, func(f payment.RefundRecord) bool { return f.ID == id })
 }
 
-// finishedAt returns the time that a correct response shows as "finished".
+// finishedAt returns the time that a correct response shows in the member "finished".
 func (p *Past) finishedAt() (at ledger.Micros) {
 	status := p.Status
 	switch isSettled := wasSettled(status); {

@@ -8,20 +8,19 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// This file recomputes the price of an amount and the entries of a transaction with unbounded numbers.
-// It must not use the code that it checks.
+// This file recomputes prices and entries of transactions with unbounded integers. It must not use the code that it
+// checks.
 
-// price is what a terminal's terms make of an amount.
+// price is the result of applying a terminal's terms (fees and conversion) to an amount.
 type price struct {
 	Fee           *big.Int
 	AmountWithFee *big.Int // what the payer pays or, for a payout, what the partner pays
-	Merchant      *big.Int // what the merchant gets of a payment, or what the recipient gets of a payout
-	Dest          *big.Int // Merchant in minor units of the destination's asset, but not below zero
+	Merchant      *big.Int // what the merchant gets from a payment, or what the recipient gets from a payout
+	Dest          *big.Int // Merchant, converted to minor units of the destination's asset, but not below zero
 }
 
-// priceOf returns the price of an amount on the record's terms: the fee is floor(amount × bps /
-// 10000) + fixed, added to the amount or deducted from it. A transaction that was never
-// sent to a terminal has no terms.
+// priceOf returns the price of an amount on the record's terms. The fee is floor(amount × bps / 10000) + fixed. It is
+// added to the amount or deducted from it. A transaction that was never sent to a terminal has no terms.
 func priceOf(p *payment.Record, amount *big.Int) price {
 	result := price{Fee: new(big.Int), AmountWithFee: amount, Merchant: amount, Dest: amount}
 	if p.Terminal == (ledger.ID{}) {
@@ -38,7 +37,7 @@ func priceOf(p *payment.Record, amount *big.Int) price {
 	return result
 }
 
-// convert returns the value of a part of the amount in the destination's asset, rounded down.
+// convert converts a part of the amount to the destination's asset. The result is rounded down.
 func convert(p *payment.Record, part *big.Int) *big.Int {
 	if part.Sign() < 0 {
 		return new(big.Int)
@@ -47,7 +46,7 @@ func convert(p *payment.Record, part *big.Int) *big.Int {
 	if !isConverted {
 		return part
 	}
-	sourceScale, _ := p.Asset.Scale() // the service can't convert assets without a scale, so then the price differs anyway
+	sourceScale, _ := p.Asset.Scale() // if an asset has no scale, the service can't convert it, so the price differs anyway
 	targetScale, _ := p.SettlementAsset.Scale()
 	power := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(max(targetScale, sourceScale)-min(targetScale, sourceScale))), nil)
 	value := new(big.Rat).Mul(rate, new(big.Rat).SetInt(part))
@@ -59,8 +58,9 @@ func convert(p *payment.Record, part *big.Int) *big.Int {
 	return new(big.Int).Div(value.Num(), value.Denom())
 }
 
-// refundedFee returns the part of the fee that is returned when a part of the charge has been refunded: floor(fee × refunded so
-// far / amount). It returns 0 if the terminal returns no fees.
+// refundedFee returns the part of the fee that must have been returned after refunds of a part of the charge: floor(fee ×
+// refunded / settled), where refunded is the sum of all refunds so far. If the terminal does not return fees, refundedFee
+// returns 0.
 func refundedFee(p *payment.Record, fee, refunded, settled *big.Int) *big.Int {
 	if !p.Fees.Refundable || settled.Sign() == 0 {
 		return new(big.Int)
@@ -69,13 +69,13 @@ func refundedFee(p *payment.Record, fee, refunded, settled *big.Int) *big.Int {
 	return part.Div(part, settled)
 }
 
-// usesExchange tells whether a transaction's entry passes through the exchange position (the account of conversions). If the fee
-// takes the whole amount of a payment, nothing is converted.
+// usesExchange tells whether a transaction's entry posts on the exchange position (the account for conversions). If the fee is
+// the whole amount of a payment, nothing is converted.
 func usesExchange(p *payment.Record, merchant *big.Int) bool {
 	return !p.Rate.IsZero() && (p.Type == payment.Payout && p.ReversalOf == (ledger.ID{}) || merchant.Sign() > 0)
 }
 
-// chargeEntry returns the lines that a charge books at the given price. A hold for the charge reserves the same lines.
+// chargeEntry returns the postings that a charge books at the given price. A hold for the charge has the same postings.
 func chargeEntry(p *payment.Record, costs price) []scan.Line {
 	provider, partner := ledger.ProviderReceivable(p.Terminal), ledger.PartnerAvailable(p.Partner)
 	if p.Type == payment.Payout {
@@ -89,8 +89,8 @@ func chargeEntry(p *payment.Record, costs price) []scan.Line {
 	return paymentEntry(p, costs, usesExchange(p, costs.Merchant))
 }
 
-// paymentEntry returns the lines that a payment books at the given price. If isConverted is true, the lines pass through the
-// exchange position.
+// paymentEntry returns the postings that a payment books at the given price. If isConverted is true, some of the postings are
+// on the exchange position.
 func paymentEntry(p *payment.Record, costs price, isConverted bool) []scan.Line {
 	partner := ledger.PartnerAvailable(p.Partner)
 	lines := []scan.Line{scan.Debit(ledger.ProviderReceivable(p.Terminal), p.Asset, costs.AmountWithFee), scan.Credit(ledger.Fees, p.Asset, costs.Fee)}
@@ -101,9 +101,9 @@ func paymentEntry(p *payment.Record, costs price, isConverted bool) []scan.Line 
 		scan.Debit(ledger.FXPosition, p.SettlementAsset, costs.Dest), scan.Credit(partner, p.SettlementAsset, costs.Dest))
 }
 
-// refundEntry returns the lines of a refund. amount is the refunded part of the transaction's
-// amount, fee the refunded part of its fee, and dest the refunded part in the destination's asset. If
-// the payer paid the fee on top of the amount, the payer gets the fee back.
+// refundEntry returns the postings of a refund. amount is the refunded part of the transaction's amount, fee is the
+// refunded part of the transaction's fee, and dest is the refunded part in the destination's asset. If the payer paid
+// the fee on top of the amount, the payer gets the fee back.
 func refundEntry(p *payment.Record, isConverted bool, amount, fee, dest *big.Int) []scan.Line {
 	refundPrice := price{Fee: fee, AmountWithFee: amount, Merchant: new(big.Int).Sub(amount, fee), Dest: dest}
 	if p.Fees.OnTop {
@@ -112,8 +112,8 @@ func refundEntry(p *payment.Record, isConverted bool, amount, fee, dest *big.Int
 	return scan.Mirror(paymentEntry(p, refundPrice, isConverted))
 }
 
-// lateEntry returns the lines for money that moves after its transaction was closed. They book the amount that the provider
-// moved, with the suspense account as the other side.
+// lateEntry returns the postings for money that moves after its transaction was closed. They move the amount between the
+// provider's account and the suspense account.
 func lateEntry(p *payment.Record, costs price) []scan.Line {
 	provider, suspense := ledger.ProviderReceivable(p.Terminal), ledger.Suspense(p.Partner)
 	if p.Type == payment.Payout {

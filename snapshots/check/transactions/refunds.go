@@ -7,11 +7,11 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// For rule 3 of the checker (states of records), this file checks the refunds that records list. A record lists the
-// refunds that its events requested, in order and with their outcomes. Failed refunds may be missing, because a
-// record drops them to make room.
+// For rule 3 of the checker (states of records), this file checks the refunds that transactions' records list. A record
+// lists the refunds that the transaction's events requested, in order and with their outcomes. Failed refunds may be
+// missing, because a record drops failed refunds to make room for new ones.
 
-// checkRefundRecords compares the refunds in the record with those that its events requested.
+// checkRefundRecords compares the refunds in the record with the refunds that the transaction's events requested.
 func (c *Check) checkRefundRecords(r *scan.Record, p *payment.Record, bookedRefunds []bookedRefund) {
 	if p.LateSettlement {
 		c.checkLateRefund(r, p)
@@ -39,13 +39,13 @@ func (c *Check) checkRefundRecords(r *scan.Record, p *payment.Record, bookedRefu
 	c.checkRefundStatuses(r, p)
 }
 
-// bookedRefund is a refund as its entry books it.
+// bookedRefund is a refund with the amounts that its entry books.
 type bookedRefund struct {
 	amount, fee *big.Int
 	state       scan.RefundState
 }
 
-// statusMatches tells whether a refund's status in the record is the one to which its events have led.
+// statusMatches tells whether a refund's status in the record is the status to which the refund's events have led.
 func statusMatches(status payment.RefundStatus, state scan.RefundState) bool {
 	switch state {
 	case scan.RefundDone:
@@ -56,8 +56,8 @@ func statusMatches(status payment.RefundStatus, state scan.RefundState) bool {
 	return status.Pending()
 }
 
-// checkLateRefund checks the refund of money that arrived after the transaction was closed. There is at
-// most one such refund, of the whole amount.
+// checkLateRefund checks the refund of money that arrived after the transaction was closed. There is at most one such
+// refund, and it is for the whole amount.
 func (c *Check) checkLateRefund(r *scan.Record, p *payment.Record) {
 	if len(p.Refunds) > 1 || len(p.Refunds) == 1 && p.Refunds[0].Amount != p.Amount {
 		c.Fault(r, "refunds another amount than arrived too late")
@@ -65,7 +65,7 @@ func (c *Check) checkLateRefund(r *scan.Record, p *payment.Record) {
 	c.checkRefundStatuses(r, p)
 }
 
-// checkRefundStatuses checks that each refund's status, times and failure agree.
+// checkRefundStatuses checks that the status, the times and the failure of each refund do not contradict each other.
 func (c *Check) checkRefundStatuses(r *scan.Record, p *payment.Record) {
 	for i := range p.Refunds {
 		refund := &p.Refunds[i]

@@ -8,9 +8,9 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// SubscriptionHistory returns a subscription as it was after each event that changed it, oldest
-// first. The last element is the stored subscription. In all other elements, Progress has no transaction of the
-// last renewal and no time of the next renewal, because events do not contain them.
+// SubscriptionHistory returns the record of a subscription as it was after each event that changed the record, oldest
+// first. The last element is the stored subscription. In all other elements, the fields for the last renewal's
+// transaction and for the time of the next renewal are zero, because events do not contain these data.
 func SubscriptionHistory(c *scan.Scan, o *scan.Organization, r *subscription.Record) (records []subscription.Record, err error) {
 	var events []ledger.Event
 	err = c.View.SourceEvents(o.ID, ledger.Source{Kind: ledger.Subscription, ID: r.ID}, func(e ledger.Event) (bool, error) {

@@ -16,12 +16,12 @@ import (
 )
 
 // For rules 3 and 4 of the checker (states of records, claims), this file checks subscriptions. Each numbered renewal
-// of a subscription is one transaction with the subscription's amount and terminal. The number of settled renewals
-// equals the subscription's number of paid renewals. Every renewal has the claim on its name, which makes the name
+// of a subscription is one transaction with the subscription's amount and terminal. The subscription's number of paid
+// renewals equals the number of its settled transactions. The name of every renewal has a claim, which makes the name
 // unique.
 
-// FollowSubscription counts a subscription's renewals and checks that they do not overlap: each begins
-// after the previous one has ended.
+// FollowSubscription counts a subscription's renewals. It checks that they do not overlap: each renewal begins after
+// the previous renewal has ended.
 func (c *Check) FollowSubscription(e *ledger.Event) {
 	history := c.organization.Histories.Subscriptions.HistoryOf(e.Source.ID)
 	switch subscription.Event(e.Name) {
@@ -37,8 +37,8 @@ func (c *Check) FollowSubscription(e *ledger.Event) {
 	}
 }
 
-// CheckSubscription compares a subscription's payload with its events and returns the decoded payload;
-// nil if it can't be read.
+// CheckSubscription compares a subscription's payload with the subscription's events. It returns the decoded payload,
+// or nil if the payload can't be read.
 func (c *Check) CheckSubscription(r *scan.Record) *subscription.Record {
 	p, err := subscriptionactor.Decode(r.Source.ID, r.Payload)
 	if err != nil {
@@ -68,8 +68,8 @@ func (c *Check) CheckSubscription(r *scan.Record) *subscription.Record {
 	return p
 }
 
-// noteRenewal records that a transaction is a renewal, and that it must have the claim on the renewal's
-// name.
+// noteRenewal records a transaction if it is a renewal. It also records that such a transaction must have a claim on
+// the renewal's name.
 func (c *Check) noteRenewal(r *scan.Record, p *payment.Record) {
 	if p.Renewal == nil {
 		return
@@ -95,8 +95,8 @@ func (c *Check) noteRenewal(r *scan.Record, p *payment.Record) {
 	}
 }
 
-// CheckRenewals compares subscriptions with the transactions of their renewals. A renewal that
-// is under way may not have its transaction yet.
+// CheckRenewals compares subscriptions with the transactions of their renewals. While a renewal is under way, its
+// transaction may not exist yet.
 func (c *Check) CheckRenewals() {
 	o := c.organization
 	s := &o.Histories.Subscriptions
@@ -149,8 +149,8 @@ func (c *Check) CheckRenewals() {
 	}
 }
 
-// CheckRenewalKey checks the claim of a renewal: its owner must be a transaction of the same organization.
-// It returns false if the key is not a renewal's.
+// CheckRenewalKey checks a claim on the name of a renewal. The claim's owner must be the transaction of the renewal. If
+// the key is not the name of a renewal, CheckRenewalKey returns false.
 func (c *Check) CheckRenewalKey(key string, owner []byte) bool {
 	o := c.organization
 	renewalName, ok := strings.CutPrefix(key, "subscription/")
@@ -175,15 +175,15 @@ func (c *Check) CheckRenewalKey(key string, owner []byte) bool {
 	return true
 }
 
-// CheckSubscriptionKey checks a partner's idempotency key for a subscription. The key must name a subscription of this partner,
-// and its claim must hold a cached reply that shows the subscription.
+// CheckSubscriptionKey checks a partner's idempotency key for a subscription. The claim on the key must name a subscription of
+// this partner, and contain a cached reply that shows the subscription.
 func (c *Check) CheckSubscriptionKey(key string, partner int64, source ledger.Source, owner []byte) {
 	o := c.organization
 	h := o.Histories.Find(source)
 	if !o.Histories.BelongsToPartner(subscription.All, partner, h) {
 		c.Report.Breach(findings.RuleClaims, "organization %v: a key of partner %d was used for %s, which is another's", o.ID, partner, scan.NameOf(source))
 	}
-	const head = 32 + 1 + 16 // the owner begins with the hash of the request and the kind and id of the record
+	const head = 32 + 1 + 16 // length of the owner's first part: the hash of the request, and the kind and the id of the record
 	showsSubscription := actors.SubscriptionReply.Has(owner[head:])
 	if showsSubscription && c.Keyring != nil {
 		id, err := subscriptionactor.CheckReply(c.Keyring, o.ID, key, owner[head:])

@@ -10,12 +10,13 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// For rule 3 of the checker (states of records), this file checks the terms of transactions. The amounts in the
-// record follow from its terms, and the terms from its terminal's settings and the rate. Each refund returns its part
-// of the fee, and the conversions of all refunds add up.
+// For rule 3 of the checker (states of records), this file checks the terms of transactions. The amounts in a record
+// must follow from the record's terms (fees and exchange rate). The terms must agree with the settings of the
+// transaction's terminal and with the stored rate. Each refund must return its part of the fee. The converted amounts
+// of all refunds must add up.
 
-// checkTerms recomputes a transaction's amounts from its terms, and compares the terms with
-// its terminal's settings.
+// checkTerms recomputes a transaction's amounts from the terms in its record. It also compares the terms with the
+// settings of the transaction's terminal.
 func (c *Check) checkTerms(r *scan.Record, p *payment.Record) {
 	if p.ReversalOf != (ledger.ID{}) {
 		return // a return has the terms of the charge that it reverses
@@ -33,16 +34,16 @@ func (c *Check) checkTerms(r *scan.Record, p *payment.Record) {
 	c.checkSettings(r, p)
 }
 
-// wasIn tells whether the record was ever in the status.
+// wasIn tells whether the record was ever in this status.
 func wasIn(r *scan.Record, status payment.Status) bool {
 	return r.Organization.Histories.StatesOf(ledger.Transaction).WasIn(r.History, string(status))
 }
 
-// checkSettings compares a transaction's terms with the settings of its terminal and with the rate, unless the
-// settings or the rate may have changed since the transaction was decided.
+// checkSettings compares a transaction's terms with the settings of its terminal and with the rate, unless the settings
+// or the rate may have changed since the transaction was decided.
 func (c *Check) checkSettings(r *scan.Record, p *payment.Record) {
 	t := c.settingsFor(r, p.Terminal)
-	if t == nil || p.AttemptOf != (ledger.ID{}) { // late money of an attempt is returned as a whole, without a fee
+	if t == nil || p.AttemptOf != (ledger.ID{}) { // the late money of an attempt is returned in full, without a fee
 		return
 	}
 	settlementCurrency := t.SettlementCurrency
@@ -70,8 +71,8 @@ func feesOf(t *directory.Settings) payment.Fees {
 	return payment.Fees{Bps: t.FeeBps, Fixed: t.FeeFixed, OnTop: t.FeeOnTop, Refundable: t.FeeRefundable}
 }
 
-// settingsFor returns a terminal's settings if the transaction was certainly decided with them. It returns nil if the terminal
-// does not exist, or if its settings may have changed since then.
+// settingsFor returns a terminal's settings if the transaction was certainly decided with these settings. It returns nil if the
+// terminal does not exist, or if the settings may have changed after the decision.
 func (c *Check) settingsFor(r *scan.Record, id ledger.ID) *directory.Settings {
 	t := c.directory.Terminal(r.Organization.ID, id)
 	if t == nil || t.ChangedSince(r) {
@@ -80,8 +81,8 @@ func (c *Check) settingsFor(r *scan.Record, id ledger.ID) *directory.Settings {
 	return &t.Settings
 }
 
-// checkRoute checks that a transaction was sent to as many terminals as it names. It also checks the
-// holds at the terminals before the last one.
+// checkRoute checks that a transaction was sent to as many terminals as its record names. It also checks the amounts
+// that were held at the terminals that refused the transaction.
 func (c *Check) checkRoute(r *scan.Record, p *payment.Record) {
 	h := r.History
 	for i := range p.Attempts {
@@ -116,10 +117,10 @@ func (c *Check) checkRoute(r *scan.Record, p *payment.Record) {
 	}
 }
 
-// refusedAttempts returns the attempts at the terminals that the transaction has left.
+// refusedAttempts returns those attempts of the transaction that wasTriedAndLeft selects.
 func refusedAttempts(p *payment.Record) []payment.Attempt { return refusedOf(p.Attempts) }
 
-// refusedOf returns those attempts in tried at whose terminals the transaction was and which it then left.
+// refusedOf returns those elements of tried that wasTriedAndLeft selects.
 func refusedOf(tried []payment.Attempt) []payment.Attempt {
 	var refused []payment.Attempt
 	for i := range tried {
@@ -130,22 +131,23 @@ func refusedOf(tried []payment.Attempt) []payment.Attempt {
 	return refused
 }
 
-// wasTriedAndLeft tells whether the transaction was routed to the attempt's terminal and then left it: the provider
-// refused it, or the call was never sent.
+// wasTriedAndLeft tells whether the transaction was routed to the attempt's terminal and then away from it, because the
+// provider refused the charge or the call was never sent.
 func wasTriedAndLeft(a payment.Attempt) bool {
 	return a.Outcome == payment.AttemptRefused || a.Outcome == payment.AttemptNotSent
 }
 
-// recordAtTerminal returns a transaction as it was at a terminal that refused it. t has the settings of this terminal.
+// recordAtTerminal returns a transaction's record with the terms of a terminal that refused the transaction. t contains
+// the settings of this terminal.
 func recordAtTerminal(p *payment.Record, terminal ledger.ID, t *directory.Settings) *payment.Record {
 	past := *p
 	past.Terminal, past.Fees, past.Rate, past.SettlementAsset = terminal, feesOf(t), money.Rate{}, money.Asset{}
 	return &past
 }
 
-// checkRefunds compares every refund with the record: the refunded amount, the refunded part of
-// the fee, and the amount in the destination's asset. Parts of the fee and conversions
-// are rounded down over the sum of all refunds so far.
+// checkRefunds compares every refund with the record: the refunded amount, the refunded part of the fee, and the amount
+// in the destination's asset. Rounding applies to the sum of all refunds so far, not to each refund: the sum of the
+// refunded fees and the sum of the converted amounts are rounded down.
 func (c *Check) checkRefunds(r *scan.Record, p *payment.Record) {
 	h, histories := r.History, r.Organization.Histories
 	settled := settledAmount(p)
@@ -190,19 +192,19 @@ func (c *Check) checkRefunds(r *scan.Record, p *payment.Record) {
 	}
 }
 
-// refundSum has the parts of a charge's amount, fee and converted amount that some or all of its refunds return.
+// refundSum says how much of a charge's amount, fee and converted amount one or more refunds return.
 type refundSum struct{ amount, fee, dest *big.Int }
 
 func (t *refundSum) init() { t.amount, t.fee, t.dest = new(big.Int), new(big.Int), new(big.Int) }
 
-// nextRefund is the result of adding a refund: the new sum of all refunds, and the refund's own amounts.
+// nextRefund is the result of adding one refund to a refundSum: the new sum, and the amounts of the refund itself.
 type nextRefund struct {
 	refundSum
 	part  refundSum
 	fault string // what is wrong with the refund; empty if nothing is wrong
 }
 
-// add returns the sum after one more refund, whose amounts are those of its entry.
+// add returns the sum after one more refund. The amounts of the refund are taken from its entry.
 func (t *refundSum) add(p *payment.Record, costs *price, settled *big.Int, refund *scan.Refund) (next nextRefund) {
 	next.part = refundSum{scan.BigAmount(refund.Provider), scan.BigAmount(refund.Fees), scan.BigAmount(refund.Dest)}
 	if p.Fees.OnTop {

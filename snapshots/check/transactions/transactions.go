@@ -13,32 +13,31 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// For rule 3 of the checker (states of records), this file checks transactions. The record is in the state to which
-// its events led, and its entries book its amounts. Its status determines its other parts: a closed transaction has
-// no pending money and no encrypted card and waits for no provider; an open transaction has a timer. A return (the
-// transaction that books a charge back) has an entry for the part of its charge that is left, with debits and credits
-// swapped. The charge and its return name each other.
+// For rule 3 of the checker (states of records), this file checks transactions. A transaction's record must be in the
+// state to which its events led, and its entries must book the record's amounts. The status determines which other
+// parts the record has. A closed transaction has no pending money and no encrypted card, and waits for no provider. An
+// open transaction has a timer. A return is a transaction that reverses a charge. Its entry books that part of the
+// charge that is left, with debits and credits swapped. The charge and the return name each other.
 
-// Check compares an organization's transactions and subscriptions, as they are
-// stored, with their events.
+// Check compares the stored records of an organization's transactions and subscriptions with their events.
 type Check struct {
 	*scan.Scan
 	organization   *scan.Organization
 	directory      *directory.Facts       // the settings and limits by which transactions were decided
-	volumes        map[string]*sums       // limit/window/subject → the two sums that the transactions give
-	paidLinks      map[paidLink]ledger.ID // a payment link that transactions name → one of these transactions
-	linkCounters   map[string]*big.Int    // key of a link's counter → its value according to the transactions
-	storedCounters map[string]bool        // the names of the stored counters of volumes
+	volumes        map[string]*sums       // limit/window/subject → the two sums, computed from the transactions
+	paidLinks      map[paidLink]ledger.ID // a payment link → one of the transactions that name the link
+	linkCounters   map[string]*big.Int    // key of a link's counter → the value that it must have
+	storedCounters map[string]bool        // names of those counters of volumes that are stored
 	attempts       attempts
 }
 
-// New begins the check of one organization's transactions.
+// New returns a Check for one organization's transactions.
 func New(s *scan.Scan, o *scan.Organization, d *directory.Facts) *Check {
 	return &Check{Scan: s, organization: o, directory: d, volumes: make(map[string]*sums), linkCounters: make(map[string]*big.Int), paidLinks: make(map[paidLink]ledger.ID), storedCounters: make(map[string]bool), attempts: newAttempts()}
 }
 
-// CheckTransaction compares a transaction's payload with its events and returns the decoded payload. It returns nil if the
-// payload can't be read.
+// CheckTransaction compares a transaction's payload with the transaction's events. It returns the decoded payload, or nil if
+// the payload can't be read.
 func (c *Check) CheckTransaction(r *scan.Record) *payment.Record {
 	p, err := paymentcodec.Decode(r.Payload)
 	if err != nil {
@@ -78,7 +77,7 @@ func (c *Check) CheckTransaction(r *scan.Record) *payment.Record {
 	return p
 }
 
-// checkEntries compares the entries of a transaction's charge with its record.
+// checkEntries compares the entries of a transaction's charge with the amounts in the record.
 func (c *Check) checkEntries(r *scan.Record, p *payment.Record) {
 	h, histories := r.History, r.Organization.Histories
 	if p.ReversalOf != (ledger.ID{}) {
@@ -86,7 +85,7 @@ func (c *Check) checkEntries(r *scan.Record, p *payment.Record) {
 		return
 	}
 	settledPrice := priceOnRecord(p)
-	heldPrice := settledPrice // a hold is always for the whole amount, also if only a part of it was captured later
+	heldPrice := settledPrice // a hold is for the whole amount, even if only a part was captured later
 	if p.Captured != p.Amount && !p.Captured.IsZero() {
 		heldPrice = priceOf(p, scan.BigAmount(p.Amount))
 	}
@@ -109,13 +108,14 @@ func (c *Check) checkEntries(r *scan.Record, p *payment.Record) {
 	}
 }
 
-// priceOnRecord returns the price in a record.
+// priceOnRecord returns the price that a record says.
 func priceOnRecord(p *payment.Record) price {
 	return price{Fee: scan.BigAmount(p.Fee), AmountWithFee: scan.BigAmount(p.AmountWithFee), Merchant: scan.BigSigned(p.MerchantAmount), Dest: scan.BigAmount(p.DestAmount)}
 }
 
-// checkReturnEntry compares a return's entry with its record: it is a payment's entry with
-// debits and credits swapped. followReturn checks that the return covers what is left of its charge.
+// checkReturnEntry compares the entry of a return with the return's record. The entry must be the entry of a payment,
+// with debits and credits swapped. Another function, followReturn, checks that the entry covers what is left of the
+// charge.
 func (c *Check) checkReturnEntry(r *scan.Record, p *payment.Record) {
 	recordedPrice := priceOnRecord(p)
 	amount := new(big.Int).Sub(recordedPrice.AmountWithFee, recordedPrice.Fee)
@@ -126,7 +126,7 @@ func (c *Check) checkReturnEntry(r *scan.Record, p *payment.Record) {
 		c.Fault(r, "is a return, but its amounts do not add up or it is not a payout")
 	}
 	if !p.Rate.IsZero() && p.MerchantAmount.Negative {
-		return // the record has no field with the amount that was returned in the destination's asset
+		return // the record does not say which amount was returned in the destination's asset
 	}
 	histories := r.Organization.Histories
 	entry := scan.Fingerprint(r.History.EntryHash)
@@ -136,7 +136,8 @@ func (c *Check) checkReturnEntry(r *scan.Record, p *payment.Record) {
 	}
 }
 
-// settledAmount returns the part of the amount that a charge settled.
+// settledAmount returns the amount that a charge settles: the captured part if a part was captured, and otherwise the
+// whole amount.
 func settledAmount(p *payment.Record) *big.Int {
 	if p.Captured.IsZero() {
 		return scan.BigAmount(p.Amount)
@@ -144,8 +145,8 @@ func settledAmount(p *payment.Record) *big.Int {
 	return scan.BigAmount(p.Captured)
 }
 
-// checkReturn checks that a transaction names its return if and only if it is reversed. It records
-// which transactions name each other, for CheckReturns.
+// checkReturn checks that a transaction names a return if and only if it is reversed. It also records which return a
+// transaction names, and which transaction a return names, for CheckReturns.
 func (c *Check) checkReturn(r *scan.Record, p *payment.Record) {
 	histories := r.Organization.Histories
 	noID := ledger.ID{}
@@ -160,7 +161,7 @@ func (c *Check) checkReturn(r *scan.Record, p *payment.Record) {
 	}
 }
 
-// CheckReturns checks that reversed transactions and their returns name each other.
+// CheckReturns checks that each reversed transaction and its return name each other.
 func (c *Check) CheckReturns() {
 	o := c.organization
 	h := o.Histories

@@ -14,11 +14,12 @@ import (
 )
 
 // For rules 2 and 3 of the checker (totals, states of records), this file checks volumes. A volume is the sum of the
-// transactions in one time window of a limit. A transaction that is under way or settled counts towards each volume
-// limit that covers it, and towards no other. A limit has two counters: the sum of its transactions that are under
-// way or settled, and the sum of those that are settled.
+// transactions in one time window of a limit. A transaction that is under way or settled counts towards exactly those
+// volume limits that cover it. Each volume has two counters: the sum of the transactions that are under way or settled,
+// and the sum of the settled transactions alone.
 
-// sums has the two counters of a volume, computed from transactions. total includes transactions under way; settled does not.
+// sums holds the required values of a volume's two counters, computed from the transactions. total includes transactions that
+// are under way; settled does not.
 type sums struct{ total, settled big.Int }
 
 // countsFor tells whether a transaction counts towards volumes, and whether it has settled.
@@ -31,7 +32,7 @@ func countsFor(p *payment.Record) (counts, isSettled bool) {
 }
 
 // checkVolumes checks the volumes in a transaction's record, and adds the transaction to the sums of these volumes. The record
-// must name each limit that was in force for the transaction exactly once, and no other limit.
+// must name every limit that was in force for the transaction, each of them once, and no other limit.
 func (c *Check) checkVolumes(r *scan.Record, p *payment.Record) {
 	counts, isSettled := countsFor(p)
 	if !counts && len(p.Volumes) > 0 {
@@ -64,8 +65,8 @@ func (c *Check) checkVolumes(r *scan.Record, p *payment.Record) {
 	}
 }
 
-// checkVolume checks one volume of a transaction. If the directory does not have the partner,
-// the partner's limits are unknown and nothing is reported.
+// checkVolume checks one volume of a transaction. If the partner is not in the directory, the partner's limits are
+// unknown, so an unknown limit is not reported.
 func (c *Check) checkVolume(r *scan.Record, p *payment.Record, v *payment.Volume) {
 	var limit *directory.Limit
 	for _, l := range c.directory.Limits[directory.PartnerKey{Org: r.Organization.ID, Number: p.Partner}] {
@@ -91,9 +92,9 @@ func (c *Check) checkVolume(r *scan.Record, p *payment.Record, v *payment.Volume
 	}
 }
 
-// isSubjectOf tells whether the subject may be the one for which a limit of the scope counts the
-// transaction. For the scopes partner, card and IP address the record determines the subject. For other
-// scopes only the form is checked, because the subject is a hash of a value that the partner sent.
+// isSubjectOf tells whether a limit with this scope may count the transaction for this subject. If the scope is the
+// partner, the card or the IP address, the record determines the subject. For other scopes, the subject is a hash of a
+// value that the partner sent, so isSubjectOf checks only the form of the subject.
 func isSubjectOf(scope ledgerdirectory.Scope, p *payment.Record, subject string) bool {
 	switch scope {
 	case ledgerdirectory.ScopePartner:
@@ -108,7 +109,7 @@ func isSubjectOf(scope ledgerdirectory.Scope, p *payment.Record, subject string)
 	return len(subject) == 32 && strings.Trim(subject, "0123456789abcdef") == ""
 }
 
-// sumsOf returns the sums of a volume, and creates them if they do not exist.
+// sumsOf returns the sums of a volume. If the sums do not exist yet, sumsOf creates them.
 func (c *Check) sumsOf(name string) *sums {
 	s := c.volumes[name]
 	if s == nil {
@@ -118,7 +119,8 @@ func (c *Check) sumsOf(name string) *sums {
 	return s
 }
 
-// CheckCounter compares a stored counter of a volume with the sum of its transactions.
+// CheckCounter compares a stored counter of a volume or of a link with the value that the transactions require. It
+// ignores all other counters.
 func (c *Check) CheckCounter(name, window string, row []byte) {
 	if c.checkLinkCounter(name, row) {
 		return
@@ -145,7 +147,7 @@ func (c *Check) CheckCounter(name, window string, row []byte) {
 	}
 }
 
-// CheckMissingCounters reports counters of volumes that must exist and are not stored.
+// CheckMissingCounters reports counters of volumes and links that must exist but are not stored.
 func (c *Check) CheckMissingCounters() {
 	c.checkMissingLinkCounters()
 	for volume, s := range c.volumes {

@@ -11,7 +11,7 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Check recomputes the daily figures of an organization's partners from its events.
+// Check recomputes the daily figures of an organization's partners from the organization's events.
 type Check struct {
 	*scan.Scan
 	organization *scan.Organization
@@ -20,17 +20,17 @@ type Check struct {
 	counted      uint64                  // seq up to which the server has counted all events
 	lastSeq      uint64                  // seq of the last event
 	day          ledger.Date             // the day that is being counted
-	days         map[turnover.Place]*day // the figures of that day
+	days         map[turnover.Place]*day // the figures of the day that is being counted
 }
 
-// day has the figures of one partner on one day: the stored ones and the recomputed ones.
+// day holds the figures of one partner for one day: the stored figures and the recomputed figures.
 type day struct {
-	stored []byte        // the stored row; nil: there is none, or it cannot be read
+	stored []byte        // the stored row; nil if it does not exist or cannot be read
 	row    *turnover.Row // the decoded stored row; empty if stored is nil
 	again  turnover.Row  // the recomputed row
 }
 
-// New begins the check of an organization: it counts the stored rows and reads the progress row.
+// New returns a Check for one organization. It counts the stored rows and reads the progress row.
 func New(s *scan.Scan, o *scan.Organization) *Check {
 	c := &Check{Scan: s, organization: o, days: make(map[turnover.Place]*day)}
 	err := c.View.KVKeys(o.ID, turnover.Rows(), nil, func(key []byte) ([]byte, bool, error) {
@@ -90,7 +90,7 @@ func (c *Check) Follow(e *ledger.Event) {
 	}
 }
 
-// itemOf returns the contribution of an event to the figures.
+// itemOf returns what an event contributes to the figures of its day.
 func (c *Check) itemOf(e *ledger.Event) (item turnover.Item, err error) {
 	t, err := follower.ReadTransaction(c.View, c.organization.ID, e.Source.ID)
 	if err != nil {
@@ -99,7 +99,7 @@ func (c *Check) itemOf(e *ledger.Event) (item turnover.Item, err error) {
 	return turnoveractor.ItemOf(c.View, c.organization.ID, e, t)
 }
 
-// read reads the stored row at a place (a partner on a day).
+// read reads the stored row of a place (a partner and a day).
 func (c *Check) read(place turnover.Place) *day {
 	d := &day{row: new(turnover.Row), again: turnover.Row{Day: make(turnover.Day)}}
 	stored, found, err := c.View.KV(c.organization.ID, place.Key())
@@ -116,7 +116,7 @@ func (c *Check) read(place turnover.Place) *day {
 	return d
 }
 
-// compare compares the recomputed rows of the current day with the stored ones.
+// compare compares the recomputed rows of the current day with the stored rows.
 func (c *Check) compare() {
 	for place, d := range c.days {
 		if d.stored != nil && !bytes.Equal(d.again.Encode(), d.stored) {
@@ -126,8 +126,8 @@ func (c *Check) compare() {
 	clear(c.days)
 }
 
-// End is called after the last event. It compares the last day, and reports a stored row that no event explains, and a progress
-// row that is wrong.
+// End is called after the last event. It compares the last day. It also reports stored rows for days without events, and a
+// progress row that names an event that does not exist.
 func (c *Check) End() {
 	c.compare()
 	c.Report.Count(findings.RuleTotals, c.rows)

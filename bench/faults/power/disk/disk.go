@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// SectorSize is the size of a sector, which the device writes entirely or not at all, in bytes.
+// SectorSize is the size of a sector in bytes. The device writes a sector entirely or not at all.
 const SectorSize = 512
 
-// Disk is a block device in memory: its content, its cache of writes that were not flushed, and its power. It is safe
-// for concurrent use.
+// Disk is a block device in memory. It simulates a cache of writes that were not flushed, and power cuts. It is safe for
+// concurrent use.
 type Disk struct {
 	mu         sync.Mutex
 	isOff      bool
-	generation int    // number of times that the power has returned
+	generation int    // number of simulated power cuts that have ended
 	content    []byte // the content that reads return
 	durable    []byte // the content that certainly survives a power cut
 	unflushed  []write
@@ -25,13 +25,13 @@ type Disk struct {
 	trigger    Trigger
 	cut        chan struct{} // closed when the power has failed
 
-	slowest time.Duration // longest time that a flush takes; 0: no time
+	slowest time.Duration // longest time that a flush takes; 0 if flushes take no time
 	delays  *rand.Rand
 }
 
 // Trigger says at which operation (write or flush) the power fails. Operations are counted from the call of CutAt. The power
-// does not fail before operation number After. From then on it fails as soon as the cache has at least Unflushed writes, and at
-// operation number Latest at the latest. If Latest is 0, the power does not fail.
+// does not fail before operation number After. From that operation on, the power fails as soon as the cache contains at least
+// Unflushed writes. At operation number Latest, the power fails in any case. If Latest is 0, the power does not fail.
 type Trigger struct {
 	After     uint64
 	Unflushed int
@@ -44,7 +44,7 @@ type write struct {
 	data []byte
 }
 
-// New makes a device of zeros. Only written parts take memory.
+// New makes a device whose bytes are all zero. Only the parts that are written take up memory.
 func New(size int64) (*Disk, error) {
 	if size <= 0 || size%SectorSize != 0 {
 		return nil, fmt.Errorf("disk: the size %d is not a positive number of sectors", size)
@@ -78,7 +78,7 @@ func (d *Disk) Operations() uint64 {
 	return d.operations
 }
 
-// Generation returns how many times the power has returned.
+// Generation returns the number of simulated power cuts that have ended.
 func (d *Disk) Generation() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -106,7 +106,8 @@ func (d *Disk) writeAt(generation int, p []byte, at int64) syscall.Errno {
 	if at < 0 || at+int64(len(p)) > int64(len(d.content)) || at%SectorSize != 0 || len(p)%SectorSize != 0 {
 		return syscall.EINVAL
 	}
-	// A write during which the power fails may have been done in part, although it is never acknowledged.
+	// If the power fails during a write, a part of the write may be on the disk afterwards, although the write is never
+	// acknowledged.
 	d.unflushed = append(d.unflushed, write{at, append([]byte(nil), p...)})
 	copy(d.content[at:], p)
 	if d.countOperation() {
@@ -115,7 +116,7 @@ func (d *Disk) writeAt(generation int, p []byte, at int64) syscall.Errno {
 	return 0
 }
 
-// flush makes durable the writes that were acknowledged before it began.
+// flush makes all writes durable that were acknowledged before the flush began.
 func (d *Disk) flush(generation int) syscall.Errno {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -148,7 +149,7 @@ func (d *Disk) flush(generation int) syscall.Errno {
 	return 0
 }
 
-// countOperation counts a write or a flush, and tells whether the power fails with it.
+// countOperation counts a write or a flush, and tells whether the power fails at this operation.
 func (d *Disk) countOperation() bool {
 	d.operations++
 	t := &d.trigger
@@ -166,8 +167,8 @@ func (d *Disk) turnOff() {
 	}
 }
 
-// CutAt lets the power fail at a later write or flush, which is then not acknowledged. It returns a channel that is closed
-// when the power fails, be it by this trigger or by Cut.
+// CutAt lets the power fail at a later write or flush. The device does not acknowledge this write or flush. CutAt returns a
+// channel that is closed when the power fails, whether by this trigger or by Cut.
 func (d *Disk) CutAt(t Trigger) <-chan struct{} {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -185,7 +186,7 @@ func (d *Disk) Cut() {
 	d.turnOff()
 }
 
-// SlowFlushes makes each further flush take a random time of up to slowest. If slowest is 0, flushes take no time.
+// SlowFlushes makes each further flush take a random time, but at most slowest. If slowest is 0, flushes take no time.
 func (d *Disk) SlowFlushes(slowest time.Duration, random *rand.Rand) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

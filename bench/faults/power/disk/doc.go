@@ -1,6 +1,6 @@
 // Package disk has a block device for tests that cut the power. After a cut, writes that were not flushed are lost,
 // torn or kept out of order, as on a real disk with a volatile cache. The device is a file of a FUSE file system that
-// this process serves; a loop device on that file carries a real file system (ext4, xfs).
+// this process serves; a loop device turns this file into a block device for a real file system (ext4, xfs).
 //
 // Invariants:
 //  1. When a flush is acknowledged, every write that was acknowledged before the flush began is durable.
@@ -13,5 +13,5 @@
 // Callers: bench/faults/power. Only tests import this package.
 //
 // Rejected: another design would use targets of the device mapper (dm-flakey, dm-log-writes). It was not chosen
-// because they lose whole writes only, and because many kernels lack them.
+// because these targets lose only whole writes, and because many kernels lack them.
 package disk

@@ -5,17 +5,17 @@ import (
 	"math/rand/v2"
 )
 
-// Loss chooses which of the writes that were not flushed are lost at a cut of the power.
+// Loss says which of the writes that were not flushed are lost at a power cut.
 type Loss int
 
 // The kinds of loss.
 const (
 	LoseSome      Loss = iota // each write is lost, kept or torn at random, with odds that are drawn for each cut
 	LoseAll                   // every write is lost
-	LoseOne                   // every write but one is kept
+	LoseOne                   // one write is lost, and all others are kept
 	LoseNothing               // every write is kept
-	TearAll                   // of each write random sectors are lost
-	LoseFirstHalf             // the earlier half is lost and the later half kept
+	TearAll                   // random sectors of each write are lost
+	LoseFirstHalf             // the earlier half of the writes is lost, and the later half is kept
 	losses
 )
 
@@ -32,7 +32,8 @@ func (l Loss) String() string {
 	return [...]string{"some lost, some torn", "all lost", "one lost", "none lost", "all torn", "earlier half lost"}[l]
 }
 
-// Outcome counts the writes that were not flushed at a cut, and those of them that were lost entirely (Lost) or in part (Torn).
+// Outcome counts the writes that were not flushed at a cut (Unflushed). Of these, it counts the writes that were lost entirely
+// (Lost), and the writes that were lost in part (Torn).
 type Outcome struct{ Unflushed, Lost, Torn int }
 
 // String describes the outcome.
@@ -40,8 +41,8 @@ func (o Outcome) String() string {
 	return fmt.Sprintf("%d writes not flushed, %d of them lost and %d torn", o.Unflushed, o.Lost, o.Torn)
 }
 
-// Restore switches the power on again after a cut. Of the writes that were not flushed, it drops those writes or sectors that
-// loss chooses, and keeps the others.
+// Restore switches the power on again after a cut. The argument loss decides which of the writes that were not flushed, or
+// which of their sectors, are lost. All others are kept.
 func (d *Disk) Restore(loss Loss, random *rand.Rand) Outcome {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -85,7 +86,7 @@ func (l Loss) chooser(n int, random *rand.Rand) func(i int) bool {
 	case LoseOne:
 		lost := 0
 		if n > 0 {
-			lost = n - 1 - min(n-1, int(random.ExpFloat64()*8)) // usually a late write, because many early ones are overwritten
+			lost = n - 1 - min(n-1, int(random.ExpFloat64()*8)) // usually a late write: many early writes are overwritten
 		}
 		return func(i int) bool { return i != lost }
 	case LoseNothing:

@@ -9,13 +9,13 @@ import (
 	"syscall"
 )
 
-// namespaceVariable is set in a process that InPrivateNamespace has started.
+// namespaceVariable is the name of an environment variable that InPrivateNamespace sets in the process that it starts.
 const namespaceVariable = "MIZAN_TEST_PRIVATE_MOUNTS"
 
-// InPrivateNamespace runs the tests in a child process that has a mount namespace of its own, and returns the child's exit code.
-// The child is the same test program; in it InPrivateNamespace calls run. When the child ends, for any reason, the kernel
-// unmounts all file systems that the child has mounted, and ends its loop devices and FUSE connections. Without root,
-// InPrivateNamespace calls run in this process, and tests of volumes are skipped.
+// InPrivateNamespace runs the tests in a child process that has a mount namespace of its own, and returns the child's exit
+// code. The child is the same test program. In the child, InPrivateNamespace calls run. When the child ends, for any reason,
+// the kernel unmounts all file systems that the child has mounted, and ends its loop devices and FUSE connections. Without
+// root, InPrivateNamespace calls run in this process, and tests of volumes are skipped.
 func InPrivateNamespace(run func() int) int {
 	if os.Getenv(namespaceVariable) != "" || os.Geteuid() != 0 {
 		return run()
@@ -26,7 +26,7 @@ func InPrivateNamespace(run func() int) int {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
 	err := cmd.Start()
-	if errors.Is(err, syscall.EPERM) { // root without the right to mount
+	if errors.Is(err, syscall.EPERM) { // the process is root, but has no right to mount
 		return run()
 	}
 	if err == nil {

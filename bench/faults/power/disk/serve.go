@@ -16,18 +16,18 @@ import (
 const (
 	fuseDevice  = "/dev/fuse"
 	maxRequest  = 1 << 20 // bytes of a read or a write; the kernel splits longer ones
-	filePrefix  = "disk-" // the generation's number follows, so that the kernel uses no cache of an earlier one
+	filePrefix  = "disk-" // the number of the generation follows, so that the kernel uses no cache of an earlier generation
 	fileModeBit = 0o600
 )
 
-// root is the directory of the FUSE file system. Its only file is the device in the present generation (the number of
-// times that the power has returned).
+// root is the directory of the FUSE file system. Its only file is the device in the present generation. A new generation begins
+// at the end of each power cut.
 type root struct {
 	fs.Inode
 	disk *Disk
 }
 
-// file is the only file in root. Writes to it fail when the power has returned and so a new generation has begun.
+// file is the only file in root. When a new generation has begun, writes to the file of an earlier generation fail.
 type file struct {
 	fs.Inode
 	disk       *Disk
@@ -62,9 +62,9 @@ func serve(d *Disk, dir string) (*fuse.Server, error) {
 }
 
 // closeOnExec keeps child processes from inheriting the handles of FUSE connections. The FUSE library (2.12.1, with a direct
-// mount) does not do so. A connection ends when the last process with a handle of it ends. If the server inherited the handle,
-// the connection would stay open after this process had died. The server would then wait for ever for its own disk, and so would
-// every program that lists loop devices.
+// mount) does not prevent this. A connection ends when the last process with a handle of it ends. If the server inherited the
+// handle, the connection would stay open after this process had died. The server would then wait for ever for its own disk, and
+// so would every program that lists loop devices.
 func closeOnExec() error {
 	const handles = "/proc/self/fd"
 	entries, err := os.ReadDir(handles)
@@ -123,7 +123,7 @@ func (f *file) Read(_ context.Context, _ fs.FileHandle, dest []byte, at int64) (
 	return fuse.ReadResultData(dest[:f.disk.readAt(dest, at)]), 0
 }
 
-// Write implements fs.NodeWriter. The disk copies data, because the library reuses its memory.
+// Write implements fs.NodeWriter. The disk copies data, because the library reuses the memory of data.
 func (f *file) Write(_ context.Context, _ fs.FileHandle, data []byte, at int64) (uint32, syscall.Errno) {
 	if errno := f.disk.writeAt(f.generation, data, at); errno != 0 {
 		return 0, errno
@@ -131,7 +131,8 @@ func (f *file) Write(_ context.Context, _ fs.FileHandle, data []byte, at int64) 
 	return uint32(len(data)), 0
 }
 
-// Fsync implements fs.NodeFsyncer. The loop device calls it for each flush of its file system (REQ_PREFLUSH, and after a write with REQ_FUA).
+// Fsync implements fs.NodeFsyncer. The loop device calls Fsync for each flush of the file system on it (REQ_PREFLUSH, and after
+// a write with REQ_FUA).
 func (f *file) Fsync(context.Context, fs.FileHandle, uint32) syscall.Errno {
 	return f.disk.flush(f.generation)
 }

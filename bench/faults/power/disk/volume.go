@@ -19,7 +19,7 @@ import (
 const (
 	loopControl    = "/dev/loop-control"
 	attachAttempts = 100             // several, because another program may take the free loop device first
-	unmountTimeout = 1 * time.Minute // until the files of killed processes are closed
+	unmountTimeout = 1 * time.Minute // an unmount has to wait until the files of killed processes are closed
 
 	shutdownRequest    = 0x8004587d // FS_IOC_SHUTDOWN, which is _IOR('X', 125, __u32): ext4 and xfs
 	shutdownWithoutLog = 2          // writes nothing, not even the journal
@@ -37,7 +37,7 @@ type Volume struct {
 	isMounted bool
 }
 
-// Unavailable says why this machine can't have volumes of a kind; nil if it can.
+// Unavailable returns an error that says why this machine can't have volumes of a kind, or nil if it can.
 func Unavailable(kind string) error {
 	if os.Geteuid() != 0 {
 		return errors.New("mounting takes root")
@@ -54,7 +54,7 @@ func Unavailable(kind string) error {
 	}
 	systems, err := os.ReadFile("/proc/filesystems")
 	if err == nil && !bytes.Contains(systems, []byte("\t"+kind+"\n")) {
-		_ = exec.Command("modprobe", kind).Run() // if it fails, the next read shows it
+		_ = exec.Command("modprobe", kind).Run() // if modprobe fails, the kind is still missing at the next read
 		if systems, err = os.ReadFile("/proc/filesystems"); err == nil && !bytes.Contains(systems, []byte("\t"+kind+"\n")) {
 			err = fmt.Errorf("this kernel has no %s", kind)
 		}
@@ -62,7 +62,8 @@ func Unavailable(kind string) error {
 	return err
 }
 
-// NewVolume makes a device of a size and a file system of a kind ("ext4" or "xfs") on it, and mounts it in a directory below dir.
+// NewVolume makes a device of the given size with a file system of the given kind ("ext4" or "xfs"), and mounts the file system
+// in a directory below dir.
 func NewVolume(dir, kind string, size int64) (_ *Volume, err error) {
 	d, err := New(size)
 	if err != nil {
@@ -100,7 +101,7 @@ func (v *Volume) format(device string) error {
 	return nil
 }
 
-// Mount mounts the file system, which replays its journal.
+// Mount mounts the file system. The file system then replays its journal.
 func (v *Volume) Mount() error {
 	return v.withLoopDevice(func(device string) error {
 		if err := unix.Mount(device, v.Dir, v.kind, unix.MS_NOATIME, v.Options); err != nil {
@@ -111,8 +112,9 @@ func (v *Volume) Mount() error {
 	})
 }
 
-// withLoopDevice attaches a loop device to the device's file and calls fn with the loop device's name. The loop device ends when
-// nothing uses it any more: after fn, or once a file system that fn has mounted is unmounted.
+// withLoopDevice attaches a loop device to the device's file and calls fn with the loop device's name. The loop device ends
+// when nothing uses it any more. This is when fn has returned or, if fn has mounted a file system, when this file system is
+// unmounted.
 func (v *Volume) withLoopDevice(fn func(device string) error) error {
 	backing, err := os.OpenFile(filepath.Join(v.deviceDir, fileName(v.Generation())), os.O_RDWR, 0)
 	if err != nil {
@@ -158,11 +160,12 @@ func (v *Volume) Detach() error {
 	return v.unmount()
 }
 
-// shutDown stops the file system at once. Without it, an unmount tries to write everything, and reports each error.
+// shutDown stops the file system at once. Without this call, an unmount would try to write everything, and would report each
+// error.
 func (v *Volume) shutDown() error {
 	dir, err := os.Open(v.Dir)
 	if err != nil {
-		return nil // the file system has stopped itself; otherwise the unmount reports an error
+		return nil // the file system has stopped itself; if it has not, the unmount reports an error
 	}
 	defer func() { _ = dir.Close() }()
 	if err := unix.IoctlSetPointerInt(int(dir.Fd()), shutdownRequest, shutdownWithoutLog); err != nil && err != unix.EIO {
@@ -186,7 +189,7 @@ func (v *Volume) unmount() error {
 	}
 }
 
-// Reboot is called after a cut. It detaches the file system, returns the power, and mounts the file system again.
+// Reboot is called after a cut. It detaches the file system, switches the power on, and mounts the file system again.
 func (v *Volume) Reboot(loss Loss, random *rand.Rand) (Outcome, error) {
 	if err := v.Detach(); err != nil {
 		return Outcome{}, err
@@ -205,7 +208,8 @@ func StartWriting(path string) error {
 	return unix.SyncFileRange(int(f.Fd()), 0, 0, unix.SYNC_FILE_RANGE_WRITE)
 }
 
-// Close detaches everything and frees the memory. It takes all steps even if some fail, and returns their errors.
+// Close detaches everything and frees the memory. Even if the file system can't be detached, Close unmounts the device's file.
+// It returns the errors of both steps.
 func (v *Volume) Close() error {
 	var err error
 	if v.isMounted {

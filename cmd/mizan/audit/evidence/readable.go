@@ -16,7 +16,7 @@ type readableEvent struct {
 	Kind     string         `json:"kind"` // letter of the ledger.Kind of the event's record
 	Source   string         `json:"source"`
 	Author   string         `json:"author"`                      // kind of the author, such as an API key
-	AuthorAt uint64         `json:"author_created_by,omitempty"` // number of the event that created the author's key, user or partner
+	AuthorAt uint64         `json:"author_created_by,omitempty"` // the event that created the author's key, user or partner
 	Version  uint64         `json:"version"`
 	Previous uint64         `json:"previous"`
 	Name     string         `json:"event"`

@@ -8,7 +8,7 @@ import (
 	"mizan/cmd/mizan/client"
 )
 
-// blocklistCommands are `mizan admin blocklist …`.
+// blocklistCommands are the subcommands of `mizan admin blocklist`.
 type blocklistCommands struct {
 	List   listBlocks  `cmd:"" help:"List the entries, the newest first."`
 	Show   showBlock   `cmd:"" help:"Show one entry."`
@@ -23,7 +23,7 @@ type listBlocks struct {
 	client.Paging
 }
 
-// Run is called by kong.
+// Run lists entries of the block list.
 func (c *listBlocks) Run(e *client.Command) error {
 	query := url.Values{}
 	if c.Kind != nil {
@@ -36,7 +36,7 @@ type showBlock struct {
 	ID client.ID `arg:"" help:"The entry."`
 }
 
-// Run is called by kong.
+// Run shows one entry.
 func (c *showBlock) Run(e *client.Command) error { return e.Show(blocklistPath + "/" + string(c.ID)) }
 
 type createBlock struct {
@@ -45,7 +45,7 @@ type createBlock struct {
 	ValueFile client.Secret `name:"value-file" placeholder:"FILE" help:"What to refuse, in a file; - is stdin."`
 }
 
-// Validate is called by kong.
+// Validate checks that the value is given once, and that a card's number is not given on the command line.
 func (c *createBlock) Validate() error {
 	switch {
 	case (c.Value == "") == (c.ValueFile.Text == ""):
@@ -56,7 +56,7 @@ func (c *createBlock) Validate() error {
 	return nil
 }
 
-// Run is called by kong.
+// Run adds an entry.
 func (c *createBlock) Run(e *client.Command) error {
 	value := c.Value + c.ValueFile.Text // Validate has checked that exactly one of the two is set
 	return e.Write(http.MethodPost, blocklistPath, map[string]string{"kind": c.Kind, "value": value})
@@ -66,7 +66,7 @@ type deleteBlock struct {
 	ID client.ID `arg:"" help:"The entry."`
 }
 
-// Run is called by kong.
+// Run deletes an entry.
 func (c *deleteBlock) Run(e *client.Command) error {
 	return e.Write(http.MethodDelete, blocklistPath+"/"+string(c.ID), nil)
 }

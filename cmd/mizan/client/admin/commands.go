@@ -11,9 +11,9 @@ import (
 	"mizan/ledger/storefront"
 )
 
-// Commands are the subcommands of `mizan admin`, for kong, with their common flags. kong needs a binding for
-// *client.Streams. A command's error is a *client.Fault, or the output stream's error if the output could not be
-// written.
+// Commands are the subcommands of `mizan admin` and their common flags, as kong (the command-line parser) reads them. The
+// caller must bind a *client.Streams in kong. If the output can't be written, a command returns the output stream's error. All
+// other errors are *client.Fault.
 type Commands struct {
 	client.AdminFlags
 	JSON           bool    `name:"json" help:"Print the server's JSON, one object a line, instead of a table."`
@@ -90,7 +90,7 @@ const (
 	usersPath         = "/users"
 )
 
-// New returns the commands, with flags and tables that are made from the columns of the directory's records.
+// New returns the commands. Their flags and table columns follow from the columns of each record type.
 func New() (commands Commands) {
 	organizations, partners := &commands.Organizations, &commands.Partners
 	organizations.List.path, organizations.List.columns = organizationsPath, tableColumns(directory.Organizations)
@@ -115,11 +115,11 @@ func New() (commands Commands) {
 	return commands
 }
 
-// ProvideCommand returns the argument with which kong calls a command's Run.
+// ProvideCommand creates the *client.Command that kong passes to a command's Run method.
 func (c *Commands) ProvideCommand(k *kong.Context, s *client.Streams) (*client.Command, error) {
 	selected := k.Selected()
 	command := &client.Command{Name: selected.Parent.Name + " " + selected.Name, Streams: s, JSON: c.JSON}
-	// kong replaces bytes that are not UTF-8, so this checks the original arguments.
+	// kong replaces bytes that are not UTF-8, so the check needs the original arguments.
 	if slices.ContainsFunc(k.Args, func(argument string) bool { return !utf8.ValidString(argument) }) {
 		return nil, command.Misused("an argument is not UTF-8")
 	}

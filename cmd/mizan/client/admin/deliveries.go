@@ -9,8 +9,8 @@ import (
 	"mizan/cmd/mizan/client"
 )
 
-// deliveryCommands are `mizan admin deliveries …`. A delivery is the sending of a notification to a partner. A parked
-// notification is not tried again until somebody replays it.
+// deliveryCommands are the subcommands of `mizan admin deliveries`. A delivery is the sending of a notification to a partner. A
+// parked notification is not sent again until somebody replays it.
 type deliveryCommands struct {
 	List         listDeliveries `cmd:"" help:"List notifications of merchants, operators and payers, the newest first."`
 	Show         showDelivery   `cmd:"" help:"Show one with its attempts."`
@@ -30,7 +30,7 @@ type listDeliveries struct {
 	client.Paging
 }
 
-// Run is called by kong.
+// Run lists deliveries.
 func (c *listDeliveries) Run(e *client.Command) error {
 	query := url.Values{}
 	for name, value := range map[string]*string{
@@ -49,7 +49,7 @@ type showDelivery struct {
 	ID client.ID `arg:"" help:"Its event_id."`
 }
 
-// Run is called by kong.
+// Run shows one delivery.
 func (c *showDelivery) Run(e *client.Command) error {
 	return e.Show(deliveriesPath + "/" + string(c.ID))
 }
@@ -58,7 +58,7 @@ type replayDelivery struct {
 	ID client.ID `arg:"" help:"Its event_id."`
 }
 
-// Run is called by kong.
+// Run replays one delivery.
 func (c *replayDelivery) Run(e *client.Command) error {
 	return e.Write(http.MethodPost, deliveriesPath+"/"+string(c.ID)+"/replay", nil)
 }
@@ -69,7 +69,7 @@ type replayParked struct {
 	To       *string   `name:"to" placeholder:"TIME" json:"to,omitzero" help:"Only of this time or earlier (RFC 3339)."`
 }
 
-// Run is called by kong.
+// Run replays all parked deliveries of a terminal.
 func (c *replayParked) Run(e *client.Command) error {
 	return e.Write(http.MethodPost, deliveriesPath+"/replay", *c)
 }
@@ -78,8 +78,9 @@ type testDelivery struct {
 	Terminal client.ID `arg:"" help:"The terminal."`
 }
 
-// Run is called by kong. The request has no idempotency key, because the server stores nothing for it. So a second test
-// notification may be sent if the connection breaks.
+// Run sends a test notification and shows the receiver's response. The server stores nothing for a test, so the request has no
+// idempotency key. If the connection breaks, the command sends the request once more, and the receiver may get a second test
+// notification.
 func (c *testDelivery) Run(e *client.Command) error {
 	reply, err := e.Send(client.Request{Method: http.MethodPost, Path: terminalPath + "/" + string(c.Terminal) + "/test-delivery"})
 	if err != nil {
@@ -91,8 +92,8 @@ func (c *testDelivery) Run(e *client.Command) error {
 	return checkAcknowledged(e, reply)
 }
 
-// checkAcknowledged returns a fault if the receiver did not accept the test delivery, so that scripts can
-// use the exit code.
+// checkAcknowledged returns a fault if the receiver did not accept the test notification, so that scripts can check the exit
+// code.
 func checkAcknowledged(e *client.Command, reply *client.Reply) error {
 	var body struct {
 		Data struct {

@@ -8,12 +8,12 @@ import (
 
 const keysPath = "/api_keys"
 
-// revokeKey is `mizan admin keys revoke`; the other commands of API keys are in commands.go.
+// revokeKey is the command `mizan admin keys revoke`. The other commands for API keys are in commands.go.
 type revokeKey struct {
 	ID client.ID `arg:"" help:"The key's id."`
 }
 
-// Run is called by kong.
+// Run revokes an API key.
 func (c *revokeKey) Run(e *client.Command) error {
 	return e.Write(http.MethodDelete, keysPath+"/"+string(c.ID), nil)
 }

@@ -8,7 +8,7 @@ import (
 
 const limitsPath = "/limits"
 
-// limitUsage is `mizan admin limits usage`; the other commands of limits are in commands.go.
+// limitUsage is the command `mizan admin limits usage`. The other commands for limits are in commands.go.
 type limitUsage struct {
 	ID          client.ID  `arg:"" help:"The limit."`
 	Transaction *client.ID `name:"transaction" placeholder:"ID" help:"For a limit of scope card: the card of this transaction."`
@@ -17,7 +17,7 @@ type limitUsage struct {
 	IP          *string    `name:"ip" placeholder:"ADDRESS" help:"For a limit of scope ip: this IP address."`
 }
 
-// Run is called by kong.
+// Run shows how much of a limit is used.
 func (c *limitUsage) Run(e *client.Command) error {
 	query := url.Values{}
 	for name, value := range map[string]*string{"transaction_id": (*string)(c.Transaction), "card": c.Card, "email": c.Email, "ip": c.IP} {
@@ -29,7 +29,7 @@ func (c *limitUsage) Run(e *client.Command) error {
 	if e.JSON {
 		return e.ShowWith(path+"/usage", query)
 	}
-	// The usage names no currency, so the limit is read for its currency.
+	// The response about the usage names no currency, so the limit itself is read to find the currency.
 	limit, err := e.Read(path, nil)
 	if err != nil {
 		return err

@@ -6,7 +6,7 @@ import (
 	"mizan/cmd/mizan/client"
 )
 
-// rateCommands are `mizan admin rates …`.
+// rateCommands are the subcommands of `mizan admin rates`.
 type rateCommands struct {
 	List listRecords `cmd:"" help:"List the rates, the newest pair first."`
 	Set  setRate     `cmd:"" help:"Set or replace the rate of a pair of currencies."`
@@ -22,7 +22,7 @@ type rateFields struct {
 	Rate string `arg:"" json:"rate" help:"What one major unit of the first is worth in the second: a decimal number."`
 }
 
-// Run is called by kong.
+// Run sets or replaces a rate.
 func (c *setRate) Run(e *client.Command) error {
 	return e.Write(http.MethodPut, ratesPath, c.rateFields)
 }

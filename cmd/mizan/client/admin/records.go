@@ -10,8 +10,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// This file has the commands that list, show, create, change and delete records. Their flags and the
-// columns of their tables are made from the columns of the record type.
+// This file has the commands that list, show, create, change and delete records. A command's flags and table columns follow
+// from the columns of the record type.
 
 // describe sets the paths, flags and table columns of the commands for one record type.
 func describe(t schema.AnyType, typePaths paths, list *listOfPartner, show *showRecord[client.ID], create *createRecord, update *updateRecord[client.ID], remove *deleteRecord[client.ID]) {
@@ -20,15 +20,15 @@ func describe(t schema.AnyType, typePaths paths, list *listOfPartner, show *show
 	create.Fields, update.Fields = flagsOf(t, false), flagsOf(t, true)
 }
 
-// recordID is the type of the id in a record's path.
+// recordID is the type of a record's id in a URL path.
 type recordID interface {
 	client.ID | client.PartnerNumber
 }
 
-// paths are the server's URL paths for a type of record: the path of the list, and the path to which a record's id is added.
+// paths are the URL paths for one record type: the path of the list, and the path to which a record's id is appended.
 type paths struct{ list, record string }
 
-// leastImportant are the columns that a narrow terminal leaves out of a list of records, in this order.
+// leastImportant are the columns that a list of records leaves out on a narrow terminal, in this order.
 var leastImportant = []string{"created_at", "updated_at", "network", "provider", "partner_id"}
 
 // listRecords is a command that prints the records of one type.
@@ -38,12 +38,12 @@ type listRecords struct {
 	columns []string
 }
 
-// Run is called by kong.
+// Run lists the records.
 func (c *listRecords) Run(e *client.Command) error {
 	return e.List(client.Listing{Path: c.path, Columns: c.columns, OmitOrder: leastImportant}, c.Paging)
 }
 
-// listOfPartner is a command that prints the records of one type, either all or only those of one partner.
+// listOfPartner is a command that prints all records of one type, or only the records of one partner.
 type listOfPartner struct {
 	Partner *client.PartnerNumber `name:"partner" placeholder:"N" help:"Only this partner's."`
 	client.Paging
@@ -51,7 +51,7 @@ type listOfPartner struct {
 	columns []string
 }
 
-// Run is called by kong.
+// Run lists the records.
 func (c *listOfPartner) Run(e *client.Command) error {
 	return e.List(client.Listing{Path: c.path, Query: partnerQuery(c.Partner), Columns: c.columns, OmitOrder: leastImportant}, c.Paging)
 }
@@ -61,26 +61,26 @@ type showRecord[ID recordID] struct {
 	path string
 }
 
-// Run is called by kong.
+// Run shows one record.
 func (c *showRecord[ID]) Run(e *client.Command) error { return e.Show(fmt.Sprint(c.path, "/", c.ID)) }
 
 type createRecord struct {
-	Fields any `embed:""` // a struct of flags that flagsOf has made
+	Fields any `embed:""` // struct of flags, made by flagsOf
 	path   string
 }
 
-// Run is called by kong.
+// Run creates a record.
 func (c *createRecord) Run(e *client.Command) error {
 	return e.Write(http.MethodPost, c.path, c.Fields)
 }
 
 type updateRecord[ID recordID] struct {
 	ID     ID  `arg:"" help:"The record's id."`
-	Fields any `embed:""` // a struct of flags that flagsOf has made
+	Fields any `embed:""` // struct of flags, made by flagsOf
 	path   string
 }
 
-// Run is called by kong.
+// Run changes a record.
 func (c *updateRecord[ID]) Run(e *client.Command) error {
 	return e.Write(http.MethodPatch, fmt.Sprint(c.path, "/", c.ID), c.Fields)
 }
@@ -90,13 +90,13 @@ type deleteRecord[ID recordID] struct {
 	path string
 }
 
-// Run is called by kong.
+// Run deletes a record.
 func (c *deleteRecord[ID]) Run(e *client.Command) error {
 	return e.Write(http.MethodDelete, fmt.Sprint(c.path, "/", c.ID), nil)
 }
 
-// tableColumns returns the names of the columns that the table for a record type shows: those that the server includes in lists,
-// without secrets and JSON documents.
+// tableColumns returns the names of the columns in the table for a record type. The table shows what the server includes in
+// lists, except secrets and JSON documents.
 func tableColumns(t schema.AnyType) (names []string) {
 	for _, column := range t.Shown() {
 		if column.Place != schema.Deep && !column.Secret && column.Shape() != schema.Document {
@@ -106,9 +106,9 @@ func tableColumns(t schema.AnyType) (names []string) {
 	return names
 }
 
-// flagsOf returns a new struct with a flag for each column of a record type that a create request may set. If isChange is true,
-// the flags are for the columns that a change request may set. The struct is also the body of the request. A flag that was not
-// given is not sent.
+// flagsOf returns a new struct with a flag for each column that a create request for the record type may set. If isChange is
+// true, the struct has a flag for each column that a change request may set. The struct also serves as the body of the request.
+// The body omits flags that were not given.
 func flagsOf(t schema.AnyType, isChange bool) any {
 	var fields []reflect.StructField
 	for i, column := range t.Requested() {
@@ -156,7 +156,7 @@ func flagType(column *schema.Column) reflect.Type {
 	return reflect.TypeFor[*string]()
 }
 
-// placeholder returns the word that stands for a flag's value in the help text.
+// placeholder returns the word that represents a flag's value in the help text.
 func placeholder(column *schema.Column) string {
 	switch flagType(column) {
 	case reflect.TypeFor[client.Secret]():

@@ -9,7 +9,7 @@ import (
 	"mizan/cmd/mizan/client"
 )
 
-// settlementCommands are `mizan admin settlements …`.
+// settlementCommands are the subcommands of `mizan admin settlements`.
 type settlementCommands struct {
 	List   listSettlements  `cmd:"" help:"List a partner's or a terminal's, the newest first."`
 	Show   showSettlement   `cmd:"" help:"Show one."`
@@ -18,8 +18,7 @@ type settlementCommands struct {
 
 const settlementsPath = "/settlements"
 
-// settledParty has the flags that select the settlements of a command: those of a partner with its bank, or those of
-// a terminal with its provider.
+// settledParty holds the flags that select the settlements with a partner's bank or the settlements with a terminal's provider.
 type settledParty struct {
 	Partner  *client.PartnerNumber `name:"partner" xor:"of" required:"" placeholder:"N" json:"-" help:"With this partner's bank."`
 	Terminal *client.ID            `name:"terminal" xor:"of" required:"" placeholder:"ID" json:"-" help:"With this terminal's provider."`
@@ -38,7 +37,7 @@ type listSettlements struct {
 	client.Paging
 }
 
-// Run is called by kong.
+// Run lists settlements.
 func (c *listSettlements) Run(e *client.Command) error {
 	l := client.Listing{Path: c.path(), Query: url.Values{}, HasEnv: true}
 	if c.Env != nil {
@@ -58,7 +57,7 @@ type showSettlement struct {
 	ID client.ID `arg:"" help:"The settlement."`
 }
 
-// Run is called by kong.
+// Run shows one settlement.
 func (c *showSettlement) Run(e *client.Command) error {
 	return e.Show(settlementsPath + "/" + string(c.ID))
 }
@@ -79,8 +78,8 @@ type settlementFields struct {
 	Reference *string `name:"reference" placeholder:"TEXT" json:"reference,omitzero" help:"The bank's or provider's own reference; each is booked once."`
 }
 
-// Validate is called by kong. Without this check the server would silently ignore a field that belongs
-// to the other kind of settlement.
+// Validate checks that all fields belong to the same kind of settlement. Without this check the server would silently ignore a
+// field that belongs to the other kind.
 func (c *createSettlement) Validate() error {
 	switch {
 	case c.Partner != nil && (c.Gross != nil || c.Fee != nil):
@@ -91,7 +90,7 @@ func (c *createSettlement) Validate() error {
 	return nil
 }
 
-// Run is called by kong.
+// Run books a settlement.
 func (c *createSettlement) Run(e *client.Command) error {
 	return e.Write(http.MethodPost, c.path(), c.settlementFields)
 }

@@ -18,7 +18,7 @@ const (
 	imagesPath   = "/images"
 )
 
-// The commands of the storefront.
+// The commands for payment links, products and images.
 type (
 	linkCommands struct {
 		storefrontCommands
@@ -60,7 +60,7 @@ func (c *storefrontCommands) describe(t schema.AnyType, path string) {
 	c.Create.Fields, c.Update.Fields = flagsOf(t, false), flagsOf(t, true)
 }
 
-// listOffers prints the links or the products of a partner.
+// listOffers is a command that prints a partner's links or products.
 type listOffers struct {
 	Partner client.PartnerNumber `name:"partner" required:"" placeholder:"N" help:"The partner."`
 	Env     *string              `name:"env" placeholder:"ENV" help:"prod or test; the server takes prod if absent."`
@@ -70,7 +70,7 @@ type listOffers struct {
 	columns []string
 }
 
-// Run is called by kong.
+// Run lists the links or products.
 func (c *listOffers) Run(e *client.Command) error {
 	query := partnerQuery(&c.Partner)
 	if query == nil {
@@ -89,7 +89,7 @@ type uploadImage struct {
 	File string `arg:"" type:"existingfile" help:"The file."`
 }
 
-// Run is called by kong.
+// Run uploads an image and prints its address.
 func (c *uploadImage) Run(e *client.Command) error {
 	content, err := os.ReadFile(c.File)
 	if err != nil {

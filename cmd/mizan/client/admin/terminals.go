@@ -7,13 +7,14 @@ import (
 	"mizan/cmd/mizan/client"
 )
 
-// The URL paths of the list of terminals and of a single terminal differ.
+// The server uses different URL paths for the list of terminals and for a single terminal.
 const (
 	terminalsPath = "/terminals"
 	terminalPath  = "/terminal"
 )
 
-// partnerQuery returns the query that restricts a list to one partner; nil means all partners.
+// partnerQuery returns the query that restricts a list to one partner. If partner is nil, the query is empty and the list has
+// the records of all partners.
 func partnerQuery(partner *client.PartnerNumber) url.Values {
 	query := url.Values{}
 	if partner != nil {

@@ -2,7 +2,7 @@ package admin
 
 import "mizan/cmd/mizan/client"
 
-// transactionCommands are `mizan admin transactions …`.
+// transactionCommands are the subcommands of `mizan admin transactions`.
 type transactionCommands struct {
 	List    listTransactions `cmd:"" help:"List a partner's transactions, the newest first."`
 	Show    showTransaction  `cmd:"" help:"Show one."`
@@ -20,7 +20,7 @@ type listTransactions struct {
 	client.Paging
 }
 
-// Run is called by kong.
+// Run lists transactions.
 func (c *listTransactions) Run(e *client.Command) error {
 	query := partnerQuery(&c.Partner)
 	for name, value := range map[string]*string{"status": c.Status, "type": c.Type, "env": c.Env, "from": c.From} {
@@ -37,7 +37,7 @@ type showTransaction struct {
 	ID client.ID `arg:"" help:"The transaction."`
 }
 
-// Run is called by kong.
+// Run shows one transaction.
 func (c *showTransaction) Run(e *client.Command) error {
 	return e.Show(transactionsPath + "/" + string(c.ID))
 }
@@ -46,7 +46,8 @@ type showRouting struct {
 	ID client.ID `arg:"" help:"The transaction."`
 }
 
-// Run is called by kong. The server returns the whole list in one response, so the command requests no further page.
+// Run lists the terminals to which a transaction was offered. The server returns the whole list in one response, so there is no
+// further page to request.
 func (c *showRouting) Run(e *client.Command) error {
 	return e.List(client.Listing{Path: transactionsPath + "/" + string(c.ID) + "/routing", Columns: []string{
 		"terminal_id", "name", "priority", "outcome", "reason", "at",

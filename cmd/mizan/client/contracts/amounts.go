@@ -9,9 +9,9 @@ import (
 	"mizan/ledger/schema"
 )
 
-// amountNames are the members of contracts, and of rows in them, that are amounts in minor units. The response does
-// not tell which members are amounts. A product has two readings, a secular and a religious form of its API: in one
-// of them amounts are strings, as texts are, and in the other integers, as counts are. So the names come from the
+// amountNames are the names of all amounts in contracts and in rows of contracts. Amounts are in minor units. A response does
+// not show which members are amounts. Each product has two readings, the secular and the religious form of its API. One form
+// sends amounts as strings, like texts; the other sends amounts as integers, like counts. So the names are collected from the
 // columns of the products.
 var amountNames = func() map[string]bool {
 	names := make(map[string]bool)
@@ -21,7 +21,7 @@ var amountNames = func() map[string]bool {
 	return names
 }()
 
-// addAmounts adds the names of the columns of a table, and of rows in it, that are amounts.
+// addAmounts adds the names of a table's amount columns, including the columns of nested rows.
 func addAmounts(names map[string]bool, table *schema.Table) {
 	for _, c := range table.Columns {
 		if c.Place == schema.Hidden {
@@ -36,7 +36,7 @@ func addAmounts(names map[string]bool, table *schema.Table) {
 	}
 }
 
-// wordSet returns the words of all lists, which are separated by spaces.
+// wordSet splits each list at its spaces and returns the set of all words.
 func wordSet(lists ...string) map[string]bool {
 	words := make(map[string]bool)
 	for _, list := range lists {
@@ -47,18 +47,18 @@ func wordSet(lists ...string) map[string]bool {
 	return words
 }
 
-// IsAmount tells whether a contract's member with the name is an amount in minor units.
+// IsAmount tells whether the contract member with this name is an amount in minor units.
 func IsAmount(name string) bool { return amountNames[name] }
 
-// Decimals returns the number of decimals of a currency's amounts. For the currencies of contracts it is the same in the
-// environments prod and test.
+// Decimals returns how many decimals the amounts of a currency have. For the currencies of contracts the number is the same in
+// the environments prod and test.
 func Decimals(currency string) int {
 	digits, _ := money.Asset{Currency: money.Currency(currency), Env: money.Prod}.Scale()
 	return digits
 }
 
-// majorUnits converts minor units to major ones, with commas between thousands; text that is not a
-// whole number stays as it is.
+// majorUnits converts minor units to major units, with commas between thousands. A text that is not a whole number is not
+// converted.
 func majorUnits(minor, currency string) string {
 	if text, ok := client.MajorUnits(minor, Decimals(currency)); ok {
 		return text

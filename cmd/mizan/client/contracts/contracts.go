@@ -15,10 +15,9 @@ import (
 	"mizan/ledger/contract"
 )
 
-// Commands are `mizan contracts …` for kong: commands with which an organization's staff read
-// its contracts. They use a session's token, not the administration's. A command needs a
-// *client.Streams among kong's bindings. Its error is a *client.Fault, or the stream's own error if
-// the output could not be written.
+// Commands are the subcommands of `mizan contracts`, with which an organization's staff read its contracts. The commands
+// authenticate with a session token, not with the admin token. The caller must bind a *client.Streams in kong, the command-line
+// parser. If the output can't be written, a command returns the stream's error. All other errors are *client.Fault.
 type Commands struct {
 	client.ContractFlags
 	JSON bool `name:"json" help:"Print the server's JSON: the contract, and then its entries, one object a line."`
@@ -26,10 +25,10 @@ type Commands struct {
 	Show showContract `cmd:"" help:"Show a contract as a statement: its record, its schedule and its entries."`
 }
 
-// ContractCommand is a running command about contracts; kong passes it to Run.
+// ContractCommand is one run of a contract command. kong passes it to the method Run.
 type ContractCommand struct{ client.Command }
 
-// ProvideCommand is called by kong. It makes the argument of a command's Run.
+// ProvideCommand creates the *ContractCommand that kong passes to a command's Run method.
 func (c *Commands) ProvideCommand(k *kong.Context, streams *client.Streams) (*ContractCommand, error) {
 	command := &ContractCommand{client.Command{Name: "contracts " + k.Selected().Name, Streams: streams, JSON: c.JSON}}
 	if slices.ContainsFunc(k.Args, func(argument string) bool { return !utf8.ValidString(argument) }) {
@@ -46,8 +45,8 @@ type showContract struct {
 	ID client.ID `arg:"" help:"The contract's id; secular and religious contracts are both found."`
 }
 
-// collections are the paths under which a contract may be. Each product has one path in each of its readings (its
-// secular and its religious form), and a contract's id tells neither the product nor the reading.
+// collections are the URL paths under which the server may have a contract. Each product has one path for its secular and one
+// for its religious form (its readings). A contract's id shows neither the product nor the reading.
 var collections = func() (paths []string) {
 	for _, reading := range contract.Readings {
 		for _, p := range contract.Products {
@@ -59,7 +58,7 @@ var collections = func() (paths []string) {
 	return paths
 }()
 
-// Run is called by kong.
+// Run prints the contract as a statement, or as JSON.
 func (c *showContract) Run(e *ContractCommand) error {
 	path, record, err := e.findContract(string(c.ID))
 	if err != nil {
@@ -83,8 +82,8 @@ func (c *showContract) Run(e *ContractCommand) error {
 	return err
 }
 
-// findContract looks for the contract in each collection, except those that are not enabled for the
-// organization or not visible to the session.
+// findContract searches all collections for the contract. It skips collections that are not enabled for the organization or
+// that the session may not read.
 func (e *ContractCommand) findContract(id string) (path string, record client.Object, err error) {
 	var refusal error
 	for _, collection := range collections {
@@ -125,7 +124,7 @@ func parseData(body []byte) (client.Object, error) {
 	return client.ParseObject(data)
 }
 
-// entriesPerPage is how many entries are requested at a time.
+// entriesPerPage is the number of entries that one request asks for.
 const entriesPerPage = "500"
 
 // listEntries returns all entries of a contract, oldest first.
@@ -155,7 +154,7 @@ func (e *ContractCommand) listEntries(path string) (list []entry, err error) {
 	return nil, e.Failed("the list does not end: the server gives the same page again")
 }
 
-// entry has the members of an entry that a statement shows.
+// entry decodes the parts of a ledger entry that a statement shows.
 type entry struct {
 	Seq      jsontext.Value `json:"seq"`
 	Event    string         `json:"event"`

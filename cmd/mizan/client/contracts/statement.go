@@ -14,7 +14,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// textTable is a table of text: its cells, and the columns that are aligned to the right.
+// textTable holds the cells of a table and the set of columns that are aligned to the right.
 type textTable struct {
 	alignRight map[int]bool
 	rows       [][]string
@@ -22,7 +22,7 @@ type textTable struct {
 
 func (t *textTable) addRow(cells ...string) { t.rows = append(t.rows, cells) }
 
-// write aligns the cells, two spaces apart, and prints them with an indent.
+// write prints the table with an indent and with two spaces between the aligned columns.
 func (t *textTable) write(out *bytes.Buffer, indent string) {
 	var widths []int
 	for _, row := range t.rows {
@@ -48,11 +48,12 @@ func (t *textTable) write(out *bytes.Buffer, indent string) {
 	}
 }
 
-// headerMembers are the members of a contract that the statement's header shows.
+// headerMembers are the members of a contract that the statement's record leaves out: the members that the header shows, and
+// the organization's id.
 var headerMembers = wordSet("id product_type organization_id contract_number status env currency")
 
-// writeStatement prints a contract for people: its header, its record, the lists in it (such as the
-// schedule) as tables, and its entries. An error means that the response is malformed.
+// writeStatement prints a contract for people: a header, the record, a table for each list in the record (such as the
+// schedule), and the entries. An error means that the response is malformed.
 func writeStatement(out *bytes.Buffer, path string, record client.Object, entries []entry) error {
 	currency := memberText(&record, "currency")
 	segments := strings.Split(strings.Trim(path, "/"), "/")
@@ -110,8 +111,8 @@ func unquote(value jsontext.Value) string {
 	return value.String()
 }
 
-// appendMember adds a member to the record's table. Members that are lists of rows are returned
-// instead, because they become separate tables.
+// appendMember adds a member to the record's table. A member that is a list of rows is returned instead, because it becomes a
+// separate table.
 func appendMember(table *textTable, member client.Member, currency string) (tables []client.Member, err error) {
 	switch kind := member.Value.Kind(); {
 	case kind == '[':
@@ -143,11 +144,11 @@ func appendMember(table *textTable, member client.Member, currency string) (tabl
 	return tables, nil
 }
 
-// serviceKeys maps each key that the service itself writes into the metadata of a product's contracts to the names of
-// the members of its value. A key without names has a text as its value.
+// serviceKeys describes the metadata that the service itself writes into the contracts of a product. It maps each key to the
+// names of the members of the key's value. A key whose value is a text has no names.
 type serviceKeys map[string]map[string]bool
 
-// serviceKeysOf maps the products, by their names in paths, to the metadata keys that the service writes.
+// serviceKeysOf maps the name of a product in URL paths to the metadata keys that the service writes for this product.
 var serviceKeysOf = func() map[string]serviceKeys {
 	byProduct := make(map[string]serviceKeys)
 	for _, p := range contract.Products {
@@ -193,7 +194,7 @@ func (keys serviceKeys) appendMetadata(table *textTable, metadata client.Member,
 	return tables, nil
 }
 
-// isFromService tells by name and form whether a member of metadata was written by the service. The name is not
+// isFromService tells whether the service wrote a member of the metadata. It checks the member's name and form. The name is not
 // enough: a client may send a member with the same name before the service writes it.
 func (keys serviceKeys) isFromService(part client.Member) bool {
 	memberNames, isServiceKey := keys[part.Name]
@@ -224,7 +225,7 @@ func (keys serviceKeys) isFromService(part client.Member) bool {
 	return err == nil
 }
 
-// arbitraryJSON are the members of contracts, besides metadata, whose value is any JSON that a client sent.
+// arbitraryJSON are the members of contracts, besides metadata, that may contain any JSON from a client.
 var arbitraryJSON = func() map[string]bool {
 	names := make(map[string]bool)
 	for _, p := range contract.Products {
@@ -243,7 +244,7 @@ func holdsAmounts(name string) bool {
 	return !arbitraryJSON[topLevel]
 }
 
-// isAmount tells whether a member is an amount, by its name inside the contract.
+// isAmount tells whether a member is an amount. The member's name is its whole path inside the contract.
 func isAmount(m client.Member) bool {
 	parent, last := "", m.Name
 	if dot := strings.LastIndexByte(m.Name, '.'); dot >= 0 {
@@ -253,8 +254,8 @@ func isAmount(m client.Member) bool {
 	return IsAmount(last) && holdsAmounts(parent) && digits != "" && strings.Trim(digits, "0123456789") == ""
 }
 
-// writeRecord prints a table whose rows have a name, an amount in major and in minor units, and a text. The
-// amount and the text share one printed column, in which the amounts are aligned at their decimal points.
+// writeRecord prints a table whose rows consist of a name, an amount in major units, the amount in minor units, and a text.
+// Amounts and texts share one printed column, and amounts are aligned at the decimal point.
 func writeRecord(out *bytes.Buffer, table *textTable) {
 	values := &textTable{}
 	width := 0
@@ -272,9 +273,9 @@ func writeRecord(out *bytes.Buffer, table *textTable) {
 	values.write(out, "  ")
 }
 
-// writeRows prints a list as a table. Each amount has a column in major units and one in minor units. A
-// row may omit empty members, so the table has the columns of all rows; an element that is not an
-// object is printed in the first column.
+// writeRows prints a list as a table. Each amount takes two columns, one in major units and one in minor units. Rows may omit
+// empty members, so the table has a column for every member of any row. An element that is not an object is printed in the
+// first column.
 func writeRows(out *bytes.Buffer, list client.Member, currency string) error {
 	rows, err := parseRows(list.Value)
 	if err != nil {
@@ -323,7 +324,7 @@ func writeRows(out *bytes.Buffer, list client.Member, currency string) error {
 	return nil
 }
 
-// parseRows returns the elements of a list; an element that is not an object has no members.
+// parseRows returns the elements of a list. If an element is not an object, it has no members.
 func parseRows(list jsontext.Value) (rows []client.Object, err error) {
 	decoder := jsontext.NewDecoder(bytes.NewReader(list))
 	if _, err := decoder.ReadToken(); err != nil {

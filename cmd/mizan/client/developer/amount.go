@@ -9,14 +9,14 @@ import (
 	"mizan/ledger/money"
 )
 
-// moneyFlags are the flags that give an amount and its asset.
+// moneyFlags are the flags that determine an amount and its asset (currency and network).
 type moneyFlags struct {
 	Amount   string `name:"amount" default:"10.00" placeholder:"AMOUNT" help:"In major units; 10.00 if absent."`
 	Currency string `name:"currency" default:"USD" placeholder:"CODE" help:"The currency; USD if absent."`
 	Network  string `name:"network" placeholder:"NETWORK" help:"The network, for a currency that is on several."`
 }
 
-// asset returns the flags' asset, in the environment test.
+// asset returns the asset that the flags name. Its environment is always test.
 func (f *moneyFlags) asset() money.Asset {
 	currency := money.Currency(strings.ToUpper(f.Currency))
 	return money.Asset{Currency: currency, Network: money.ResolveNetwork(currency, money.Network(f.Network)), Env: money.Test}
@@ -35,7 +35,7 @@ func (f *moneyFlags) minorUnits() (string, error) {
 	return parseMajor(f.Amount, decimals)
 }
 
-// parseMajor converts an amount in major units to minor ones.
+// parseMajor converts an amount from major units to minor units.
 func parseMajor(text string, decimals int) (string, error) {
 	integer, fraction, hasPoint := strings.Cut(text, ".")
 	if integer == "" || strings.Trim(integer+fraction, "0123456789") != "" || hasPoint && fraction == "" {

@@ -15,7 +15,7 @@ import (
 	"mizan/cmd/mizan/client"
 )
 
-// Clock are the subcommands of `mizan clock`. Without a subcommand, `mizan clock` shows the time of the clock.
+// Clock holds the subcommands of `mizan clock`. Without a subcommand, `mizan clock` shows the clock's time.
 type Clock struct {
 	client.AdminFlags
 	JSON bool `name:"json" help:"Print the server's JSON."`
@@ -25,15 +25,15 @@ type Clock struct {
 	Set     setClock     `cmd:"" help:"Move it to a time."`
 }
 
-// Help is shown above the list of subcommands.
+// Help returns the text that is shown above the list of subcommands.
 func (Clock) Help() string {
 	return "`mizan clock` is short for `mizan clock show`. Only a sandbox with --clock manual has a clock that can be moved. It never moves back."
 }
 
-// clockCommand is a running command about the clock; kong passes it to Run.
+// clockCommand is one run of a clock command. kong passes it to the method Run.
 type clockCommand struct{ *client.Command }
 
-// ProvideCommand is called by kong. It makes the argument of a command's Run.
+// ProvideCommand creates the clockCommand that kong, the command-line parser, passes to a command's Run method.
 func (c *Clock) ProvideCommand(k *kong.Context, s *client.Streams) (clockCommand, error) {
 	name := "clock"
 	if selected := k.Selected(); selected.Name != "show" {
@@ -47,11 +47,12 @@ func (c *Clock) ProvideCommand(k *kong.Context, s *client.Streams) (clockCommand
 	return command, nil
 }
 
-// clockMoveTimeout bounds a move of the clock, during which the server carries out all work that becomes due.
+// clockMoveTimeout is how long a request to move the clock may take. Before the server responds, it carries out all work that
+// becomes due.
 const clockMoveTimeout = 10 * time.Minute
 
-// moveTo moves the clock and prints the new time. Sending the request twice does no harm, because it names the new time and not
-// the distance.
+// moveTo moves the clock and prints the new time. The request can be sent twice without harm, because it contains the new time
+// and not the distance.
 func (c clockCommand) moveTo(to time.Time) error {
 	body, err := json.Marshal(map[string]string{"now": to.UTC().Format(time.RFC3339Nano)})
 	if err != nil {
@@ -64,7 +65,7 @@ func (c clockCommand) moveTo(to time.Time) error {
 	return c.ShowReply(reply)
 }
 
-// now requests the time of the clock.
+// now asks the server for the clock's time.
 func (c clockCommand) now() (time.Time, error) {
 	o, err := c.Read(clockPath, nil)
 	if err != nil {
@@ -87,8 +88,8 @@ func clockTime(c *client.Command, o client.Object) (time.Time, error) {
 	return now, nil
 }
 
-// explain replaces the error of a server without a manual clock by one that says so. Such a server responds that the URL path of
-// the clock does not exist.
+// explain replaces the error 404 with an error that says that the server has no manual clock. Such a server does not have the
+// URL path of the clock.
 func (c clockCommand) explain(err error) error {
 	var fault *client.Fault
 	if errors.As(err, &fault) && fault.Status == http.StatusNotFound {
@@ -99,14 +100,14 @@ func (c clockCommand) explain(err error) error {
 
 type showClock struct{}
 
-// Run is called by kong.
+// Run shows the clock's time.
 func (showClock) Run(c clockCommand) error { return c.explain(c.Show(clockPath)) }
 
 type advanceClock struct {
 	By distance `arg:"" help:"How far: 30d, 12h, 90m, 1d12h; the units are w, d, h, m and s."`
 }
 
-// Run is called by kong.
+// Run moves the clock forward by a distance.
 func (a *advanceClock) Run(c clockCommand) error {
 	now, err := c.now()
 	if err != nil {
@@ -119,13 +120,13 @@ type setClock struct {
 	To instant `arg:"" help:"The time (RFC 3339), or a day."`
 }
 
-// Run is called by kong.
+// Run moves the clock to a given time.
 func (a *setClock) Run(c clockCommand) error { return c.moveTo(time.Time(a.To)) }
 
-// distance is a length of time on the command line.
+// distance is a command-line argument that is a length of time, such as 1d12h.
 type distance time.Duration
 
-// units are the units of a distance. A day has 24 hours, as everywhere in the service.
+// units maps the letter of a unit to the unit's length. A day has 24 hours everywhere in the service.
 var units = map[string]time.Duration{"w": 7 * 24 * time.Hour, "d": 24 * time.Hour, "h": time.Hour, "m": time.Minute, "s": time.Second}
 
 var (
@@ -159,7 +160,7 @@ func (d *distance) Decode(ctx *kong.DecodeContext) error {
 	return nil
 }
 
-// instant is a time on the command line.
+// instant is a command-line argument that is a point in time.
 type instant time.Time
 
 // Decode implements kong.MapperValue.

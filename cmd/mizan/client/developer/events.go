@@ -7,11 +7,11 @@ import (
 	"io"
 )
 
-// maxEvent bounds a line of a stream, in bytes. A notification's body has some hundred KiB at most.
+// maxEvent is the maximum length of a stream's line in bytes. A notification's body has at most a few hundred KiB.
 const maxEvent = 8 << 20
 
-// eventReader reads server-sent events (HTML standard, section 9.2), as far as the server uses their format: an event has
-// one line of data.
+// eventReader reads server-sent events (HTML standard, section 9.2). It supports only the part of the format that the server
+// uses: an event has one line of data.
 type eventReader struct{ lines *bufio.Scanner }
 
 func newEventReader(r io.Reader) *eventReader {
@@ -20,8 +20,7 @@ func newEventReader(r io.Reader) *eventReader {
 	return &eventReader{lines}
 }
 
-// next returns the next event. Comments, which the server sends while nothing happens, are skipped. The data is valid until the
-// next call.
+// next returns the next event. It skips comments, which the server sends while nothing happens. The caller may keep the data.
 func (e *eventReader) next() (name string, data []byte, err error) {
 	for e.lines.Scan() {
 		line := e.lines.Bytes()

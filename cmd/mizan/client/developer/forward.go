@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// forwardTimeout is how long the receiver may take to respond. It is as long as for an ordinary delivery.
+// forwardTimeout is how long the receiver may take to respond. An ordinary delivery has the same limit.
 const forwardTimeout = 15 * time.Second
 
-// forwarder sends notifications to an address.
+// forwarder sends notifications to the address that the user gave.
 type forwarder struct {
 	address string
 	http    *http.Client
@@ -25,15 +25,15 @@ func newForwarder(address string) *forwarder {
 	transport.MaxIdleConnsPerHost = forwarders
 	return &forwarder{address: address, http: &http.Client{
 		Timeout: forwardTimeout, Transport: transport,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // redirects are not followed, as in an ordinary delivery
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // redirects are not followed, and neither are they in an ordinary delivery
 	}}
 }
 
-// forwardResult is the result of forwarding a notification to the address.
+// forwardResult is the result of forwarding one notification.
 type forwardResult struct {
 	URL      string  `json:"url"`
 	Status   int     `json:"status,omitzero"`
-	Error    *string `json:"error"` // null if the address has responded, with any status
+	Error    *string `json:"error"` // null if the address responded, whatever the status
 	Duration int64   `json:"duration_ms"`
 }
 
@@ -45,7 +45,7 @@ func (f *forwarder) send(ctx context.Context, n *notification) *forwardResult {
 	if err != nil {
 		var urlErr *url.Error
 		var opErr *net.OpError
-		switch { // the texts omit the address, which the user knows
+		switch { // the inner errors don't repeat the address, which the user knows
 		case errors.As(err, &opErr):
 			err = opErr.Err
 		case errors.As(err, &urlErr):
@@ -71,6 +71,6 @@ func (f *forwarder) post(ctx context.Context, n *notification) (status int, err 
 		return 0, err
 	}
 	defer func() { _ = response.Body.Close() }()
-	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10)) // so that the connection can be used again
+	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10)) // the connection can be reused only if the body was read
 	return response.StatusCode, nil
 }

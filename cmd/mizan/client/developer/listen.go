@@ -18,43 +18,44 @@ import (
 	"mizan/cmd/mizan/client"
 )
 
-// Listen is `mizan listen`.
+// Listen is the command `mizan listen`.
 type Listen struct {
 	client.AdminFlags
 	ForwardTo *string `name:"forward-to" placeholder:"URL" help:"Send each notification to this address too, with the bytes and headers of the ordinary delivery, and show the answer."`
 	JSON      bool    `name:"json" help:"Print one JSON object a line: first the stream's secret, then each notification."`
 }
 
-// Help is shown above the flags.
+// Help returns the text that is shown above the flags.
 func (Listen) Help() string {
 	return "Shows all notifications of an organization's merchants from now on. The ordinary deliveries continue, but no notify_url is needed. A notification is signed" +
 		" with the secret of its terminal or partner, which is not shown. If neither has a secret, the stream's own secret is used, which is printed at the start."
 }
 
-// Bounds of one run of the command.
+// Bounds of one run of `mizan listen`.
 const (
 	streamSilence    = 45 * time.Second // the server sends something every 15 s
 	maxReconnectWait = 10 * time.Second
-	forwarders       = 4  // notifications that are forwarded at the same time
-	maxQueued        = 64 // notifications that wait to be forwarded
+	forwarders       = 4  // maximum number of notifications that are forwarded at the same time
+	maxQueued        = 64 // maximum number of notifications that wait to be forwarded
 )
 
 const streamPath = "/notifications/stream"
 
-// listenRun is a run of the command.
+// listenRun is the state of one run of `mizan listen`.
 type listenRun struct {
 	*client.Command
 	flags     *Listen
 	forwarder *forwarder // nil: nothing is forwarded
 
-	streamID  string // id with which the stream is continued after a break, so that its secret stays the same; empty before the first connection
+	streamID  string // id of the stream; a new connection with the same id keeps the stream's secret; empty before the first connection
 	connected bool   // the last attempt to connect succeeded
 
 	printing sync.Mutex // held while a line is printed, because several goroutines print
-	failure  error      // guarded by printing: the first error of writing to stdout
+	failure  error      // first write error of stdout; guarded by printing
 }
 
-// Run is called by kong. It ends when it is interrupted, or when stdout can't be written.
+// Run prints notifications until the user interrupts it. It ends earlier if stdout can't be written, or if follow returns an
+// error.
 func (c *Listen) Run(s *client.Streams) error {
 	r := &listenRun{Command: &client.Command{Name: "listen", Streams: s, JSON: c.JSON}, flags: c}
 	if c.ForwardTo != nil {
@@ -88,8 +89,8 @@ func (c *Listen) Run(s *client.Streams) error {
 	return err
 }
 
-// forwardAddress checks the address of --forward-to. If the address has no scheme, http:// is added, because it names this
-// machine or a machine in its network.
+// forwardAddress checks the address of --forward-to. If the address has no scheme, forwardAddress adds http://, because such an
+// address names this machine or a machine in its network.
 func forwardAddress(text string) (string, error) {
 	if !strings.Contains(text, "://") {
 		text = "http://" + text
@@ -102,7 +103,8 @@ func forwardAddress(text string) (string, error) {
 }
 
 // follow reads the stream until ctx ends, and connects again whenever the stream breaks off. It returns an error if the first
-// attempt to connect fails, or if the server refuses a later one with exit code ExitMisused, so that a retry would fail too.
+// attempt to connect fails. If a later attempt fails, it returns an error only for the exit code ExitMisused, because a retry
+// would then fail too.
 func (r *listenRun) follow(ctx context.Context, queue chan<- *notification) error {
 	wait := time.Second
 	for isFirst := true; ; isFirst = false {
@@ -130,8 +132,8 @@ func (r *listenRun) follow(ctx context.Context, queue chan<- *notification) erro
 	}
 }
 
-// readStream connects and reads until the stream ends. The flags are resolved each time, because a sandbox that was started
-// again may have another address. The error says why the stream ended.
+// readStream connects and reads until the stream ends. It resolves the flags each time, because a sandbox that was restarted
+// may have another address. The error says why the stream ended.
 func (r *listenRun) readStream(ctx context.Context, queue chan<- *notification) (err error) {
 	if r.Client, err = r.flags.Open(); err != nil {
 		return r.Misused("%v", err)
@@ -178,7 +180,7 @@ func (r *listenRun) readStream(ctx context.Context, queue chan<- *notification) 
 	}
 }
 
-// onReady handles the first event of a stream, and prints the secret if it is new.
+// onReady handles the first event of a stream. If the stream is new, onReady prints the stream's signing secret.
 func (r *listenRun) onReady(data []byte) error {
 	ready, err := client.ParseObject(data)
 	if err != nil {
@@ -210,7 +212,7 @@ func (r *listenRun) print(line string) error {
 	return r.failure
 }
 
-// notification is a notification in the stream.
+// notification is a notification as the stream sends it.
 type notification struct {
 	Type         string            `json:"type"`
 	Event        *string           `json:"event_id"`
@@ -222,7 +224,7 @@ type notification struct {
 	raw client.Object
 }
 
-// handle forwards a notification and prints its line.
+// handle forwards a notification if the user wants that, and prints a line about the notification.
 func (r *listenRun) handle(ctx context.Context, n *notification) error {
 	var a *forwardResult
 	if r.forwarder != nil {
@@ -242,8 +244,8 @@ func (r *listenRun) handle(ctx context.Context, n *notification) error {
 	return r.print(line)
 }
 
-// line formats a notification for people: the local time, the type, the record, and the response of the address to which the
-// notification was forwarded. On a narrow terminal the response is in a line of its own.
+// line formats a notification for people. It shows the local time, the type, the id of the transaction or subscription, and the
+// response of the address to which the notification was forwarded. On a narrow terminal the response gets a line of its own.
 func (n *notification) line(a *forwardResult, width int) string {
 	line := time.Now().Format(time.TimeOnly) + "  " + fmt.Sprintf("%-29s", n.Type) + "  "
 	switch {

@@ -15,7 +15,7 @@ import (
 	"mizan/cmd/mizan/client"
 )
 
-// Pay is `mizan pay`.
+// Pay is the command `mizan pay`.
 type Pay struct {
 	client.KeyFlags
 	moneyFlags
@@ -27,13 +27,13 @@ type Pay struct {
 	JSON   bool          `name:"json" help:"Print the payment as the server's JSON; with --hosted twice, when it is created and when it has ended."`
 }
 
-// Help is shown above the flags.
+// Help returns the text that is shown above the flags.
 func (Pay) Help() string {
 	return "The exit code is 0 if the payment is charged, and 4 if it ends in any other way. A payment that waits for its payer (3-D Secure) ends the" +
 		" command with the address of the payer's page, unless it is --hosted."
 }
 
-// Run is called by kong.
+// Run makes a payment and waits for its outcome.
 func (c *Pay) Run(s *client.Streams) error {
 	r, err := openSandbox("pay", &c.KeyFlags, &c.moneyFlags, c.JSON, s)
 	if err != nil {
@@ -55,7 +55,7 @@ func (c *Pay) Run(s *client.Streams) error {
 	return c.report(r, t)
 }
 
-// params returns the member params of the request that creates the payment.
+// params returns the object `params` of the request that creates the payment.
 func (c *Pay) params(amount string) map[string]any {
 	txid := "cli-" + uuid.NewString()
 	if c.TxID != nil {
@@ -76,7 +76,7 @@ func (c *Pay) params(amount string) map[string]any {
 	return params
 }
 
-// waitForProvider reads the payment until the provider's outcome is known.
+// waitForProvider polls the payment until the provider's outcome is known, the payer has to act, or the time c.Wait has passed.
 func (c *Pay) waitForProvider(ctx context.Context, r *sandboxRun, t *transaction) (*transaction, error) {
 	deadline := time.Now().Add(c.Wait)
 	for !t.hasEnded() && t.Status != "action_required" && time.Now().Before(deadline) {
@@ -89,11 +89,11 @@ func (c *Pay) waitForProvider(ctx context.Context, r *sandboxRun, t *transaction
 	return t, nil
 }
 
-// waitForPayer shows the payment's page, and reads the payment until it has ended. If the payer does not act in time, the server
-// ends the payment.
+// waitForPayer shows the payment's page, and polls the payment until it has ended. If the payer does not act in time, the
+// server ends the payment.
 func (c *Pay) waitForPayer(ctx context.Context, r *sandboxRun, t *transaction) (*transaction, error) {
 	if t.PageURL == "" {
-		return t, nil // an earlier request with the same txid created the payment, and it has ended
+		return t, nil // an earlier request with the same txid created the payment, and the payment has ended since
 	}
 	if c.JSON {
 		if err := r.ShowObject(t.raw); err != nil {
@@ -118,7 +118,7 @@ func (c *Pay) waitForPayer(ctx context.Context, r *sandboxRun, t *transaction) (
 	return t, nil
 }
 
-// readLater waits a moment and reads the payment; nil if ctx has ended.
+// readLater waits a moment and then reads the payment. If ctx ends first, readLater returns nil.
 func (r *sandboxRun) readLater(ctx context.Context, t *transaction) (*transaction, error) {
 	timer := time.NewTimer(pollInterval)
 	defer timer.Stop()
@@ -148,7 +148,7 @@ func openBrowser(address string) {
 	}
 }
 
-// report prints the payment as it ended.
+// report prints the payment. If the payment is not charged, report returns a failure.
 func (c *Pay) report(r *sandboxRun, t *transaction) error {
 	if err := r.show(t); err != nil {
 		return err
@@ -193,7 +193,7 @@ func (r *sandboxRun) show(t *transaction) error {
 	return nil
 }
 
-// outcome says in a sentence why a payment was not charged.
+// outcome returns a sentence that says why a payment is not charged.
 func (t *transaction) outcome() string {
 	switch {
 	case t.Status == "action_required" && t.ActionURL != "":

@@ -9,7 +9,7 @@ import (
 	"mizan/cmd/mizan/client"
 )
 
-// exitNotCharged is the exit code of a payment that has ended in another way than charged.
+// exitNotCharged is the exit code if the transaction does not have the outcome that the command should bring about.
 const exitNotCharged = 4
 
 const (
@@ -18,7 +18,7 @@ const (
 	clockPath        = "/sandbox/clock"
 )
 
-// transaction has the members of a transaction that the commands use.
+// transaction decodes the members of a transaction that the commands use.
 type transaction struct {
 	ID          string `json:"id"`
 	TxID        string `json:"txid"`
@@ -46,11 +46,11 @@ func (t *transaction) hasEnded() bool {
 	return true
 }
 
-// sandboxRun is a run of a command on a sandbox. The command acts as one of the sandbox's partners.
+// sandboxRun is the state of a command that runs against a sandbox. The command acts as one of the sandbox's partners.
 type sandboxRun struct {
 	*client.Command                 // sends requests with the partner's API key
 	admin           *client.Command // sends requests with the administration token; nil if the command has none
-	amount          string          // amount that the flags give, in minor units
+	amount          string          // amount from the flags, in minor units
 }
 
 // openSandbox resolves the flags and checks that the server is a sandbox.
@@ -80,7 +80,7 @@ func openSandbox(name string, flags *client.KeyFlags, money *moneyFlags, asJSON 
 	return r, nil
 }
 
-// parse reads the members of a transaction.
+// parse decodes a transaction.
 func (r *sandboxRun) parse(o client.Object) (*transaction, error) {
 	t := &transaction{raw: o}
 	if err := json.Unmarshal(o.Raw, t); err != nil || t.ID == "" || t.Status == "" {
@@ -89,7 +89,7 @@ func (r *sandboxRun) parse(o client.Object) (*transaction, error) {
 	return t, nil
 }
 
-// create creates a transaction with these request parameters (params).
+// create asks the server to create a transaction with these params.
 func (r *sandboxRun) create(params map[string]any) (*transaction, error) {
 	o, err := r.Call(http.MethodPost, transactionsPath, map[string]any{"params": params})
 	if err != nil {
@@ -107,7 +107,8 @@ func (r *sandboxRun) read(id string) (*transaction, error) {
 	return r.parse(o)
 }
 
-// cardParams returns the money_storage of a payment with a test card of the sandbox. Only the number decides the outcome.
+// cardParams returns the parameter money_storage for a payment with one of the sandbox's test cards. Only the card's number
+// decides the outcome; the other values are arbitrary.
 func cardParams(number string) map[string]string {
 	return map[string]string{
 		"type": "bank_card", "cardnumber": number, "cardholder": "JANE DOE", "exp_month": "12", "exp_year": "2099", "cvv": "123",

@@ -17,7 +17,7 @@ import (
 	"mizan/cmd/mizan/client"
 )
 
-// Trigger is `mizan trigger EVENT`.
+// Trigger is the command `mizan trigger EVENT`.
 type Trigger struct {
 	client.KeyFlags
 	moneyFlags
@@ -29,17 +29,17 @@ type Trigger struct {
 type scenario struct {
 	event string
 	how   string        // description in the list of events
-	after time.Duration // how long after the scenario the event happens, by the server's clock; 0: at once
+	after time.Duration // time from the end of the scenario to the event, by the server's clock; 0: at once
 	run   func(*triggerRun) (*eventSubject, error)
 }
 
-// eventSubject is the object about which an event is.
+// eventSubject is the object that an event is about.
 type eventSubject struct {
 	transaction *transaction
-	other       client.Object // a subscription, or the result of a test; set if transaction is nil
+	other       client.Object // a subscription, or the result of a test notification; set if transaction is nil
 }
 
-// scenarios are all events that the command can bring about.
+// scenarios lists every event that the command can cause, and how.
 var scenarios = []scenario{
 	{event: "transaction.charged", how: "a payment by card", run: payBy("4242424242424242")},
 	{event: "transaction.rejected", how: "a payment by a card that is declined", run: payBy("4000000000000002")},
@@ -61,7 +61,8 @@ var scenarios = []scenario{
 // eventName is the name of an event on the command line.
 type eventName string
 
-// Decode implements kong.MapperValue. It accepts only events of scenarios; charged is short for transaction.charged.
+// Decode implements kong.MapperValue. It accepts only the events in scenarios. For events of transactions the prefix may be
+// omitted: charged means transaction.charged.
 func (e *eventName) Decode(ctx *kong.DecodeContext) error {
 	var text string
 	if err := ctx.Scan.PopValueInto("event", &text); err != nil {
@@ -76,7 +77,7 @@ func (e *eventName) Decode(ctx *kong.DecodeContext) error {
 	return fmt.Errorf("%q is no event that can be triggered; there are %s", text, strings.Join(EventNames(), ", "))
 }
 
-// EventNames returns the names of the events that the command can bring about.
+// EventNames returns the names of the events that the command can cause.
 func EventNames() (names []string) {
 	for i := range scenarios {
 		names = append(names, scenarios[i].event)
@@ -84,13 +85,13 @@ func EventNames() (names []string) {
 	return names
 }
 
-// triggerRun is a run of the command.
+// triggerRun is the state of one run of `mizan trigger`.
 type triggerRun struct {
 	*sandboxRun
 	command *Trigger
 }
 
-// Run is called by kong.
+// Run makes the event happen and prints the object that the event is about. Without an event, Run lists all events.
 func (c *Trigger) Run(s *client.Streams) error {
 	if c.Event == "" {
 		return c.list(s)
@@ -125,7 +126,7 @@ func (c *Trigger) list(s *client.Streams) error {
 	return command.PrintRows(client.Listing{Columns: []string{"event", "how"}}, events)
 }
 
-// payBy returns a scenario that makes one payment with a card.
+// payBy returns a scenario that makes one payment with the given card.
 func payBy(card string) func(*triggerRun) (*eventSubject, error) {
 	return func(r *triggerRun) (*eventSubject, error) {
 		t, err := r.pay(card)
@@ -133,7 +134,7 @@ func payBy(card string) func(*triggerRun) (*eventSubject, error) {
 	}
 }
 
-// pay makes a payment by a card of the sandbox.
+// pay makes a payment with one of the sandbox's test cards.
 func (r *triggerRun) pay(card string) (*transaction, error) {
 	flags := Pay{moneyFlags: r.command.moneyFlags, Card: card}
 	return r.create(flags.params(r.amount))
@@ -155,7 +156,7 @@ func refund(card string) func(*triggerRun) (*eventSubject, error) {
 	}
 }
 
-// subscribe returns a scenario that creates a subscription and then carries out these actions on it.
+// subscribe returns a scenario that creates a subscription and then performs the actions on it.
 func subscribe(actions ...string) func(*triggerRun) (*eventSubject, error) {
 	return func(r *triggerRun) (*eventSubject, error) {
 		o, err := r.createSubscription(nil)
@@ -172,8 +173,8 @@ func subscribe(actions ...string) func(*triggerRun) (*eventSubject, error) {
 	}
 }
 
-// createSubscription makes a payment, and a subscription that renews it. The payment names the customer unless customer is
-// nil.
+// createSubscription makes a payment, and creates a subscription that repeats the payment every day. If customer is not nil,
+// the payment names this customer.
 func (r *triggerRun) createSubscription(customer map[string]string) (o client.Object, err error) {
 	flags := Pay{moneyFlags: r.command.moneyFlags, Card: "4242424242424242"}
 	params := flags.params(r.amount)
@@ -189,8 +190,8 @@ func (r *triggerRun) createSubscription(customer map[string]string) (o client.Ob
 	}})
 }
 
-// subscribeBlocked is a scenario that creates a subscription whose payer is on the block list, so that no renewal is paid. The
-// payer's e-mail address is random, so the block list entry affects no other payment.
+// subscribeBlocked is a scenario that creates a subscription and puts its payer on the block list, so that no renewal is paid.
+// The payer's e-mail address is random, so the block list entry affects no other payment.
 func subscribeBlocked(r *triggerRun) (*eventSubject, error) {
 	if err := r.needAdmin("puts its payer on the block list"); err != nil {
 		return nil, err
@@ -206,7 +207,7 @@ func subscribeBlocked(r *triggerRun) (*eventSubject, error) {
 	return &eventSubject{other: o}, nil
 }
 
-// sendTest is a scenario that sends a test notification of the partner's first terminal for payments.
+// sendTest is a scenario that sends a test notification to the address of the partner's first active payment terminal.
 func sendTest(r *triggerRun) (*eventSubject, error) {
 	if err := r.needAdmin("is sent by the administration"); err != nil {
 		return nil, err
@@ -225,7 +226,7 @@ func sendTest(r *triggerRun) (*eventSubject, error) {
 	return nil, r.Misused("partner %d has no terminal for payments in the environment test", r.Client.PartnerID)
 }
 
-// needAdmin refuses an event that the command can't bring about without the admin token.
+// needAdmin returns an error if the command has no admin token. The text why completes the error message "this event …".
 func (r *triggerRun) needAdmin(why string) error {
 	if r.admin == nil {
 		return r.Misused("this event %s, and so needs the admin token: give --sandbox, whose sandbox.json has it", why)
@@ -233,7 +234,7 @@ func (r *triggerRun) needAdmin(why string) error {
 	return nil
 }
 
-// terminalRecord is a terminal in the administration's list.
+// terminalRecord is a terminal as the administration API lists it.
 type terminalRecord struct{ client.Object }
 
 func (t *terminalRecord) member(name string) string {
@@ -250,15 +251,16 @@ func (r *triggerRun) terminals() (list []terminalRecord, err error) {
 	return list, err
 }
 
-// twoPhaseTerminalPrefix is the beginning of the names of terminals that hold money before they move it. After it, a name has
-// the type of the terminal's transactions. The command creates these terminals when it first needs them. They accept only
-// vouchers, which nothing else in a sandbox uses and no page offers, so no other transaction is routed to them.
+// twoPhaseTerminalPrefix begins the names of terminals that hold money before they move it. The rest of a name is the type of
+// the terminal's transactions. The command creates these terminals when it first needs them. The terminals accept only
+// vouchers. Nothing else in a sandbox uses vouchers and no page offers them, so no other transaction is routed to these
+// terminals.
 const (
 	twoPhaseTerminalPrefix = "mizan trigger, two phases: "
 	holdMethod             = "voucher"
 )
 
-// hold returns a scenario that makes a transaction at a two-phase terminal, which holds the money before it moves.
+// hold returns a scenario that makes a transaction at a two-phase terminal, which first only holds the money.
 func hold(kind string) func(*triggerRun) (*eventSubject, error) {
 	return func(r *triggerRun) (*eventSubject, error) {
 		if err := r.needAdmin("needs a terminal that holds money"); err != nil {
@@ -275,7 +277,7 @@ func hold(kind string) func(*triggerRun) (*eventSubject, error) {
 	}
 }
 
-// makeHoldTerminal creates the terminal that holds the money of transactions of the kind, unless it exists.
+// makeHoldTerminal creates the two-phase terminal for this kind of transaction if the terminal does not exist yet.
 func (r *triggerRun) makeHoldTerminal(kind string) error {
 	terminals, err := r.terminals()
 	if err != nil {
@@ -293,10 +295,11 @@ func (r *triggerRun) makeHoldTerminal(kind string) error {
 	return err
 }
 
-// longestWait is how long the command waits for an event that happens later.
+// longestWait is the longest time that the command waits for a later event.
 const longestWait = 2 * time.Minute
 
-// await waits until a scenario's event has happened, if the server's clock moves by itself.
+// await waits until a later event of a scenario has happened. If the event is more than longestWait away, or the server's clock
+// is manual, await does not wait and only prints how to move the clock.
 func (r *triggerRun) await(s *scenario, result *eventSubject) (*eventSubject, error) {
 	if s.after == 0 || s.after > longestWait {
 		if s.after > 0 {
@@ -327,8 +330,8 @@ func (r *triggerRun) await(s *scenario, result *eventSubject) (*eventSubject, er
 	return result, nil
 }
 
-// hasManualClock tells whether the server's clock moves only by requests. Without the admin token it returns false, because
-// the command can't read the clock.
+// hasManualClock tells whether the server's clock moves only when a client asks for it. Without the admin token it returns
+// false, because the command can't read the clock.
 func (r *triggerRun) hasManualClock() bool {
 	if r.admin == nil {
 		return false
@@ -345,8 +348,8 @@ func shortDuration(d time.Duration) string {
 	return fmt.Sprintf("%ds", d/time.Second)
 }
 
-// report prints the transaction or other object of the event. It returns a failure if the transaction's status is not that
-// of the requested event.
+// report prints the transaction or other object that the event is about. If the transaction's status does not match the event,
+// report returns a failure.
 func (r *triggerRun) report(s *scenario, result *eventSubject) error {
 	if result.transaction == nil {
 		return r.ShowObject(result.other)
@@ -355,7 +358,7 @@ func (r *triggerRun) report(s *scenario, result *eventSubject) error {
 	if err := r.show(t); err != nil {
 		return err
 	}
-	// A slow refund has the status refunding at first, but may already be refunded when it is read again.
+	// The status is not compared for an event that follows later, because the event may not have happened yet.
 	if s.after == 0 && "transaction."+t.Status != s.event {
 		fault := r.Failed("the transaction is %s, and not %s", t.Status, strings.TrimPrefix(s.event, "transaction."))
 		fault.Code = exitNotCharged

@@ -13,7 +13,8 @@ import (
 	"mizan/ledger/money"
 )
 
-// The columns of accounts with their totals, their headings, and the columns that a narrow terminal leaves out.
+// The columns of a table of accounts and totals, the headings of the columns, and the order in which a narrow terminal leaves
+// columns out.
 var (
 	totalsColumns  = []string{"account", "asset.currency", "asset.network", "debits_posted", "credits_posted", "debits_pending", "credits_pending", "balance"}
 	totalsHeadings = map[string]string{
@@ -23,13 +24,13 @@ var (
 	totalsLeastImportant = []string{"asset.network", "debits_pending", "credits_pending", "credits_posted", "debits_posted"}
 )
 
-// trialBalance is `mizan ledger trial-balance`.
+// trialBalance is the command `mizan ledger trial-balance`.
 type trialBalance struct {
 	assetFlags
 	asOfFlags
 }
 
-// Run is called by kong.
+// Run prints the trial balance.
 func (c *trialBalance) Run(l *client.Ledger) error {
 	sums := make(totals)
 	return l.List(client.Listing{
@@ -44,7 +45,7 @@ func (c *trialBalance) Run(l *client.Ledger) error {
 	}, client.Paging{All: true})
 }
 
-// totals are the sums of a trial balance, by asset.
+// totals maps each asset in a trial balance to its sums.
 type totals map[money.Asset]*assetTotals
 
 // assetTotals are the sums of the columns debits_posted, credits_posted, debits_pending and credits_pending.
@@ -53,7 +54,7 @@ type assetTotals struct {
 	bad  bool // an amount could not be read, or a sum is too large
 }
 
-// add adds an account's row.
+// add adds an account's row to the sums of the account's asset.
 func (t totals) add(row *client.Object) {
 	env, _ := money.ParseEnv(textOf(row, "asset.env"))
 	asset := money.Asset{Currency: money.Currency(textOf(row, "asset.currency")), Network: money.Network(textOf(row, "asset.network")), Env: env}
@@ -70,8 +71,8 @@ func (t totals) add(row *client.Object) {
 	}
 }
 
-// rows returns a row of the table for each asset. Its balance is the sum of debits minus the sum of
-// credits, which is 0 unless the ledger is broken.
+// rows returns a table row with the sums of each asset. The row's balance is the sum of posted debits minus the sum of posted
+// credits. The balance is 0 unless the ledger is broken.
 func (t totals) rows() (rows [][]string) {
 	assets := slices.SortedFunc(maps.Keys(t), func(a, b money.Asset) int { return strings.Compare(a.String(), b.String()) })
 	for _, asset := range assets {
@@ -95,7 +96,8 @@ func (t totals) rows() (rows [][]string) {
 	return rows
 }
 
-// formatAmount formats an amount in major units or, if the asset's decimals are not known, in minor ones.
+// formatAmount formats an amount in major units. If the number of the asset's decimals is not known, the amount stays in minor
+// units.
 func formatAmount(minor string, asset money.Asset) string {
 	if decimals, ok := asset.Scale(); ok {
 		if text, ok := client.MajorUnits(minor, decimals); ok {
@@ -105,7 +107,7 @@ func formatAmount(minor string, asset money.Asset) string {
 	return minor
 }
 
-// textOf returns a member's text; empty if it has none.
+// textOf returns the text of a member. If the member is missing or is not a string, textOf returns an empty text.
 func textOf(o *client.Object, name string) string {
 	value, _ := o.Value(name)
 	if value.Kind() != '"' {
@@ -118,7 +120,7 @@ func textOf(o *client.Object, name string) string {
 	return string(unquoted)
 }
 
-// listAccounts is `mizan ledger accounts [ACCOUNT]`.
+// listAccounts is the command `mizan ledger accounts [ACCOUNT]`.
 type listAccounts struct {
 	Account *string `arg:"" optional:"" help:"Show this account, such as L:partner:1:available, in all its currencies."`
 	Prefix  *string `name:"prefix" placeholder:"PREFIX" help:"Only accounts whose path begins with this."`
@@ -127,7 +129,7 @@ type listAccounts struct {
 	client.Paging
 }
 
-// Run is called by kong.
+// Run lists accounts, or shows one.
 func (c *listAccounts) Run(l *client.Ledger) error {
 	listing := client.Listing{
 		Path:    ledgerPath + "/accounts",
@@ -146,7 +148,7 @@ func (c *listAccounts) Run(l *client.Ledger) error {
 	return l.List(listing, c.Paging)
 }
 
-// showStatement is `mizan ledger statement ACCOUNT`.
+// showStatement is the command `mizan ledger statement ACCOUNT`.
 type showStatement struct {
 	Account string `arg:"" help:"The account, such as L:partner:1:available."`
 	assetFlags
@@ -154,8 +156,8 @@ type showStatement struct {
 	client.Paging
 }
 
-// Run is called by kong. The lines of a statement do not name the account's asset. So if they are printed as a table, the
-// account is read first.
+// Run prints the statement of an account. The lines of a statement do not contain the account's asset. So before a table is
+// printed, the account is read to find the asset.
 func (c *showStatement) Run(l *client.Ledger) error {
 	path := ledgerPath + "/accounts/" + url.PathEscape(c.Account)
 	listing := client.Listing{
@@ -193,7 +195,7 @@ func inColumns(line client.Object) []client.Object {
 // blank is a JSON value that is printed as an empty cell.
 const blank = `" "`
 
-// listEntries is `mizan ledger entries [SEQ]`.
+// listEntries is the command `mizan ledger entries [SEQ]`.
 type listEntries struct {
 	Seq     *uint64    `arg:"" optional:"" help:"Show this entry."`
 	Source  *client.ID `name:"source" placeholder:"ID" help:"Only entries of this transaction or contract."`
@@ -204,7 +206,7 @@ type listEntries struct {
 	client.Paging
 }
 
-// Run is called by kong.
+// Run lists entries, or shows one.
 func (c *listEntries) Run(l *client.Ledger) error {
 	listing := client.Listing{
 		Path:    ledgerPath + "/entries",
@@ -226,7 +228,7 @@ func (c *listEntries) Run(l *client.Ledger) error {
 	return l.PrintRows(listing, []client.Object{entry})
 }
 
-// postings returns a row for each posting of an entry. Only the first row names the entry.
+// postings returns a table row for each posting of an entry. Only the first row shows the members of the entry itself.
 func postings(entry client.Object) (rows []client.Object) {
 	list, _ := entry.Value("postings")
 	elements, _ := client.Objects(list)

@@ -8,9 +8,9 @@ import (
 	"mizan/cmd/mizan/client"
 )
 
-// Commands are the subcommands of `mizan ledger`, for kong, with their common flags. kong needs a binding for
-// *client.Streams. A command's error is a *client.Fault, or the output stream's error if the output could not be
-// written.
+// Commands are the subcommands of `mizan ledger` and their common flags, as kong (the command-line parser) reads them. The
+// caller must bind a *client.Streams in kong. If the output can't be written, a command returns the output stream's error. All
+// other errors are *client.Fault.
 type Commands struct {
 	client.LedgerFlags
 	JSON bool `name:"json" help:"Print the server's JSON, one object a line, instead of a table."`
@@ -23,7 +23,7 @@ type Commands struct {
 
 const ledgerPath = "/ledger"
 
-// ProvideCommand returns the argument with which kong calls a command's Run.
+// ProvideCommand creates the *client.Ledger that kong passes to a command's Run method.
 func (c *Commands) ProvideCommand(k *kong.Context, s *client.Streams) (*client.Ledger, error) {
 	l, err := c.Open("ledger "+k.Selected().Name, s)
 	if err != nil {
@@ -34,20 +34,20 @@ func (c *Commands) ProvideCommand(k *kong.Context, s *client.Streams) (*client.L
 	return l, err
 }
 
-// assetFlags restrict a list to assets.
+// assetFlags are the flags that restrict a list to certain assets.
 type assetFlags struct {
 	Env      *string `name:"env" placeholder:"ENV" help:"prod or test; the server takes prod if absent."`
 	Currency *string `name:"currency" placeholder:"CODE" help:"Only this currency."`
 	Network  *string `name:"network" placeholder:"NETWORK" help:"Only this network."`
 }
 
-// asOfFlags say at which moment a balance is read.
+// asOfFlags are the flags that set the time of a balance.
 type asOfFlags struct {
 	At *string `name:"at" placeholder:"TIME" help:"As of this time (RFC 3339); with --by effective also a day. Now if absent."`
 	By *string `name:"by" placeholder:"KIND" help:"Of --at: booked, which is the default, or effective."`
 }
 
-// timeFlags restrict a list to a period of time.
+// timeFlags are the flags that restrict a list to a period of time.
 type timeFlags struct {
 	From *string `name:"from" placeholder:"TIME" help:"Only what was booked then or later (RFC 3339)."`
 	To   *string `name:"to" placeholder:"TIME" help:"Only what was booked then or earlier (RFC 3339)."`

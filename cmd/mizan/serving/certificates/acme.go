@@ -23,8 +23,8 @@ const (
 )
 
 // expiryMargin is the remaining lifetime below which the renewal of a certificate counts as overdue. For a certificate with a
-// short lifetime, the margin is a sixth of the lifetime, because some authorities issue certificates for days or hours. Renewals
-// begin in the last third of the lifetime, but not earlier than 30 days before the end.
+// short lifetime, the margin is a sixth of the lifetime, because some authorities issue certificates for days or hours.
+// Renewals begin in the last third of the lifetime, but not earlier than 30 days before the end.
 const expiryMargin = 7 * 24 * time.Hour
 
 // requestTimeout is how long one request to the authority may take.
@@ -33,9 +33,9 @@ const requestTimeout = time.Minute
 // ACMEOptions are the options of NewACME.
 type ACMEOptions struct {
 	Directory string   // URL of the authority's directory (RFC 8555, 7.1.1)
-	Domains   []string // at least one, each with a dot; clients that name no domain get the certificate of the first
-	Email     string   // address to which the authority may write; empty: none
-	Dir       string   // directory of the account's key and of the certificates with their keys; made with mode 0700
+	Domains   []string // at least one, each with a dot; a client that names no domain gets the certificate of the first domain
+	Email     string   // contact address for the authority; empty: none
+	Dir       string   // directory for the account's key, the certificates and their keys; created with mode 0700
 	Log       *slog.Logger
 }
 
@@ -49,7 +49,7 @@ type ACME struct {
 	expiries rate.Sometimes
 }
 
-// NewACME returns a source that has not requested anything yet. It accepts the authority's terms of service.
+// NewACME returns a source of certificates that has not requested anything yet. It accepts the authority's terms of service.
 func NewACME(o ACMEOptions) *ACME {
 	return &ACME{
 		manager: &autocert.Manager{
@@ -93,14 +93,14 @@ func isOverdue(leaf *x509.Certificate, now time.Time) bool {
 	return leaf.NotAfter.Sub(now) < min(expiryMargin, leaf.NotAfter.Sub(leaf.NotBefore)/6)
 }
 
-// isChallenge tells whether a handshake is the one by which the authority verifies a domain.
+// isChallenge tells whether the authority makes this handshake to verify a domain.
 func isChallenge(hello *tls.ClientHelloInfo) bool {
 	return slices.Equal(hello.SupportedProtos, []string{acme.ALPNProto})
 }
 
-// Obtain obtains the certificates of all domains and begins to renew them, so that no client has to wait for a certificate. The
-// listener must already accept connections. Obtain repeats failed attempts. It returns when it has all certificates, or when ctx
-// ends.
+// Obtain gets the certificates of all domains and starts their renewal, so that no client has to wait for a certificate. The
+// listener must already accept connections. Obtain repeats failed attempts. It returns when there is a certificate for every
+// domain, or when ctx ends.
 func (a *ACME) Obtain(ctx context.Context) {
 	missing := slices.Clone(a.domains)
 	for wait := firstRetry; ; wait = min(2*wait, lastRetry) {
@@ -117,8 +117,8 @@ func (a *ACME) Obtain(ctx context.Context) {
 	}
 }
 
-// obtain obtains the certificate of a domain, or loads the one that an earlier process has obtained. It returns false after
-// a failure.
+// obtain gets the certificate of a domain from the authority, or loads the certificate that an earlier process has obtained. If
+// that fails, it returns false.
 func (a *ACME) obtain(domain string) bool {
 	// This cipher suite tells autocert that the client supports ECDSA, as all current clients do.
 	certificate, err := a.Get(&tls.ClientHelloInfo{ServerName: domain, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256}})

@@ -11,7 +11,7 @@ import (
 	"mizan/cmd/mizan/cli"
 )
 
-// maxResponse bounds the size of an authority's response in bytes. The largest responses are certificate chains.
+// maxResponse is the maximum size of an authority's response in bytes. The largest responses are certificate chains.
 const maxResponse = 1 << 20
 
 // validationErrorLog is an HTTP transport for requests to an authority. It logs why the authority could not verify a domain,
@@ -21,7 +21,7 @@ type validationErrorLog struct {
 	log   *slog.Logger
 }
 
-// authorization has those parts of an ACME authorization (RFC 8555, 7.1.4) that say why a domain could not be verified.
+// authorization decodes the parts of an ACME authorization (RFC 8555, 7.1.4) that say why a domain could not be verified.
 type authorization struct {
 	Status     string
 	Identifier struct{ Value string }

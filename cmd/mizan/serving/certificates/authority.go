@@ -24,8 +24,8 @@ import (
 	"mizan/internal/durable"
 )
 
-// Files of the local certificate authority, in its directory. CAFile is what clients must trust; CertFile and KeyFile are
-// the server's certificate and its key.
+// Names of the files in the directory of the local certificate authority. Clients must trust the certificate in CAFile.
+// CertFile and KeyFile contain the server's certificate and its key.
 const (
 	CAFile     = "ca.pem"
 	caKeyFile  = "ca.key"
@@ -34,18 +34,18 @@ const (
 	maxPEMFile = 64 << 10
 )
 
-// Lifetimes of certificates, and margins: a certificate is renewed when less than the margin is left of its lifetime. The
-// authority's margin is longer than the lifetime of a server certificate, so that no server certificate outlives the authority.
+// Lifetimes and renewal margins of certificates. A certificate is renewed when its remaining lifetime is shorter than the
+// margin. The authority's margin is longer than the lifetime of a server certificate, so that no server certificate outlives
+// the authority.
 const (
 	caLife     = 10 * 365 * 24 * time.Hour
 	caMargin   = 400 * 24 * time.Hour
 	certLife   = 365 * 24 * time.Hour
 	certMargin = 30 * 24 * time.Hour
-	backdate   = time.Hour // a certificate is valid from this time before its issue, for clients whose clocks are slow
+	backdate   = time.Hour // a certificate is valid from this long before its issue, for clients whose clocks are slow
 )
 
-// Authority is the local certificate authority of a data directory, with the server certificate
-// that it issued.
+// Authority is the local certificate authority of a data directory, together with the server certificate that it issued.
 type Authority struct {
 	dir   string
 	hosts []string
@@ -58,9 +58,9 @@ type Authority struct {
 	serverCertificate *tls.Certificate
 }
 
-// OpenAuthority loads the authority and the server certificate in dir. It creates what is missing, and renews what expires soon.
-// It replaces a server certificate that names other hosts. If the authority is damaged, it returns an error, because a new
-// authority would not be trusted by the existing clients.
+// OpenAuthority loads the authority and the server certificate in dir. It creates missing files, and renews certificates that
+// expire soon. It replaces a server certificate that names other hosts. If the authority's files are damaged, it returns an
+// error, because existing clients would not trust a new authority.
 func OpenAuthority(dir string, hosts []string, now func() time.Time) (*Authority, error) {
 	slices.Sort(hosts)
 	a := &Authority{dir: dir, hosts: slices.Compact(hosts), now: now}
@@ -76,12 +76,12 @@ func OpenAuthority(dir string, hosts []string, now func() time.Time) (*Authority
 		a.serverCertificate = &pair
 		return a, nil
 	}
-	// The server certificate can be replaced at any time: clients trust the authority.
+	// The server certificate can be replaced at any time, because clients trust the authority that signs it.
 	return a, a.issueCertificate()
 }
 
-// Get implements tls.Config.GetCertificate. It renews the certificate of a server that
-// runs for a long time. If the renewal fails, the old certificate is used until it expires.
+// Get implements tls.Config.GetCertificate. If the certificate expires soon, Get renews it first. If the renewal fails, the old
+// certificate is used until it expires.
 func (a *Authority) Get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -175,7 +175,8 @@ func (a *Authority) issueCertificate() error {
 	return nil
 }
 
-// isUsable tells whether a stored certificate is still valid for long enough and names the server's hosts.
+// isUsable tells whether the authority signed a stored certificate, whether the certificate is valid for long enough, and
+// whether it names the server's hosts.
 func (a *Authority) isUsable(pair *tls.Certificate) bool {
 	leaf := pair.Leaf
 	if leaf == nil || leaf.CheckSignatureFrom(a.ca) != nil {
@@ -192,8 +193,8 @@ func (a *Authority) isUsable(pair *tls.Certificate) bool {
 	return slices.Equal(names, canonicalHosts(a.hosts))
 }
 
-// canonicalHosts sorts host names and IP addresses and removes duplicates. It writes IP addresses as a parsed certificate does,
-// so that the hosts of a certificate and of the configuration can be compared.
+// canonicalHosts sorts host names and IP addresses and removes duplicates. It formats IP addresses like a parsed certificate,
+// so that the hosts in a certificate can be compared with the configured hosts.
 func canonicalHosts(hosts []string) []string {
 	names := make([]string, len(hosts))
 	for i, host := range hosts {

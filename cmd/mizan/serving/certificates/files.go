@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// Files is a certificate that an operator keeps in two PEM files: the chain and its key.
+// Files provides the certificate that an operator keeps in two PEM files: the chain and its key.
 type Files struct {
 	pair atomic.Pointer[tls.Certificate]
 }
@@ -20,7 +20,7 @@ func OpenFiles(chain, key string) (*Files, error) {
 }
 
 // Load reads the two files and uses the certificate for connections that begin from now on. If that fails, the previous
-// certificate stays in force.
+// certificate stays in use.
 func (f *Files) Load(chain, key string) error {
 	pair, err := tls.LoadX509KeyPair(chain, key)
 	if err != nil {

@@ -35,8 +35,8 @@ func (c *backupCollector) Describe(to chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect implements prometheus.Collector. Without a schedule it sends only the number of the
-// backups that clients requested.
+// Collect implements prometheus.Collector. If there is no schedule, it sends only the numbers of the backups that clients
+// requested.
 func (c *backupCollector) Collect(to chan<- prometheus.Metric) {
 	f := c.figures()
 	count := func(n uint64, kind, result string) {

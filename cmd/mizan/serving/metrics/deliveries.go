@@ -23,7 +23,7 @@ func (m *Metrics) OnDelivery(channel posting.Channel, failed bool, took time.Dur
 	m.deliveries.WithLabelValues(channel.String(), result).Observe(took.Seconds())
 }
 
-// backlogCollector provides the metrics about deliveries of notifications that wait or are parked.
+// backlogCollector provides the metrics about deliveries of notifications that are waiting or parked.
 type backlogCollector struct {
 	count, oldest *prometheus.Desc
 	notifier      *notifier.Service

@@ -40,7 +40,7 @@ type storeMetric struct {
 	value       func(*store.Figures) float64
 }
 
-// storeCollector provides the metrics about the store. It reads the store's figures once for all of them.
+// storeCollector provides the metrics about the store. It reads the store's figures only once for all metrics.
 type storeCollector struct {
 	figures func() store.Figures
 	metrics []storeMetric
@@ -97,7 +97,7 @@ func (m *Metrics) RegisterTurnover(c *turnoveractor.Counter) {
 	m.gaugeFunc("mizan_turnover_lag_events", "Durable events that are not in the figures of turnover yet.", func() float64 { return float64(c.Lag()) })
 }
 
-// RegisterSearch registers the metrics about the index by which transactions are found.
+// RegisterSearch registers the metrics about the search index of transactions.
 func (m *Metrics) RegisterSearch(x *searchactor.Index) {
 	m.counterFunc("mizan_search_indexed_total", "Transactions indexed for the search, again after each change.", func() float64 { return float64(x.Indexed()) })
 	m.gaugeFunc("mizan_search_lag_events", "Durable events that are not in the index of the search yet.", func() float64 { return float64(x.Lag()) })

@@ -16,18 +16,18 @@ import (
 const (
 	headerTimeout  = 5 * time.Second
 	scrapeTimeout  = 30 * time.Second
-	profileTimeout = 5 * time.Minute // time-out of every response if profiles are served, because the client chooses how long a profile takes
+	profileTimeout = 5 * time.Minute // time-out of every response if profiles are served; the client chooses how long a profile takes
 )
 
-// maxHeaderBytes bounds the size of the request line with the headers on the metrics listener. net/http allows 4 KiB more.
+// maxHeaderBytes is the maximum size of a request's first line and headers on the metrics listener. net/http allows 4 KiB more.
 const maxHeaderBytes = 8 << 10
 
-// Metrics collects the server's figures. It collects them also without --metrics-listen, so that the server always runs the
-// same code.
+// Metrics collects the server's figures. Figures are collected even without --metrics-listen, so that the server always runs
+// the same code.
 type Metrics struct {
 	registry   *prometheus.Registry
 	requests   *prometheus.HistogramVec
-	refusals   map[string]prometheus.Counter // by the name of the bound that was reached
+	refusals   map[string]prometheus.Counter // keyed by the name of the limit that was reached
 	payments   *prometheus.CounterVec
 	failures   *prometheus.CounterVec
 	calls      *prometheus.HistogramVec
@@ -108,7 +108,7 @@ func (m *Metrics) gaugeFunc(name, help string, value func() float64) {
 var latencyBuckets = prometheus.ExponentialBuckets(0.0005, 2, 16)
 
 // NewServer returns the HTTP server for GET /metrics. If withProfiles is true, it also serves profiles below /debug/pprof/.
-// Errors of connections are logged.
+// Connection errors are logged at level debug.
 func (m *Metrics) NewServer(log *slog.Logger, withProfiles bool) *http.Server {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
@@ -127,5 +127,5 @@ func (m *Metrics) NewServer(log *slog.Logger, withProfiles bool) *http.Server {
 	return server
 }
 
-// Gather returns the present figures in the form of Prometheus' library.
+// Gather returns the prometheus.Gatherer that reads the current figures.
 func (m *Metrics) Gather() prometheus.Gatherer { return m.registry }

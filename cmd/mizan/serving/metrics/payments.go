@@ -30,7 +30,7 @@ func kindOf(f *payment.Failure) string {
 	return ""
 }
 
-// OnProviderCall counts a call to a provider, which is a payment operation or an inquiry about one.
+// OnProviderCall counts a call to a provider: a payment operation, or an inquiry about such an operation.
 func (m *Metrics) OnProviderCall(c paymentactor.ProviderCall) {
 	m.calls.WithLabelValues(c.Provider, c.Operation, c.Verdict.String()).Observe(c.Took.Seconds())
 }

@@ -32,7 +32,7 @@ func (m *Metrics) OnExchange(e api.Exchange) {
 	}
 }
 
-// RegisterConnections registers the metrics about the gate that bounds clients' connections.
+// RegisterConnections registers the metrics about the gate that limits client connections.
 func (m *Metrics) RegisterConnections(g *connlimit.Gate) {
 	m.gaugeFunc("mizan_connections", "Connections of clients.", func() float64 { return float64(g.Open()) })
 	m.counterFunc("mizan_connections_closed_total", "Connections that waited and were closed to make room for others.", func() float64 { return float64(g.Evicted()) })
