@@ -80,6 +80,22 @@ func (rt *Runtime) ScheduleRetry(earlierFailures int, fn func()) {
 	rt.schedule(retryDelay(earlierFailures), fn)
 }
 
+// CallIn calls fn after a duration of real time. The wait counts as work in progress: Quiesce waits for the call, and Stop makes
+// it at once. fn must not block.
+func (rt *Runtime) CallIn(after time.Duration, fn func()) {
+	rt.work.add()
+	go func() {
+		defer rt.work.done()
+		timer := time.NewTimer(after)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-rt.context.Done():
+		}
+		fn()
+	}()
+}
+
 func (rt *Runtime) runScheduledCalls(now time.Time) {
 	var dueCalls []func()
 	rt.mu.Lock()

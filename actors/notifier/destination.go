@@ -19,6 +19,8 @@ type (
 	resultsStored struct{ ids []ID }
 	// workerMayBeFree says that a worker may be free again.
 	workerMayBeFree struct{}
+	// turnCame says that the destination's turn to make an attempt has come (see takeTurn).
+	turnCame struct{}
 	// workerReport has the results of a worker's batch.
 	workerReport struct {
 		attempts []attemptedNotice
@@ -28,6 +30,7 @@ type (
 
 // Expected implements actors.AnnouncedMessage.
 func (workerReport) Expected() {}
+func (turnCame) Expected()     {}
 
 // pendingNotice is a notice in memory that waits for an attempt. InMemory counts it until the attempt has ended.
 type pendingNotice struct {
@@ -47,6 +50,8 @@ type destination struct {
 	isSlow           bool // an attempt of the last batch took long, acknowledged or not
 	lastFailed       bool // the last attempt was not acknowledged; if lastAcknowledged is false too, nothing was tried yet
 	awaitsWorker     bool // no worker was free; workerMayBeFree will follow
+	awaitsTurn       bool // turnCame will follow
+	hasTurn          bool // turnCame has come, and the attempt was not started yet
 
 	freshNotices []pendingNotice // notices that were never tried
 	dueNotices   []pendingNotice // due notices that were read from the store
@@ -73,6 +78,8 @@ func (d *destination) Receive(c *actors.Context, message any) {
 		}
 	case workerMayBeFree:
 		d.awaitsWorker = false
+	case turnCame:
+		d.awaitsTurn, d.hasTurn = false, true
 	case workerReport:
 		d.onReport(&m)
 	default:
@@ -296,7 +303,10 @@ func (s *Service) logWrongRow(org ledger.ID, row []byte) {
 
 // startWorkers gives waiting notices to workers, alternately fresh ones and due ones.
 func (d *destination) startWorkers(c *actors.Context) {
-	for !d.awaitsWorker && c.Expecting() < d.workerLimit && len(d.freshNotices)+len(d.dueNotices) > 0 {
+	for !d.awaitsWorker && !d.awaitsTurn && c.Expecting() < d.workerLimit && len(d.freshNotices)+len(d.dueNotices) > 0 {
+		if d.lastFailed && d.key.class == merchantClass && !d.hasTurn && !d.takeTurn(c) {
+			return
+		}
 		batch, workers := d.takeBatch(), d.service.quickPool
 		switch {
 		case d.key.class == operatorClass:
@@ -316,8 +326,24 @@ func (d *destination) startWorkers(c *actors.Context) {
 			service.runtime.ScheduleRetry(0, func() { service.destinations.Tell(k, workerMayBeFree{}) }) // by then a worker may be free
 			return
 		}
+		d.hasTurn = false
 		c.Expect()
 	}
+}
+
+// takeTurn takes a turn to make an attempt. Failing destinations take turns, so that many of them with many waiting
+// deliveries leave the processors to payments. If the turn comes later, takeTurn returns false, and turnCame will
+// follow. A destination waits for one turn at a time, so one with few deliveries gets its turn as soon as others.
+func (d *destination) takeTurn(c *actors.Context) bool {
+	wait := d.service.failingTurns.Reserve().Delay()
+	if wait == 0 {
+		return true
+	}
+	d.awaitsTurn = true
+	c.Expect()
+	service, k := d.service, d.key
+	service.runtime.CallIn(wait, func() { service.destinations.Tell(k, turnCame{}) })
+	return false
 }
 
 // takeBatch removes and returns the notices for the next worker: a share of a queue if the destination is quick,

@@ -2,9 +2,12 @@ package notifier
 
 import (
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"golang.org/x/time/rate"
 
 	"mizan/ledger"
 	"mizan/posting"
@@ -90,4 +93,52 @@ func TestDestinationWithoutAFreeWorkerTriesAgain(t *testing.T) {
 	waitFor(t, "the notification arrives", func() bool { return receiver.count() == 1 })
 	f.quiesce()
 	f.wantDelivery(id, Delivered, 1)
+}
+
+// Failing destinations take turns, so that all of them together make a bounded number of attempts a second. Neither a destination
+// that responds nor a failing one with few deliveries waits for one with many.
+func TestFailingDestinationsTakeTurns(t *testing.T) {
+	t.Parallel()
+	const perSecond, many, few = 50, 40, 3
+	f := newFixture(t)
+	f.failingTurns = rate.NewLimiter(perSecond, 1)
+	var mu sync.Mutex
+	var order []string // the destinations, in the order of the attempts
+	failing := func(name string) ledger.ID {
+		return f.destinationOf(startReceiver(t, func(*arrival) int {
+			mu.Lock()
+			defer mu.Unlock()
+			order = append(order, name)
+			return 500
+		}))
+	}
+	first, second := failing("many"), failing("few")
+	healthy := startReceiver(t, alwaysStatus(200))
+	f.notifyOne(first)
+	f.notifyOne(second)
+	f.quiesce() // now both are known to fail
+	order = nil
+	began := time.Now()
+	f.notify(firstOrg, posting.Webhook, slices.Repeat([]ledger.ID{first}, many)...)
+	f.notify(firstOrg, posting.Webhook, slices.Repeat([]ledger.ID{second}, few)...)
+	f.notify(firstOrg, posting.Webhook, slices.Repeat([]ledger.ID{f.destinationOf(healthy)}, 200)...)
+	waitFor(t, "the healthy receiver gets everything", func() bool { return healthy.count() == 200 })
+	mu.Lock()
+	if made := len(order); made >= many {
+		t.Errorf("a receiver that responds waited for %d failing attempts", made)
+	}
+	mu.Unlock()
+	f.quiesce()
+	if took, least := time.Since(began), (many+few-1)*time.Second/perSecond; took < least {
+		t.Errorf("%d attempts in %v, want at least %v", len(order), took, least)
+	}
+	lastOfFew := 0
+	for i, name := range order {
+		if name == "few" {
+			lastOfFew = i
+		}
+	}
+	if len(order) != many+few || lastOfFew > 4*few {
+		t.Errorf("the attempts are %v", order)
+	}
 }

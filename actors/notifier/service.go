@@ -5,6 +5,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"mizan/actors"
 	"mizan/actors/notifier/webhook"
 	"mizan/internal/tracing"
@@ -25,6 +27,8 @@ const (
 	slowAnswer         = time.Second     // a receiver that takes longer is slow: it gets no more workers than a failing one
 	maxQuickWorkers    = 512             // workers for quick destinations and those without a result yet: at most this, and at most half of Options.Connections
 	maxFailingWorkers  = 512             // workers for failing and slow destinations: at most this, and at most half of Options.Connections
+	failingPerSecond   = 200             // attempts that all failing destinations of merchants together make in a second: at 175 µs each, a thirtieth of a processor
+	failingBurst       = 500             // attempts that they make at once after a time with few attempts
 	maxOperatorWorkers = 8               // separate workers for operators: a hanging mail server must not delay merchants
 	maxReceiptWorkers  = 8               // separate workers for payers' receipts: many receipts must not delay operators
 	idleTime           = time.Minute     // how long an idle destination's state is kept
@@ -92,6 +96,7 @@ type Service struct {
 	deliveryLogs *actors.Registry[ledger.ID]
 	quickPool    *actors.Pool
 	failingPool  *actors.Pool
+	failingTurns *rate.Limiter // see destination.takeTurn
 	operatorPool *actors.Pool
 	receiptPool  *actors.Pool
 	timers       *timers
@@ -127,7 +132,7 @@ func New(options Options) (*Service, error) {
 		runtime: runtime, addresses: options.Addresses, writers: options.Writers, attemptOperators: options.NotifyOperators, mailReceipt: options.MailReceipt, observer: options.Observe,
 		webhooks:  webhook.New(webhook.Options{AllowPrivate: options.AllowPrivate, Dial: options.Dial, Clock: runtime.Clock, Log: runtime.Log, MaxConns: options.Connections}),
 		retention: ledger.Micros(options.Retention / time.Microsecond),
-		quickPool: runtime.NewPool(min(workers, maxQuickWorkers)), failingPool: runtime.NewPool(min(workers, maxFailingWorkers)), operatorPool: runtime.NewPool(maxOperatorWorkers), receiptPool: runtime.NewPool(maxReceiptWorkers),
+		quickPool: runtime.NewPool(min(workers, maxQuickWorkers)), failingPool: runtime.NewPool(min(workers, maxFailingWorkers)), failingTurns: rate.NewLimiter(failingPerSecond, failingBurst), operatorPool: runtime.NewPool(maxOperatorWorkers), receiptPool: runtime.NewPool(maxReceiptWorkers),
 		bodyBuffers: sync.Pool{New: func() any { return new([]byte) }},
 		limits:      limits{maxInMemory, maxWithRecords, slowAnswer, maxChangeBytes, maxIndexKeys, maxUntriedPages},
 		panics:      panics{byDestination: make(map[destinationKey]*panicRecord)},

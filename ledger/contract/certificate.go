@@ -93,14 +93,14 @@ var (
 	ciFace            = schema.Amount(37, "certificate_value", schema.Required, schema.InShort, schema.Help("face value of a certificate"))
 	ciYield           = schema.Percent(38, "expected_yield", 1, 50, schema.Required, schema.Help("expected yield in percent"))
 	ciTermMonths      = schema.Integer(39, "maturity_months", 1, 360, schema.Required, schema.Help("term in months of 30 days"))
-	ciMinSubscription = schema.Integer(40, "min_subscription", 1, maxCertificates, schema.Settable, schema.Help("fewest certificates of a subscription"))
-	ciMaxSubscription = schema.Integer(41, "max_subscription", 1, maxCertificates, schema.Settable, schema.Help("most certificates of a holder"))
+	ciMinSubscription = schema.Integer(40, "min_subscription", 1, maxCertificates, schema.Settable, schema.Help("smallest number of certificates in a subscription"))
+	ciMaxSubscription = schema.Integer(41, "max_subscription", 1, maxCertificates, schema.Settable, schema.Help("greatest number of certificates that a holder may have"))
 	ciFrequency       = schema.Enum(42, "profit_distribution_frequency", frequencies, schema.Settable, schema.Help("how often profit is distributed"))
 	ciRedemptionMode  = schema.Enum(43, "redemption_mode", []string{"bullet", "amortizing", "callable"}, schema.Settable,
 		schema.Help("how the certificates are redeemed"))
-	ciEarlyAllowed = schema.Bool(44, "early_redemption_allowed", schema.DefaultTo(false), schema.Help("whether they can be redeemed before maturity"))
+	ciEarlyAllowed = schema.Bool(44, "early_redemption_allowed", schema.DefaultTo(false), schema.Help("whether the certificates can be redeemed before maturity"))
 	ciPenalty      = schema.Amount(45, "early_redemption_penalty", schema.Settable, schema.OrZero,
-		schema.Help("what the holders lose at an early redemption, in all"))
+		schema.Help("total amount that the holders lose at an early redemption"))
 	ciWindowStart = schema.Date(46, "subscription_start", schema.Settable, schema.Help("first day of the offering"))
 	ciWindowEnd   = schema.Date(47, "subscription_end", schema.Settable, schema.Help("last day of the offering"))
 	ciOriginator  = schema.ID(48, "originator_id", schema.Settable, schema.Help("who brings the asset into the issue"))
@@ -127,7 +127,7 @@ var (
 	ciApplications   = schema.DerivedInteger(74, "subscriptions_total", schema.InDeep, schema.Help("number of subscriptions"))
 	ciHolders        = schema.DerivedInteger(75, "holders_total", schema.InDeep, schema.Help("number of holders"))
 	ciProgress       = schema.Rows(76, "progress", ciProgressTable, schema.Single,
-		schema.Help("how far an action has come that is carried out in batches; null when none are outstanding"))
+		schema.Help("progress of an action that is carried out in batches; null if no such action is under way"))
 
 	ciInvestor     = schema.ID(1, "investor_id", schema.Help("the holder"))
 	ciSubscribed   = schema.DerivedInteger(2, "certificates", schema.Help("number of certificates"))
@@ -136,12 +136,12 @@ var (
 
 	ciDistributedOn     = schema.Date(1, "date", schema.Help("day of the distribution"))
 	ciDistributedSum    = schema.Amount(2, "total_profit", schema.Help("the distributed profit"))
-	ciPerCertificate    = schema.Amount(3, "per_certificate", schema.Help("profit of a certificate"))
-	ciOutstandingThen   = schema.DerivedInteger(4, "certificates_outstanding", schema.Help("number of certificates at that time"))
+	ciPerCertificate    = schema.Amount(3, "per_certificate", schema.Help("profit for each certificate"))
+	ciOutstandingThen   = schema.DerivedInteger(4, "certificates_outstanding", schema.Help("number of outstanding certificates at that time"))
 	ciDistributionTable = schema.NewTable(nil, ciDistributedOn, ciDistributedSum, ciPerCertificate, ciOutstandingThen)
 
-	ciInWindowStart         = schema.Date(1, "subscription_start", schema.Settable, schema.Help("first day of the offering, unless the creation had it"))
-	ciInWindowEnd           = schema.Date(2, "subscription_end", schema.Settable, schema.Help("last day of the offering, unless the creation had it"))
+	ciInWindowStart         = schema.Date(1, "subscription_start", schema.Settable, schema.Help("first day of the offering; required unless it was set at the creation"))
+	ciInWindowEnd           = schema.Date(2, "subscription_end", schema.Settable, schema.Help("last day of the offering; required unless it was set at the creation"))
 	ciInInvestor            = schema.ID(1, "investor_id", schema.Required, schema.Help("the holder"))
 	ciInCertificates        = schema.Integer(2, "certificates", 1, maxCertificates, schema.Required, schema.Help("number of certificates"))
 	ciInIssueDate           = schema.Date(1, "issue_date", schema.Settable, schema.Help("day of the issue; today if absent"))

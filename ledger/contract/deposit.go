@@ -65,19 +65,19 @@ var (
 	dpTerm  = schema.Integer(34, "term_months", 1, 120, schema.Required, schema.Help("term in months of 30 days"))
 	dpRatio = shares(35, "profit_sharing_ratio", schema.Required, schema.Help("how profit is shared"))
 	dpKind  = schema.Enum(36, "investment_type", []string{"general", "restricted"}, schema.DefaultTo("general"), schema.InShort,
-		schema.Help("whether the money is invested in the common pool or as investment_restrictions say"))
-	dpRestrictions = schema.Texts(37, "investment_restrictions", schema.Settable, schema.Help("where the money may not be invested; recorded only"))
+		schema.Help("whether the money is invested in the common pool or as `investment_restrictions` say"))
+	dpRestrictions = schema.Texts(37, "investment_restrictions", schema.Settable, schema.Help("where the money may not be invested; the service only records it"))
 	dpFrequency    = schema.Enum(38, "distribution_frequency", []string{"monthly", "quarterly", "semi_annually", atMaturity}, schema.Settable,
 		schema.Help("how often profit is distributed"))
 	dpRate = schema.Percent(39, "indicative_rate", 0, maxIndicative, schema.Settable,
 		schema.Help("expected profit in percent; not used in any calculation"))
-	dpEarlyAllowed = schema.Bool(40, "early_withdrawal_allowed", schema.DefaultTo(false), schema.Help("whether it can be withdrawn before maturity"))
+	dpEarlyAllowed = schema.Bool(40, "early_withdrawal_allowed", schema.DefaultTo(false), schema.Help("whether the deposit can be withdrawn before maturity"))
 	dpPenalty      = schema.Percent(41, "early_withdrawal_penalty_percent", 0, 100, schema.Settable,
 		schema.Help("percent of the depositor's profit that an early withdrawal costs"))
-	dpAutoRenewal = schema.Bool(42, "auto_renewal", schema.DefaultTo(false), schema.Help("whether it is renewed by itself at maturity"))
+	dpAutoRenewal = schema.Bool(42, "auto_renewal", schema.DefaultTo(false), schema.Help("whether the deposit is renewed automatically at maturity"))
 	dpAccount     = schema.Text(43, "account_id", schema.Settable, schema.Help("the depositor's account; any text"))
 	dpProduct     = schema.ID(44, "product_id", schema.Settable, schema.Help("id of the product in your own catalogue"))
-	dpOpenedBy    = schema.Text(45, "opened_by", schema.Settable, schema.Help("who opened it"))
+	dpOpenedBy    = schema.Text(45, "opened_by", schema.Settable, schema.Help("who opened the deposit"))
 
 	dpValue          = schema.Amount(50, "current_value", schema.InShort, schema.Help("the deposit's present value"))
 	dpCustomerProfit = schema.Amount(51, "customer_profit_share",
@@ -92,8 +92,8 @@ var (
 	dpNextDistribution = schema.Date(58, "next_distribution_date", schema.Help("when the next distribution is due"))
 	dpRenewedOn        = schema.Date(59, "last_renewal_date", schema.Help("day of the last renewal"))
 	dpRenewals         = schema.DerivedInteger(60, "renewals", schema.Help("number of renewals"))
-	dpClosedAt         = schema.Instant(61, "closed_at", schema.Help("when it was closed"))
-	dpClosedBy         = schema.Text(62, "closed_by", schema.Help("who closed it"))
+	dpClosedAt         = schema.Instant(61, "closed_at", schema.Help("when the deposit was closed"))
+	dpClosedBy         = schema.Text(62, "closed_by", schema.Help("who closed the deposit"))
 	dpUnsharedSince    = schema.Date(63, "unshared_since", schema.NotShown) // maturity date of an ended term whose only profit is not shared yet
 
 	dpDistributedOn     = schema.Date(1, "date", schema.Help("last day of the period"))
@@ -104,7 +104,7 @@ var (
 
 	dpPenaltyAmount   = schema.Amount(1, "penalty_amount", schema.Help("the penalty, which is the bank's income"))
 	dpPenaltyRate     = schema.Percent(2, "penalty_percent", 0, 100, schema.Help("the penalty in percent of the depositor's profit"))
-	dpFinalValue      = schema.Amount(3, "final_value", schema.Help("what the depositor got"))
+	dpFinalValue      = schema.Amount(3, "final_value", schema.Help("amount that the depositor got"))
 	dpWithdrawalTable = schema.NewTable(nil, dpPenaltyAmount, dpPenaltyRate, dpFinalValue)
 
 	dpInReview      = approval(1, "compliance_review", schema.Settable, schema.Help("the approval of the contract"))
@@ -112,10 +112,10 @@ var (
 	dpInProfitEnd   = schema.Date(2, "period_end_date", schema.Settable, schema.Help("last day of the period; today if absent"))
 	dpInLoss        = schema.Amount(1, "amount", schema.Required, schema.Help("the loss, at most the deposit's value"))
 	dpInLossEnd     = schema.Date(2, "period_end_date", schema.Settable, schema.Help("last day of the period; today if absent"))
-	dpInTerm        = schema.Integer(1, "term_months", 1, 120, schema.Settable, schema.Help("the new term in months of 30 days; the last one if absent"))
-	dpInRatio       = shares(2, "profit_sharing_ratio", schema.Settable, schema.Help("how profit is shared from now on; as before if absent"))
-	dpInWithdrawnBy = schema.Text(1, "closed_by", schema.Required, schema.Help("who withdraws it"))
-	dpInClosedBy    = schema.Text(1, "closed_by", schema.Required, schema.Help("who closes it"))
+	dpInTerm        = schema.Integer(1, "term_months", 1, 120, schema.Settable, schema.Help("the new term in months of 30 days; if absent, it is as long as the previous term"))
+	dpInRatio       = shares(2, "profit_sharing_ratio", schema.Settable, schema.Help("how profit is shared from now on; if absent, as before"))
+	dpInWithdrawnBy = schema.Text(1, "closed_by", schema.Required, schema.Help("who withdraws the deposit"))
+	dpInClosedBy    = schema.Text(1, "closed_by", schema.Required, schema.Help("who closes the deposit"))
 )
 
 // maxIndicative is the largest indicative rate, in percent. The rate is only recorded: no calculation uses it.

@@ -30,12 +30,12 @@ var InstalmentSale = define(&Product{
 		[]Step{
 			{From: AssetOrdered, By: PurchaseAsset, To: AssetPurchased, Why: "the institution owns the asset, and the price is fixed"},
 			{From: AssetPurchased, By: DeliverAsset, To: AssetDelivered, Why: "the customer has the asset"},
-			{From: AssetDelivered, By: Activate, To: Active, Why: "it is sold, and the price is owed"},
+			{From: AssetDelivered, By: Activate, To: Active, Why: "the asset is sold, and the customer owes the price"},
 			{From: Active, By: RecordPayment, To: Active, Why: "the customer has paid a part"},
 			{From: Active, By: PayOff, To: Completed, Why: "the customer has paid the rest"},
-			{From: Active, By: RecordDelinquency, To: Active, Why: "what is late was reported"},
+			{From: Active, By: RecordDelinquency, To: Active, Why: "the overdue amount was reported"},
 		},
-		onlyIn(Secular, steps(Cancel, Cancelled, "it was given up before delivery", Draft, UnderReview, ReviewPassed, AssetOrdered, AssetPurchased)),
+		onlyIn(Secular, steps(Cancel, Cancelled, "the sale was given up before delivery", Draft, UnderReview, ReviewPassed, AssetOrdered, AssetPurchased)),
 		onlyIn(Secular, steps(SettleEarly, Completed, "the customer has paid all at once", Active)),
 	),
 	Handlers: withReview(
@@ -89,11 +89,11 @@ var (
 
 	slMarkup           = schema.Amount(50, "markup_amount", schema.Help("the bank's profit: the cost times the rate, rounded down"))
 	slPrice            = schema.Amount(51, "sale_price", schema.InShort, schema.Help("the cost plus the markup"))
-	slInstalmentAmount = schema.Amount(52, "instalment_amount", schema.Help("an instalment; the last one takes the remainder"))
+	slInstalmentAmount = schema.Amount(52, "instalment_amount", schema.Help("amount of an instalment; the last instalment takes the remainder"))
 	slSchedule         = schema.Rows(53, "payment_schedule", slInstalmentTable, schema.InDeep, schema.Computed(slScheduleRows),
 		schema.Help("the instalments"))
 	slTotalPaid = schema.Amount(54, "total_paid",
-		schema.Help("what the customer has paid, down payment and earnest deposit included")) // includes down payment and earnest money
+		schema.Help("what the customer has paid, including the down payment and the earnest deposit")) // includes down payment and earnest money
 	slOutstanding      = schema.Amount(55, "outstanding", schema.InShort, schema.Help("what the customer still owes"))
 	slRecognised       = schema.Amount(56, "profit_recognised", schema.Help("the part of the markup that was earned"))
 	slDeferred         = schema.Amount(57, "deferred_profit", schema.Help("the part of the markup that is not earned yet"))
@@ -105,7 +105,7 @@ var (
 	slDocuments    = schema.List(62, "ownership_documents", schema.Help("documents that show the bank's ownership: texts or objects"))
 	slDeliveryDate = schema.Date(63, "delivery_date", schema.Help("day of the delivery"))
 	slStart        = schema.Date(64, "start_date", schema.Help("first day of the contract"))
-	slRebate       = schema.Amount(65, "rebate", schema.Help("what the bank remitted at an early settlement"))
+	slRebate       = schema.Amount(65, "rebate", schema.Help("amount that the bank waived at an early settlement"))
 	slCompletedAt  = schema.Instant(66, "completed_at", schema.Help("when the last amount was paid"))
 
 	slSupplierName  = schema.Text(1, "name", schema.Required, schema.Help("name of the supplier"))
@@ -113,21 +113,21 @@ var (
 	slSupplierTable = schema.NewTable(nil, slSupplierName, slSupplierRef)
 
 	slNumber          = schema.DerivedInteger(1, "payment_number", schema.Help("number of the instalment"))
-	slDueDate         = schema.Date(2, "due_date", schema.Help("when it is due"))
-	slAmount          = schema.Amount(3, "amount", schema.Help("the instalment"))
-	slCostPart        = schema.Amount(4, "cost_part", schema.Help("its part of the cost"))
-	slProfitPart      = schema.Amount(5, "profit_part", schema.Help("its part of the markup"))
+	slDueDate         = schema.Date(2, "due_date", schema.Help("when the instalment is due"))
+	slAmount          = schema.Amount(3, "amount", schema.Help("amount of the instalment"))
+	slCostPart        = schema.Amount(4, "cost_part", schema.Help("the instalment's part of the cost"))
+	slProfitPart      = schema.Amount(5, "profit_part", schema.Help("the instalment's part of the markup"))
 	slStatus          = schema.Text(6, "status", schema.Help("`pending`, `paid` or `settled`"))
 	slInstalmentTable = schema.NewTable(nil, slNumber, slDueDate, slAmount, slCostPart, slProfitPart, slStatus)
 
 	slInAdvance      = schema.Amount(1, "supplier_deposit", schema.Settable, schema.OrZero, schema.Help("what the bank pays the supplier in advance"))
 	slInDocuments    = schema.List(1, "ownership_documents", schema.Required, schema.Help("documents that show the bank's ownership: texts or objects"))
-	slInActualCost   = schema.Amount(2, "actual_cost", schema.Settable, schema.Help("what the asset cost; asset_cost if absent"))
+	slInActualCost   = schema.Amount(2, "actual_cost", schema.Settable, schema.Help("what the asset cost; if absent, the same as `asset_cost`"))
 	slInDeliveryDate = schema.Date(1, "delivery_date", schema.Settable, schema.Help("day of the delivery; today if absent"))
 	slInStart        = schema.Date(1, "start_date", schema.Settable, schema.Help("first day of the contract; today if absent"))
 	slInPayment      = schema.Amount(1, "amount", schema.Required, schema.Help("what the customer pays, at most the outstanding amount"))
 	slInLateAmount   = schema.Amount(1, "amount", schema.Required, schema.OrZero, schema.Help("the overdue amount; zero clears it"))
-	slInRebate       = schema.Amount(1, "rebate", schema.Required, schema.OrZero, schema.Help("what the bank remits, at most the deferred profit"))
+	slInRebate       = schema.Amount(1, "rebate", schema.Required, schema.OrZero, schema.Help("amount that the bank waives, at most the deferred profit"))
 )
 
 // rowSettled is the status that the unpaid rows of the schedule have after an early settlement.

@@ -33,7 +33,7 @@ var Lease = define(&Product{
 			{From: AssetAcquired, By: Activate, To: Active, Why: "the asset was delivered and its rent begins"},
 			{From: Active, By: ReturnAsset, To: Completed, Why: "the asset came back"},
 			{From: Active, By: MarkTransfer, To: TransferPending, Why: "the asset is to become the lessee's"},
-			{From: Active, By: Terminate, To: Terminated, Why: "it was given up"},
+			{From: Active, By: Terminate, To: Terminated, Why: "the lease was given up"},
 		},
 		steps(TransferAsset, Completed, "the asset is the lessee's", Active, TransferPending),
 		lsRunningSteps(Active), lsRunningSteps(TransferPending),
@@ -103,24 +103,24 @@ var (
 		schema.Help("description of the asset"))
 	lsCost        = schema.Amount(35, "asset_cost", schema.Required, schema.InShort, schema.Help("what the asset costs the bank"))
 	lsTerm        = schema.Integer(36, "lease_term_months", 1, 240, schema.Required, schema.InShort, schema.Help("term in months of 30 days"))
-	lsRental      = schema.Amount(37, "monthly_rental", schema.Required, schema.InShort, schema.Help("rent of a month"))
+	lsRental      = schema.Amount(37, "monthly_rental", schema.Required, schema.InShort, schema.Help("rent for one month"))
 	lsOptionPrice = schema.Amount(38, "purchase_option_price", schema.Settable, schema.InShort,
 		schema.Help("price at which the lessee buys the asset; required for a finance lease, at most the cost"))
 	lsAssetType = schema.Enum(39, "asset_type", []string{"vehicle", "equipment", "real_estate", "aircraft", "vessel", "machinery"}, schema.Settable, schema.InShort,
 		schema.Help("type of the asset"))
 	lsAdvance        = schema.Amount(40, "advance_rental", schema.Settable, schema.Help("rent that is billed at the activation"))
-	lsDeposit        = schema.Amount(41, "security_deposit", schema.Settable, schema.Help("security that the lessee leaves"))
+	lsDeposit        = schema.Amount(41, "security_deposit", schema.Settable, schema.Help("amount that the lessee deposits as security"))
 	lsResidual       = schema.Amount(42, "residual_value", schema.Settable, schema.Help("value of the asset at the end, at most the cost"))
 	lsSerial         = schema.Text(43, "asset_serial_number", schema.Settable, schema.Help("serial number of the asset"))
 	lsLocation       = schema.Text(44, "asset_location", schema.Settable, schema.Help("where the asset is"))
 	lsSpecifications = schema.Object(45, "asset_specifications", schema.Settable, schema.Help("further data of the asset"))
 	lsProduct        = schema.ID(46, "product_id", schema.Settable, schema.Help("id of the product in your own catalogue"))
 
-	lsHasPurchaseOption = schema.Bool(60, "purchase_option", schema.InShort, schema.Help("whether it is a finance lease"))
-	lsTotalDue          = schema.Amount(61, "total_rentals_due", schema.InShort, schema.Help("the rent of the whole term, advance rental included"))
+	lsHasPurchaseOption = schema.Bool(60, "purchase_option", schema.InShort, schema.Help("whether the lease is a finance lease"))
+	lsTotalDue          = schema.Amount(61, "total_rentals_due", schema.InShort, schema.Help("the rent of the whole term, including the advance rental"))
 	lsTotalPaid         = schema.Amount(62, "total_rentals_paid", schema.InShort, schema.Help("the rent that was paid"))
 	lsSchedule          = schema.Rows(63, "payment_schedule", lsRowTable, schema.InDeep, schema.Computed(lsScheduleRows),
-		schema.Help("the months with their rent")) // computed, so key 63 is never stored
+		schema.Help("the months of the lease with their rent")) // computed, so key 63 is never stored
 	lsTotalExpenses = schema.Amount(64, "total_owner_expenses", schema.Help("sum of the owner's expenses"))
 	lsExpenseRows   = schema.Rows(65, "owner_expenses", lsExpenseTable, schema.InDeep, schema.AtMost(maxExpenses), schema.Help("the owner's expenses"))
 	lsReturnDate    = schema.Date(66, "return_date", schema.Help("day of the return"))
@@ -135,19 +135,19 @@ var (
 	lsArrears         = schema.Amount(74, "arrears_amount", schema.InShort, schema.Help("the overdue amount that was recorded last"))
 	lsReceivable      = schema.Amount(75, "rent_receivable", schema.Help("rent that is due and not paid")) // the balance of A:rent_receivable
 	lsTerminationDate = schema.Date(76, "termination_date", schema.Help("day of the termination"))
-	lsReason          = schema.Text(77, "termination_reason", schema.Sparse, schema.Help("why it was terminated"))
+	lsReason          = schema.Text(77, "termination_reason", schema.Sparse, schema.Help("why the lease was terminated"))
 	lsRowsDue         = schema.DerivedInteger(78, "rows_due", schema.NotShown) // number of schedule rows that have fallen due
 	lsPrepaid         = schema.Amount(79, "prepaid_rent", schema.NotShown)     // the balance of L:prepaid_rent
 
 	lsNumber    = schema.DerivedInteger(1, "payment_number", schema.Help("number of the payment"))
-	lsDueOn     = schema.Date(2, "due_date", schema.Help("when it is due"))
+	lsDueOn     = schema.Date(2, "due_date", schema.Help("when the payment is due"))
 	lsRowAmount = schema.Amount(3, "amount", schema.Help("the rent"))
 	lsRowStatus = schema.Text(4, "status", schema.Help("`pending`, `paid` or `cancelled`"))
 	lsRowTable  = schema.NewTable(nil, lsNumber, lsDueOn, lsRowAmount, lsRowStatus)
 
 	lsExpenseOn          = schema.Date(1, "date", schema.Help("day of the expense"))
-	lsExpenseAmount      = schema.Amount(2, "amount", schema.Help("what it cost"))
-	lsExpenseDescription = schema.Text(3, "description", schema.Help("what it was for"))
+	lsExpenseAmount      = schema.Amount(2, "amount", schema.Help("amount of the expense"))
+	lsExpenseDescription = schema.Text(3, "description", schema.Help("what the expense was for"))
 	lsExpenseType        = schema.Text(4, "type", schema.Help("type of the expense"))
 	lsExpenseTable       = schema.NewTable(nil, lsExpenseOn, lsExpenseAmount, lsExpenseDescription, lsExpenseType)
 
@@ -160,8 +160,8 @@ var (
 	lsInDeliveryDate = schema.Date(1, "delivery_date", schema.Settable, schema.Help("day of the delivery; today if absent"))
 	lsInPayment      = schema.Amount(1, "amount", schema.Required, schema.Help("what the lessee pays, at most the rent that is not paid yet"))
 	lsInArrears      = schema.Amount(1, "amount", schema.Required, schema.OrZero, schema.Help("the overdue amount; zero clears it"))
-	lsInExpense      = schema.Amount(1, "amount", schema.Required, schema.Help("what it costs"))
-	lsInDescription  = schema.Text(2, "description", schema.Required, schema.AtMost(maxNote), schema.Help("what it is for"))
+	lsInExpense      = schema.Amount(1, "amount", schema.Required, schema.Help("amount of the expense"))
+	lsInDescription  = schema.Text(2, "description", schema.Required, schema.AtMost(maxNote), schema.Help("what the expense is for"))
 	lsInExpenseType  = schema.Text(3, "type", schema.DefaultTo("maintenance"), schema.Help("type of the expense"))
 )
 

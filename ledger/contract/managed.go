@@ -67,8 +67,8 @@ var (
 	miRatio        = shares(35, "profit_sharing_ratio", schema.Required, schema.Help("how profit is shared"))
 	miTerm         = schema.Integer(36, "term_months", 1, 120, schema.Required, schema.Help("term in months of 30 days"))
 	miMandateType  = schema.Enum(37, "mandate_type", []string{"restricted", "unrestricted"}, schema.DefaultTo("restricted"), schema.InShort,
-		schema.Help("whether business_restrictions bind the manager"))
-	miRestrictions = schema.Texts(38, "business_restrictions", schema.Settable, schema.Help("what the manager may not do; recorded only"))
+		schema.Help("whether `business_restrictions` bind the manager"))
+	miRestrictions = schema.Texts(38, "business_restrictions", schema.Settable, schema.Help("what the manager may not do; the service only records it"))
 	miDescription  = schema.Text(39, "business_description", schema.Settable, schema.AtMost(maxNote), schema.Help("description of the business"))
 	miFrequency    = schema.Enum(40, "reporting_frequency", frequencies, schema.Settable, schema.Help("how often the manager reports"))
 
@@ -76,7 +76,7 @@ var (
 		schema.Help("the present value of the bank's capital")) // balance of A:mudaraba; after completion, the final value
 	miStart          = schema.Date(51, "start_date", schema.Help("first day of the investment"))
 	miExpectedEnd    = schema.Date(52, "expected_end_date", schema.Help("end of the term"))
-	miEndDate        = schema.Date(53, "actual_end_date", schema.Help("day on which it ended"))
+	miEndDate        = schema.Date(53, "actual_end_date", schema.Help("day on which the investment ended"))
 	miDistributions  = schema.Rows(54, "profit_distributions", miDistributionTable, schema.Help("the distributions of profit"))
 	miBankProfit     = schema.Amount(55, "bank_profit_share", schema.Help("the bank's profit so far"))
 	miCustomerProfit = schema.Amount(56, "customer_profit_share", schema.Help("the manager's profit so far"))
@@ -95,18 +95,18 @@ var (
 
 	miLossDate     = schema.Date(1, "date", schema.Help("day of the loss"))
 	miLossAmount   = schema.Amount(2, "loss_amount", schema.Help("the loss"))
-	miLossNewValue = schema.Amount(3, "new_value", schema.Help("the value after it"))
+	miLossNewValue = schema.Amount(3, "new_value", schema.Help("value of the capital after the loss"))
 	miLossTable    = schema.NewTable(nil, miLossDate, miLossAmount, miLossNewValue)
 
 	miReturnedToBank  = schema.Amount(1, "returned_to_bank", schema.Help("what the manager returned"))
 	miSettledProfit   = schema.Amount(2, "total_profit", schema.Help("the bank's share of all profit")) // only the bank's share of the profit
 	miSettledLoss     = schema.Amount(3, "total_loss", schema.Help("sum of the losses"))
-	miVariance        = schema.Signed(4, "variance", schema.Help("final_value less what the manager returned; not posted"))
+	miVariance        = schema.Signed(4, "variance", schema.Help("`final_value` minus what the manager returned; it is not posted to the ledger"))
 	miSettlementTable = schema.NewTable(nil, miReturnedToBank, miSettledProfit, miSettledLoss, miVariance)
 
 	miInGrossProfit = schema.Amount(1, "gross_profit", schema.Required, schema.OrZero, schema.Help("the profit to share; may be zero"))
 	miInProfitEnd   = schema.Date(2, "period_end_date", schema.Required, schema.Help("last day of the period"))
-	miInLoss        = schema.Amount(1, "amount", schema.Required, schema.Help("the loss, at most current_value"))
+	miInLoss        = schema.Amount(1, "amount", schema.Required, schema.Help("the loss, at most `current_value`"))
 	miInLossEnd     = schema.Date(2, "period_end_date", schema.Settable, schema.Help("last day of the period; today if absent"))
 	miInFinalValue  = schema.Amount(1, "final_value", schema.Required, schema.OrZero, schema.Help("value of the business at the end"))
 )

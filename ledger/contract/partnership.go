@@ -23,7 +23,7 @@ var Partnership = define(&Product{
 	),
 	States: []Status{Draft, UnderReview, ReviewPassed, Refused, Funded, Active, BuyingOut, Completed, Dissolved},
 	Steps: joinSteps(
-		reviewSteps(Fund, Funded, "both have put their capital in"),
+		reviewSteps(Fund, Funded, "the bank and the customer have put their capital in"),
 		[]Step{{From: Funded, By: Activate, To: Active, Why: "the venture has begun"}},
 		steps(Profit, Active, "profit was shared", Active),
 		steps(Profit, BuyingOut, "profit was shared", BuyingOut),
@@ -33,7 +33,7 @@ var Partnership = define(&Product{
 		steps(Rent, BuyingOut, "a period of rent has ended", BuyingOut),
 		steps(Buyout, BuyingOut, "units were bought", Active, BuyingOut),
 		steps(BuyoutDone, Completed, "the last unit was bought", Active, BuyingOut),
-		steps(Dissolve, Dissolved, "it was given up", Active, BuyingOut),
+		steps(Dissolve, Dissolved, "the partnership was given up", Active, BuyingOut),
 	),
 	Handlers: withReview(
 		&ActionHandler{Name: Fund, Moves: Always, Do: pnFund},
@@ -77,24 +77,24 @@ const (
 // The columns, in this order: fields that the request for a partnership sets, fields that the service computes, columns of
 // the rows in lists, and columns of the actions' request bodies (pnIn…).
 var (
-	pnCustomer = schema.ID(32, "customer_id", schema.Required, schema.InShort, schema.Help("the partner"))
+	pnCustomer = schema.ID(32, "customer_id", schema.Required, schema.InShort, schema.Help("the customer, who is the bank's partner"))
 	pnKind     = schema.Enum(33, "partnership_type", []string{permanent, diminishing}, schema.Required, schema.InShort,
 		schema.Help("a diminishing partnership ends when the customer has bought the bank's part"))
-	pnTotalCapital    = schema.Amount(34, "total_value", schema.Required, schema.InShort, schema.Help("bank_contribution plus customer_contribution"))
+	pnTotalCapital    = schema.Amount(34, "total_value", schema.Required, schema.InShort, schema.Help("`bank_contribution` plus `customer_contribution`"))
 	pnBankCapital     = schema.Amount(35, "bank_contribution", schema.Required, schema.InShort, schema.Help("the bank's capital"))
 	pnCustomerCapital = schema.Amount(36, "customer_contribution", schema.Required, schema.InShort, schema.Help("the customer's capital"))
 	pnRatio           = shares(37, "profit_sharing_ratio", schema.Required, schema.Help("how profit is shared"))
 	pnTerm            = schema.Integer(38, "term_months", 1, maxTerm, schema.Settable,
 		schema.Help("term in months of 30 days; required for a diminishing partnership"))
 	pnSchedule = schema.Enum(39, "buyout_schedule", frequencies, schema.DefaultTo("monthly"),
-		schema.Help("length of a period, of which each has a unit to buy"))
+		schema.Help("length of a period; in each period the customer has a unit to buy"))
 	pnRental = schema.Amount(40, "rental_amount", schema.Settable, schema.Help("rent of a period, in proportion to the bank's part"))
 	pnAsset  = schema.Text(41, "asset_description", schema.Settable, schema.AtMost(maxNote), schema.Help("description of the asset"))
 
 	pnBankPercent       = schema.Percent(50, "bank_ownership_percent", 0, 100, schema.InShort, schema.Help("the bank's part in percent"))
 	pnCustomerPercent   = schema.Percent(51, "customer_ownership_percent", 0, 100, schema.InShort, schema.Help("the customer's part in percent"))
 	pnUnits             = schema.DerivedInteger(52, "units_total", schema.Help("number of units of the bank's capital"))
-	pnUnitValue         = schema.Amount(53, "buyout_unit_value", schema.Help("price of a unit; the last one takes the remainder"))
+	pnUnitValue         = schema.Amount(53, "buyout_unit_value", schema.Help("price of a unit; the last unit takes the remainder"))
 	pnUnitsBought       = schema.DerivedInteger(54, "units_bought", schema.Help("number of units that the customer has bought"))
 	pnBuyouts           = schema.Rows(55, "buyout_history", pnBuyoutTable, schema.Help("the units that were bought"))
 	pnProfit            = schema.Amount(56, "total_profit", schema.Help("sum of the profit"))
@@ -107,7 +107,7 @@ var (
 	pnNextBuyout        = schema.Date(63, "next_buyout_date", schema.Help("when the next unit is to be bought"))
 	pnLastLoss          = schema.Rows(64, "last_loss", pnLossTable, schema.InMetadata, schema.Single, schema.Help("the last loss"))
 	pnLastReport        = schema.Date(65, "last_profit_date", schema.Help("last day of the period that was reported last"))
-	pnDissolutionReason = schema.Text(66, "dissolution_reason", schema.Sparse, schema.Help("why it was dissolved"))
+	pnDissolutionReason = schema.Text(66, "dissolution_reason", schema.Sparse, schema.Help("why the partnership was dissolved"))
 	pnShownRent         = schema.Amount(67, "current_rental_amount", schema.Computed(pnCurrentRent),
 		schema.Help("the present rent of a period")) // computed, so key 67 is never stored
 
@@ -120,8 +120,8 @@ var (
 	pnBuyoutDate            = schema.Date(1, "date", schema.Help("day of the purchase"))
 	pnBuyoutUnits           = schema.DerivedInteger(2, "units", schema.Help("number of units"))
 	pnBuyoutPrice           = schema.Amount(3, "amount", schema.Help("what the customer paid"))
-	pnBuyoutCustomerPercent = schema.Percent(4, "customer_ownership_percent", 0, 100, schema.Help("the customer's part after it, in percent"))
-	pnBuyoutBankPercent     = schema.Percent(5, "bank_ownership_percent", 0, 100, schema.Help("the bank's part after it, in percent"))
+	pnBuyoutCustomerPercent = schema.Percent(4, "customer_ownership_percent", 0, 100, schema.Help("the customer's part after the purchase, in percent"))
+	pnBuyoutBankPercent     = schema.Percent(5, "bank_ownership_percent", 0, 100, schema.Help("the bank's part after the purchase, in percent"))
 	pnBuyoutTable           = schema.NewTable(nil, pnBuyoutDate, pnBuyoutUnits, pnBuyoutPrice, pnBuyoutCustomerPercent, pnBuyoutBankPercent)
 
 	pnLossAmount   = schema.Amount(1, "amount", schema.Help("the loss"))
@@ -133,7 +133,7 @@ var (
 	pnInGrossProfit = schema.Amount(1, "gross_profit", schema.Required, schema.OrZero, schema.Help("the profit to share; may be zero"))
 	pnInPeriodEnd   = schema.Date(2, "period_end_date", schema.Required, schema.Help("last day of the period"))
 	pnInLoss        = schema.Amount(1, "amount", schema.Required, schema.Help("the loss, at most the partnership's present value"))
-	pnInUnits       = schema.Integer(1, "units", 1, maxUnits, schema.DefaultTo(int64(1)), schema.Help("number of units, at most those that are left"))
+	pnInUnits       = schema.Integer(1, "units", 1, maxUnits, schema.DefaultTo(int64(1)), schema.Help("number of units, at most the number that is left"))
 )
 
 // Bounds that the specification leaves open. A term is at most a hundred years. The bound on units is so high that no

@@ -277,11 +277,11 @@ func onlyIn(reading *Reading, list []Step) []Step {
 // ReviewPassed (specification, "States and transitions").
 func reviewSteps(firstMove Action, to Status, why string) []Step {
 	return []Step{
-		{From: Draft, By: Submit, To: UnderReview, Why: "it is to be reviewed"},
-		{From: UnderReview, By: Approve, To: ReviewPassed, Why: "the review has passed it"},
-		{From: UnderReview, By: Reject, To: Refused, Why: "the review has refused it"},
-		{From: Draft, By: Approve, To: ReviewPassed, Why: "the board has approved it", Only: Religious},
-		{From: Draft, By: Reject, To: Refused, Why: "the board has refused it", Only: Religious},
+		{From: Draft, By: Submit, To: UnderReview, Why: "the contract is to be reviewed"},
+		{From: UnderReview, By: Approve, To: ReviewPassed, Why: "the review has approved the contract"},
+		{From: UnderReview, By: Reject, To: Refused, Why: "the review has refused the contract"},
+		{From: Draft, By: Approve, To: ReviewPassed, Why: "the board has approved the contract", Only: Religious},
+		{From: Draft, By: Reject, To: Refused, Why: "the board has refused the contract", Only: Religious},
 		{From: Draft, By: firstMove, To: to, Why: why, Only: Secular},
 		{From: ReviewPassed, By: firstMove, To: to, Why: why},
 	}

@@ -40,7 +40,7 @@ type Reading struct {
 // The columns of a review's request body: reviews for secular contracts, religiousReviews for religious contracts, and
 // boardReviews for sukuk (religious certificates).
 var (
-	approvedBy  = schema.Text(1, "approved_by", schema.Required, schema.Help("who approved it"))
+	approvedBy  = schema.Text(1, "approved_by", schema.Required, schema.Help("who approved the contract"))
 	signedAt    = schema.Text(2, "signed_at", schema.Settable, schema.IsDateOrTime, schema.Help("date or time of the signature"))
 	documentRef = schema.Text(3, "document_ref", schema.Settable, schema.AtMost(maxNote), schema.Help("reference of the document"))
 	note        = schema.Text(4, "note", schema.Settable, schema.AtMost(maxNote), schema.Help("a remark"))

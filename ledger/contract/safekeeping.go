@@ -25,7 +25,7 @@ var Safekeeping = define(&Product{
 	States: []Status{Pending, ReviewPassed, Active, Closed},
 	Steps: joinSteps(
 		onlyIn(Religious, []Step{
-			{From: Pending, By: Approve, To: ReviewPassed, Why: "the board has approved it"},
+			{From: Pending, By: Approve, To: ReviewPassed, Why: "the board has approved the contract"},
 			{From: ReviewPassed, By: Activate, To: Active, Why: "the customer has brought the money"},
 		}),
 		onlyIn(Secular, steps(Activate, Active, "the customer has brought the money", Pending)),
@@ -66,28 +66,28 @@ var (
 	skCustomer    = schema.ID(32, "customer_id", schema.Required, schema.InShort, schema.Help("the depositor"))
 	skCustodyType = schema.Enum(33, "custody_type", []string{guaranteed, inTrust}, schema.Required, schema.InShort,
 		schema.Help("`guaranteed`: the bank owes the money; `trust`: the money is kept separately"))
-	skInitialAmount = schema.Amount(34, "initial_amount", schema.Required, schema.InShort, schema.Help("what comes in at the activation"))
+	skInitialAmount = schema.Amount(34, "initial_amount", schema.Required, schema.InShort, schema.Help("amount that is paid in at the activation"))
 	skAccountID     = schema.Text(36, "account_id", schema.Settable, schema.Help("the depositor's account; any text"))
 
 	skBalance    = schema.Amount(50, "balance", schema.InShort, schema.Help("the present balance"))
-	skHibahTotal = schema.Amount(51, "hibah_total", schema.Help("sum of the gifts"))
+	skHibahTotal = schema.Amount(51, "hibah_total", schema.Help("sum of the gifts (hibah)"))
 	skHibahRows  = schema.Rows(52, "hibah_history", skHibahTable, schema.Help("the gifts"))
-	skClosedAt   = schema.Instant(53, "closed_at", schema.Help("when it was closed"))
-	skClosedBy   = schema.Text(54, "closed_by", schema.Help("who closed it"))
+	skClosedAt   = schema.Instant(53, "closed_at", schema.Help("when the deposit was closed"))
+	skClosedBy   = schema.Text(54, "closed_by", schema.Help("who closed the deposit"))
 
 	skHibahDate      = schema.Date(1, "date", schema.Help("day of the gift"))
-	skHibahAmount    = schema.Amount(2, "amount", schema.Help("the gift"))
+	skHibahAmount    = schema.Amount(2, "amount", schema.Help("amount of the gift"))
 	skHibahNote      = schema.Text(3, "note", schema.Help("a remark"))
-	skHibahGrantedBy = schema.Text(4, "granted_by", schema.Help("who granted it"))
+	skHibahGrantedBy = schema.Text(4, "granted_by", schema.Help("who granted the gift"))
 	skHibahTable     = schema.NewTable(nil, skHibahDate, skHibahAmount, skHibahNote, skHibahGrantedBy)
 
 	skInReview     = approval(1, "compliance_review", schema.Settable, schema.Help("the approval of the contract"))
-	skInDeposit    = schema.Amount(1, "amount", schema.Required, schema.Help("what comes in"))
-	skInWithdrawal = schema.Amount(1, "amount", schema.Required, schema.Help("what is paid out, at most the balance"))
-	skInGift       = schema.Amount(1, "amount", schema.Required, schema.Help("the gift"))
-	skInGrantedBy  = schema.Text(2, "granted_by", schema.Required, schema.Help("who grants it"))
+	skInDeposit    = schema.Amount(1, "amount", schema.Required, schema.Help("amount that is paid in"))
+	skInWithdrawal = schema.Amount(1, "amount", schema.Required, schema.Help("amount that is paid out, at most the balance"))
+	skInGift       = schema.Amount(1, "amount", schema.Required, schema.Help("amount of the gift"))
+	skInGrantedBy  = schema.Text(2, "granted_by", schema.Required, schema.Help("who grants the gift"))
 	skInNote       = schema.Text(3, "note", schema.Settable, schema.AtMost(maxNote), schema.Help("a remark"))
-	skInClosedBy   = schema.Text(1, "closed_by", schema.Required, schema.Help("who closes it"))
+	skInClosedBy   = schema.Text(1, "closed_by", schema.Required, schema.Help("who closes the deposit"))
 )
 
 func skOpen(c *Case) {

@@ -42,7 +42,7 @@ var Rates = schema.NewType[Rate]("rate",
 	schema.TextField(currencyCode(1, "from", "currency that is valued"), func(r *Rate) *money.Currency { return &r.From }),
 	schema.TextField(currencyCode(2, "to", "currency in which the value is given"), func(r *Rate) *money.Currency { return &r.To }),
 	schema.Field(schema.NewCell[money.Rate](3, "rate", rateKind{}, []schema.Option{schema.Required,
-		schema.Help("value of one major unit of from, in major units of to; above zero")}), func(r *Rate) *money.Rate { return &r.Value }),
+		schema.Help("value of one major unit of the currency `from`, in major units of the currency `to`; above zero")}), func(r *Rate) *money.Rate { return &r.Value }),
 	columns.CreatedColumn(func(r *Rate) *ledger.Micros { return &r.Created }),
 	columns.UpdatedColumn(func(r *Rate) *ledger.Micros { return &r.Updated }),
 ).CrossCheck(crossCheckRate).

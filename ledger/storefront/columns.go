@@ -52,7 +52,7 @@ func currencyColumn[R any](key uint8, fieldOf func(*R) *money.Currency, options 
 // networkColumn returns the column of the network on which the currency is used.
 func networkColumn[R any](key uint8, fieldOf func(*R) *money.Network) *schema.Column {
 	return schema.TextField(schema.Text(key, "network", schema.Settable,
-		schema.Help("network of the currency; required if it is on several")), fieldOf)
+		schema.Help("network of the currency; required if the currency is on several networks")), fieldOf)
 }
 
 // networkAfter returns the network of an asset after a change from old to next. If the change sets a new currency that does not

@@ -74,9 +74,9 @@ type SizedImage struct {
 
 // Images are the columns of uploaded images (specification, "Uploaded image").
 var Images = schema.NewType[Image]("image",
-	publicColumn("url", "its address", func(m *Image) string { return m.Base + ImagePath + m.Name() }),
-	schema.Field(schema.DerivedInteger(1, "width", schema.RequiredInStore, schema.ReadOnlyFixed, schema.Help("pixels")), func(m *Image) *int64 { return &m.Width }),
-	schema.Field(schema.DerivedInteger(2, "height", schema.RequiredInStore, schema.ReadOnlyFixed, schema.Help("pixels")), func(m *Image) *int64 { return &m.Height }),
+	publicColumn("url", "address of the image", func(m *Image) string { return m.Base + ImagePath + m.Name() }),
+	schema.Field(schema.DerivedInteger(1, "width", schema.RequiredInStore, schema.ReadOnlyFixed, schema.Help("width in pixels")), func(m *Image) *int64 { return &m.Width }),
+	schema.Field(schema.DerivedInteger(2, "height", schema.RequiredInStore, schema.ReadOnlyFixed, schema.Help("height in pixels")), func(m *Image) *int64 { return &m.Height }),
 	schema.TextField(schema.Word(3, "format", []string{string(PNG), string(JPEG)}, schema.NotShown, schema.RequiredInStore), func(m *Image) *Format { return &m.Format }),
 	schema.Field(schema.NewCell[[]byte](4, "content", schema.KindObject, []schema.Option{schema.NotShown, schema.RequiredInStore}), func(m *Image) *[]byte { return &m.Content }),
 	schema.Field(schema.Entries(5, "forms", sizedImages, schema.NotShown), func(m *Image) *[]SizedImage { return &m.Sizes }),

@@ -93,9 +93,9 @@ func tags() []spec.Tag {
 
 // Parameters that several operations have.
 var (
-	cursorParameter = spec.InQuery("cursor", spec.Text(), "The `cursor_value` of the page before.")
+	cursorParameter = spec.InQuery("cursor", spec.Text(), "The `cursor_value` of the previous page.")
 	envParameter    = spec.InQuery("env", spec.Words("prod", "test").Or("prod"), "The environment.")
-	envFilter       = spec.InQuery("env", spec.Words("prod", "test"), "The environment; both if absent.")
+	envFilter       = spec.InQuery("env", spec.Words("prod", "test"), "The environment. If absent, both environments.")
 	idParameter     = spec.InPath("id", spec.UUID(), "The id of the record.")
 )
 

@@ -97,17 +97,17 @@ func (k contractKind) operations() []spec.Operation {
 	name, path := k.schemaName(), k.path()
 	id := spec.InPath("id", spec.UUID(), "The id of the contract.")
 	shown := spec.Data(spec.Ref(name))
-	unknown := spec.Refusal{Code: ledger.NotFound, When: "there is no such contract of this product and reading in the organization"}
+	unknown := spec.Refusal{Code: ledger.NotFound, When: "the organization has no contract with this id under this path"}
 	list := []spec.Operation{
 		{ID: "create" + name, Method: "POST", Path: path, Route: k.routeOf(""), Summary: "Create " + article(k.title()),
 			Body: spec.JSON(spec.Ref(name + "Create")), Answers: created(shown),
-			Refusals: []spec.Refusal{{Code: ledger.Invalid, When: "the fields in `details` are wrong"}}, Examples: k.createExamples()},
+			Refusals: []spec.Refusal{{Code: ledger.Invalid, When: "fields are wrong; `details` names them"}}, Examples: k.createExamples()},
 		{ID: "get" + name, Method: "GET", Path: path + "/{id}", Route: k.routeOf("/{id}"), Summary: "Read " + article(k.title()),
 			Parameters: []spec.Parameter{id}, Answers: ok(shown), Refusals: []spec.Refusal{unknown},
 			Examples: []spec.Example{{As: "session", Path: map[string]string{"id": "$" + name}}}},
 		{ID: "list" + name + "Actions", Method: "GET", Path: path + "/{id}/actions", Route: k.routeOf("/{id}/actions"),
 			Summary:    "List what may be done with the contract now",
-			Text:       "Each action of the product: whether the caller may take it now, why not, what its body takes, and where it leads. A refusal is the body of the response that the action would get.",
+			Text:       "The response says for each action of the product whether the caller may take it now and, if not, why; which fields its request has; and to which statuses it leads. A `refusal` is the body of the response that a request for the action would get.",
 			Parameters: []spec.Parameter{id}, Answers: ok(spec.Object(spec.M("data", spec.List(spec.Ref("ContractAction")), "the product's actions"))),
 			Refusals: []spec.Refusal{unknown}, Examples: k.availabilityExample()},
 		k.list(),
@@ -148,12 +148,12 @@ func (k contractKind) list() spec.Operation {
 	row := spec.Ref("Listed" + k.schemaName())
 	if !k.isSecular() {
 		o.Parameters = []spec.Parameter{
-			spec.InQuery("page", spec.IntegerUpTo(1, 1_000_000).Or(1), "Which page."),
+			spec.InQuery("page", spec.IntegerUpTo(1, 1_000_000).Or(1), "The number of the page."),
 			spec.InQuery("per_page", spec.IntegerUpTo(1, 200).Or(50), "How many contracts a page has at most."), envFilter,
 		}
-		o.Answers = ok(spec.Object(spec.M("data", spec.List(row), "newest first"), spec.M("meta", spec.Object(
+		o.Answers = ok(spec.Object(spec.M("data", spec.List(row), "the contracts, newest first"), spec.M("meta", spec.Object(
 			spec.M("total", spec.Integer(0), "number of contracts on all pages"), spec.M("product_type", spec.Words(k.name()), "the product"),
-			spec.M("page", spec.Integer(1), "number of the page"), spec.M("per_page", spec.Integer(1), "contracts of a page"),
+			spec.M("page", spec.Integer(1), "number of the page"), spec.M("per_page", spec.Integer(1), "greatest number of contracts on a page"),
 		), "")))
 		return o
 	}
@@ -166,15 +166,15 @@ func (k contractKind) list() spec.Operation {
 		o.Parameters = append(o.Parameters, spec.InQuery("customer_id", spec.UUID(), "Only contracts of this customer."))
 	}
 	if k.product.RegisterExtract != nil {
-		o.Parameters = append(o.Parameters, spec.InQuery("investor_id", spec.UUID(), "Only issues in which this holder has a subscription."))
+		o.Parameters = append(o.Parameters, spec.InQuery("investor_id", spec.UUID(), "Only certificate issues in which this holder has a subscription."))
 	}
 	if k.product.Arrears != nil {
 		o.Parameters = append(o.Parameters, spec.InQuery("arrears", spec.Words("true", "false"),
-			"Only active contracts with an amount recorded as overdue, or only all others."))
+			"`true`: only active contracts with an amount that is recorded as overdue; `false`: only all other contracts."))
 	}
 	if k.product.Ends != nil {
 		o.Parameters = append(o.Parameters, spec.InQuery("ending_in_days", spec.IntegerUpTo(0, 36_500),
-			"Only active contracts whose term ends within so many days, or has ended."))
+			"Only active contracts whose term ends within this number of days, or has already ended."))
 	}
 	o.Parameters = append(o.Parameters, limitParameter(50, 200), cursorParameter)
 	o.Answers = ok(spec.Page(row, "inserted_at"))
@@ -216,11 +216,11 @@ func (k contractKind) schedule(id spec.Parameter, unknown spec.Refusal) spec.Ope
 		ID: "get" + k.schemaName() + "Schedule", Method: "GET", Path: k.path() + "/{id}/schedule.csv", Route: k.routeOf("/{id}/schedule.csv"),
 		Summary:    "Read the payment schedule as CSV",
 		Parameters: []spec.Parameter{id}, Refusals: []spec.Refusal{unknown},
-		Answers: []spec.Answer{{Status: 200, Media: "text/csv", Text: "The rows of the payment schedule; amounts in minor units.",
+		Answers: []spec.Answer{{Status: 200, Media: "text/csv", Text: "The rows of the payment schedule, with amounts in minor units.",
 			Headers: []spec.Header{{Name: "content-disposition", Schema: spec.Text(), Text: "The name of the file.", Required: true}}}},
 	}
 	if k.product.Schedule == nil {
-		o.Answers, o.Refusals = nil, []spec.Refusal{{Code: ledger.NotFound, When: "always: the product has no payment schedule"}}
+		o.Answers, o.Refusals = nil, []spec.Refusal{{Code: ledger.NotFound, When: "always, because the product has no payment schedule"}}
 	}
 	return o
 }
@@ -246,7 +246,7 @@ func (k contractKind) action(a contractAction, id spec.Parameter, unknown spec.R
 		Summary: sentenceOf(a.name),
 		Text:    k.transitionsOf(a.handler), Parameters: []spec.Parameter{id}, Answers: ok(spec.Data(spec.Ref(k.schemaName()))),
 		Refusals: []spec.Refusal{unknown, {Code: ledger.Conflict, When: "the action is not possible in the contract's state"},
-			{Code: ledger.Invalid, When: "`details` has the faults of the body or, if it has none, the conditions that do not hold"}},
+			{Code: ledger.Invalid, When: "the body has faults, or a condition of the action does not hold; `details` lists the faults or, if there are none, the conditions"}},
 		Examples: k.actionExamples(a.handler.Name),
 	}
 	if body := k.product.BodyOf(k.reading, a.handler); body != nil {
@@ -305,8 +305,8 @@ func contractSchemas() (list []spec.Component) {
 
 // refusalOfAction returns the schema of the refusal that an action would get now. The value is null if the action is possible.
 func refusalOfAction() *spec.Schema {
-	return spec.Nullable(spec.OpenObject(spec.M("error", spec.Text(), "the code"), spec.Optional("message", spec.Text(), "for people"),
-		spec.Optional("details", spec.OpenObject(), "the conditions that do not hold, by field")))
+	return spec.Nullable(spec.OpenObject(spec.M("error", spec.Text(), "the code"), spec.Optional("message", spec.Text(), "a message for people"),
+		spec.Optional("details", spec.OpenObject(), "the conditions that do not hold, each under the name of a field")))
 }
 
 // actionSchemas returns the schemas for the list of a contract's actions. The list says of each action whether it is possible
@@ -316,24 +316,24 @@ func actionSchemas() []spec.Component {
 	digits.Pattern = "^[0-9]+$"
 	field := func(more ...spec.Member) *spec.Schema {
 		return spec.Object(append([]spec.Member{
-			spec.M("name", spec.Text(), "its name"), spec.M("kind", spec.Text(), "the kind of its values"),
-			spec.M("required", spec.Bool(), "whether it must be sent"), spec.M("help", spec.Text(), "what it means"),
-			spec.Optional("minimum", digits, "the smallest number; amounts in minor units"),
-			spec.Optional("maximum", digits, "the largest number that the contract allows now; amounts in minor units"),
-			spec.Optional("min_length", spec.Integer(1), "fewest characters or entries"), spec.Optional("max_length", spec.Integer(1), "most characters or entries"),
-			spec.Optional("words", spec.List(spec.Text()), "the possible values"), spec.Optional("default", spec.Anything(), "the value if none is sent"),
+			spec.M("name", spec.Text(), "name of the field"), spec.M("kind", spec.Text(), "kind of the field's values"),
+			spec.M("required", spec.Bool(), "whether a request must have the field"), spec.M("help", spec.Text(), "meaning of the field"),
+			spec.Optional("minimum", digits, "the smallest value of a number; for an amount, in minor units"),
+			spec.Optional("maximum", digits, "the largest value of a number that the contract allows now; for an amount, in minor units"),
+			spec.Optional("min_length", spec.Integer(1), "smallest number of characters of a text, or of entries of a list"), spec.Optional("max_length", spec.Integer(1), "greatest number of characters of a text, or of entries of a list"),
+			spec.Optional("words", spec.List(spec.Text()), "the possible values"), spec.Optional("default", spec.Anything(), "the value that is used if none is sent"),
 		}, more...)...)
 	}
 	return []spec.Component{
 		{Name: "ContractAction", Schema: spec.Object(
-			spec.M("action", spec.Text(), "its name in addresses"),
-			spec.M("allowed", spec.Bool(), "whether the caller may take it now"),
-			spec.M("refusal", refusalOfAction(), "why not: the body of the response that the action would get"),
-			spec.M("after", spec.Nullable(spec.List(spec.Text())), "the actions that come first, in their order; null: no action leads there any more"),
-			spec.M("from", spec.List(spec.Text()), "the statuses in which it is possible"),
-			spec.M("leads_to", spec.List(spec.Object(spec.M("status", spec.Text(), "the status"), spec.M("why", spec.Text(), "what has happened then"))),
-				"the statuses to which it may lead from the present one"),
-			spec.M("fields", spec.List(spec.Ref("ContractField")), "what its body takes"),
+			spec.M("action", spec.Text(), "name of the action, as it is in paths"),
+			spec.M("allowed", spec.Bool(), "whether the caller may take the action now"),
+			spec.M("refusal", refusalOfAction(), "if the action is not allowed: the body of the response that a request for it would get; otherwise null"),
+			spec.M("after", spec.Nullable(spec.List(spec.Text())), "the actions that have to be taken before this one, in their order; null if no sequence of actions leads to this one any more"),
+			spec.M("from", spec.List(spec.Text()), "the statuses in which the action is possible"),
+			spec.M("leads_to", spec.List(spec.Object(spec.M("status", spec.Text(), "the status"), spec.M("why", spec.Text(), "what has happened when the contract reaches this status"))),
+				"the statuses to which the action may lead from the present status"),
+			spec.M("fields", spec.List(spec.Ref("ContractField")), "the fields of the request's body"),
 		)},
 		{Name: "ContractField", Schema: field(spec.Optional("fields", spec.List(spec.Ref("ContractMember")), "the members of an object"))},
 		{Name: "ContractMember", Schema: field()},
@@ -354,7 +354,7 @@ func (k contractKind) shown(inList bool) *spec.Schema {
 		}
 	}
 	s.Members = append(s.Members, spec.M("contract_number", spec.Text(),
-		"such as `"+k.product.Variants[k.reading].Prefix+"-2026-000001`, without gaps in the organization"),
+		"such as `"+k.product.Variants[k.reading].Prefix+"-2026-000001`; the numbers of an organization have no gaps"),
 		spec.M("status", states, "state of the contract"), spec.M("env", envName(), "environment"))
 	showDetail := !inList || !k.product.ShortLists
 	metadata := spec.OpenObject()
@@ -366,7 +366,7 @@ func (k contractKind) shown(inList bool) *spec.Schema {
 			}
 		case c.Place == schema.Metadata:
 			m := spec.ShownMember(c, style, true)
-			m.Schema = spec.AnyOf(m.Schema, spec.Anything().Is("what was sent with this name, until the service sets it"))
+			m.Schema = spec.AnyOf(m.Schema, spec.Anything().Is("the value that the request sent under this name, until the service sets a value of its own"))
 			metadata.Members = append(metadata.Members, m)
 		case c.Place == schema.Short, c.Place == schema.Detail && showDetail, c.Place == schema.Deep && !inList:
 			s.Members = append(s.Members, spec.ShownMember(c, style, false))
@@ -389,16 +389,16 @@ func (k contractKind) createBody() *spec.Schema {
 		case contract.Currency.Name:
 			m.Schema, m.Required = currencyOfContract().Is("currency code"), k.product.NeedsCurrency
 			if !m.Required {
-				m.Schema = spec.Nullable(m.Schema).Is("currency code; that of the region if absent")
+				m.Schema = spec.Nullable(m.Schema).Is("currency code; if absent, the currency of the region")
 			}
 		case contract.Region.Name:
-			m.Schema = regionCode().Is("region of the contract, one of the organization's")
+			m.Schema = regionCode().Is("code of the contract's region, which must be one of the organization's regions")
 		}
 	}
 	s.Members = append(s.Members, spec.Optional("env", spec.Nullable(envName().Or("prod")), "environment"))
 	if len(k.product.Variants[k.reading].Opening) > 0 {
 		s.Members = append(s.Members, spec.M(contract.Reviewed.Name, spec.ForCreate(k.product.Reviews(k.reading).Columns, schema.Reader{}),
-			"the board's approval: the creation reviews, funds and activates the contract in one step"))
+			"the board's approval: the request that creates the contract also reviews, funds and activates it"))
 	}
 	return s
 }

@@ -13,7 +13,7 @@ func religiousOperations() []spec.Operation {
 		spec.InQuery("subject", spec.Words("asset", "transaction"), "What is screened.").Needed(),
 		spec.InQuery("region", spec.Text(), "The region; a blank parameter counts as absent."), spec.InQuery("asset_type", spec.Text(), ""),
 		spec.InQuery("activity", spec.Text(), ""), spec.InQuery("description", spec.Text(), ""),
-		spec.InQuery("amount", spec.Positive(), "Minor units."), spec.InQuery("currency", spec.Text(), ""),
+		spec.InQuery("amount", spec.Positive(), "The amount in minor units."), spec.InQuery("currency", spec.Text(), ""),
 		spec.InQuery("debt_percent", percent(), ""), spec.InQuery("impure_income_percent", percent(), ""),
 	}
 	stats := contractStats("getContractStats", base, contract.Religious)
@@ -21,20 +21,20 @@ func religiousOperations() []spec.Operation {
 		ID: "listRegions", Method: "GET", Path: base + "/regions", Summary: "List the regions", Refusals: []spec.Refusal{noParameters},
 		Answers: ok(spec.Data(spec.Object(
 			spec.M("regions", spec.List(spec.Object(spec.M("code", regionCode(), "the code"), spec.M("name", spec.Text(), "the name"),
-				spec.M("currencies", spec.List(spec.Text()), "currencies of contracts"),
-				spec.M("product_types", spec.List(productTypes()), "products that are offered"),
+				spec.M("currencies", spec.List(spec.Text()), "the currencies in which contracts can be made"),
+				spec.M("product_types", spec.List(productTypes()), "the products that are offered in the region"),
 				spec.M("chart_version", spec.Integer(1), "number of the chart of accounts"))), "the regions in which the organization works"),
 			spec.M("dual_banking", spec.List(spec.Text()), "the regions that have secular and religious banks"),
 		))), Examples: []spec.Example{{As: "session"}},
 	}, {
 		ID: "listCharity", Method: "GET", Path: base + "/charity", Summary: "List what went to charity",
-		Parameters: []spec.Parameter{spec.InQuery("from", instantOrDay(), "Booked at this time, or on this day, or later."),
-			spec.InQuery("to", instantOrDay(), "Booked at this time, or on this day, or before."), envFilter, limitParameter(50, 200), cursorParameter},
+		Parameters: []spec.Parameter{spec.InQuery("from", instantOrDay(), "Only what was booked at this time, or on this day, or later."),
+			spec.InQuery("to", instantOrDay(), "Only what was booked at this time, or on this day, or earlier."), envFilter, limitParameter(50, 200), cursorParameter},
 		Answers: ok(spec.Page(spec.Ref("CharityPosting"), "seq").With(spec.M("meta", spec.Object(spec.M("totals", spec.List(spec.Object(
 			spec.M("asset", spec.Ref("Asset"), ""), spec.M("amount", spec.Type("integer"), "minor units"),
 			spec.M("postings", spec.Integer(1), "number of postings"),
-		)), "of all pages, a row for each asset")), ""))),
-		Refusals: []spec.Refusal{{Code: ledger.Invalid, When: "a parameter is wrong, or the report would read more than 5,000 events (`from`)"}},
+		)), "the totals over all pages, with a row for each asset")), ""))),
+		Refusals: []spec.Refusal{{Code: ledger.Invalid, When: "a parameter is wrong, or the report would have to read more than 5,000 events (the error then names `from`)"}},
 		Examples: []spec.Example{{As: "session", Query: "env=test"}},
 	}, {
 		ID: "listReviews", Method: "GET", Path: base + "/reviews", Summary: "List the contracts that wait for a review",
@@ -92,7 +92,7 @@ func religiousSchemas() []spec.Component {
 		spec.M("screening_id", spec.UUID(), "id of the screening"), spec.M("decision", outcome, "the worst outcome of the rules"),
 		spec.M("rules", spec.List(spec.Object(spec.M("code", spec.Text(), "the code"), spec.M("outcome", outcome, "the outcome"),
 			spec.M("detail", spec.Text(), "what was found"))), "the outcome of each rule"),
-		spec.M("ruleset_version", spec.Integer(1), "number of the set of rules"), spec.M("screened_at", spec.Instant(), "when it was made"),
+		spec.M("ruleset_version", spec.Integer(1), "number of the set of rules"), spec.M("screened_at", spec.Instant(), "when the screening was made"),
 	}
 	given := spec.Object()
 	for _, name := range []string{"subject", "region", "asset_type", "activity", "description", "currency", "debt_percent", "impure_income_percent"} {
@@ -101,19 +101,19 @@ func religiousSchemas() []spec.Component {
 	given.Members = append(given.Members, spec.Optional("amount", spec.AmountAsNumber(), ""))
 	return []spec.Component{
 		{Name: "Screening", Schema: spec.Object(screened...)},
-		{Name: "StoredScreening", Schema: spec.Object(append(screened, spec.M("given", given, "the query"))...)},
+		{Name: "StoredScreening", Schema: spec.Object(append(screened, spec.M("given", given, "the parameters of the request"))...)},
 		{Name: "Review", Schema: spec.Object(
 			spec.M("id", spec.UUID(), "id of the contract"), spec.M("contract_number", spec.Text(), "number of the contract"),
 			spec.M("product_type", productTypes(), "the product"), spec.M("status", spec.Text(), "state of the contract"),
 			spec.Optional("requested_by", requester(), "the user who has created the contract"),
-			spec.M("conclusion", spec.Nullable(spec.Words("approved", "rejected")), "null while there is none"),
-			spec.Optional("approved_by", spec.Text(), "who approved it"), spec.Optional("signed_at", spec.Text(), "date or time of the signature"),
+			spec.M("conclusion", spec.Nullable(spec.Words("approved", "rejected")), "conclusion of the review; null while there is none"),
+			spec.Optional("approved_by", spec.Text(), "who approved the contract"), spec.Optional("signed_at", spec.Text(), "date or time of the signature"),
 			spec.Optional("document_ref", spec.Text(), "reference of the document"), spec.Optional("note", spec.Text(), "a remark"),
 			spec.Optional("fatwa_reference", spec.Text(), "reference of the fatwa"), spec.Optional("board_id", spec.Text(), "id of the board"),
-			spec.Optional("reason", spec.Text(), "of a refusal"), spec.Optional("reviewed_at", spec.Instant(), "when it was recorded"),
+			spec.Optional("reason", spec.Text(), "why the contract was refused"), spec.Optional("reviewed_at", spec.Instant(), "when the review was recorded"),
 			spec.Optional("screening", spec.Object(spec.M("screening_id", spec.UUID(), "id of the screening"),
 				spec.M("decision", outcome, "the worst outcome of the rules"),
-				spec.M("ruleset_version", spec.Integer(1), "number of the set of rules"), spec.M("screened_at", spec.Instant(), "when it was made")),
+				spec.M("ruleset_version", spec.Integer(1), "number of the set of rules"), spec.M("screened_at", spec.Instant(), "when the screening was made")),
 				"the screening on which the contract is based"),
 		)},
 		{Name: "WaitingContract", Schema: spec.OpenObject(
@@ -121,14 +121,14 @@ func religiousSchemas() []spec.Component {
 			spec.M("contract_number", spec.Text(), "number of the contract"), spec.M("status", spec.Text(), "state of the contract"),
 			spec.M("env", envName(), "environment"), spec.Optional("region", spec.Text(), "code of the region"), spec.Optional("currency", spec.Text(), "currency code"),
 			spec.Optional("requested_by", requester(), "the user who has created the contract"),
-			spec.M("refusal", refusalOfAction(), "why the caller may not approve it: the body of the response that the approval would get"), spec.M("inserted_at", spec.Instant(), "when it was created"),
-		).Is("the contract as its product's list shows it, and who has asked for it")},
+			spec.M("refusal", refusalOfAction(), "if the caller may not approve the contract: the body of the response that an approval would get; otherwise null"), spec.M("inserted_at", spec.Instant(), "when it was created"),
+		).Is("the contract as the list of its product shows it, and the user who requested it")},
 		{Name: "CharityPosting", Schema: spec.Object(
 			spec.M("seq", spec.Integer(1), "number of the event"), spec.M("source", spec.UUID(), "id of the contract"),
 			spec.M("product_type", productTypes(), "the product"), spec.M("contract_number", spec.Text(), "number of the contract"),
 			spec.M("event", spec.Text(), "name of the event"),
-			spec.M("date", spec.Day(), "the entry's effective date"), spec.M("booked_at", spec.Instant(), "when it was stored"),
-			spec.M("side", spec.Words(ledger.Debit.String(), ledger.Credit.String()), "whether it is debited or credited"),
+			spec.M("date", spec.Day(), "the entry's effective date"), spec.M("booked_at", spec.Instant(), "when the event was stored"),
+			spec.M("side", spec.Words(ledger.Debit.String(), ledger.Credit.String()), "whether the charity account is debited or credited"),
 			spec.M("amount", spec.Integer(1), "minor units"), spec.M("asset", spec.Ref("Asset"), ""),
 			spec.M("from", spec.List(spec.Text()), "the accounts that the money came from"),
 		)},

@@ -19,9 +19,9 @@ func deliveryOperations() []spec.Operation {
 	return []spec.Operation{{
 		ID: "listDeliveries", Method: "GET", Path: deliveries, Tag: tagDeliveries, Summary: "List deliveries",
 		Parameters: []spec.Parameter{
-			spec.InQuery("transaction_id", spec.UUID(), "About this transaction."), spec.InQuery("terminal_id", spec.UUID(), "To this terminal."),
-			spec.InQuery("state", deliveryStates(), "Only this state."),
-			spec.InQuery("from", spec.Instant(), "Booked at this time or later."), spec.InQuery("to", spec.Instant(), "Booked at this time or before."),
+			spec.InQuery("transaction_id", spec.UUID(), "Only deliveries about this transaction."), spec.InQuery("terminal_id", spec.UUID(), "Only deliveries to this terminal."),
+			spec.InQuery("state", deliveryStates(), "Only deliveries in this state."),
+			spec.InQuery("from", spec.Instant(), "Only deliveries of events that were booked at this time or later."), spec.InQuery("to", spec.Instant(), "Only deliveries of events that were booked at this time or earlier."),
 			limitParameter(50, web.ListMax), cursorParameter,
 		},
 		Answers: ok(spec.Page(spec.Ref("ListedDelivery"), "event_id")),
@@ -34,11 +34,11 @@ func deliveryOperations() []spec.Operation {
 	}, {
 		ID: "replayParked", Method: "POST", Path: deliveries + "/replay", Tag: tagDeliveries, Summary: "Replay a terminal's parked deliveries",
 		Body: spec.Record(spec.OpenObject(
-			spec.M("terminal_id", spec.UUID(), "the terminal, or the UUID that stands for a partner without one"),
-			spec.Optional("from", spec.Nullable(spec.Instant()), "only what was booked at this time or later"),
-			spec.Optional("to", spec.Nullable(spec.Instant()), "only what was booked at this time or before"),
+			spec.M("terminal_id", spec.UUID(), "the terminal, or the UUID that stands for a partner without a terminal"),
+			spec.Optional("from", spec.Nullable(spec.Instant()), "only deliveries of events that were booked at this time or later"),
+			spec.Optional("to", spec.Nullable(spec.Instant()), "only deliveries of events that were booked at this time or earlier"),
 		)),
-		Answers:  ok(spec.Data(spec.Object(spec.M("replayed", spec.Integer(0), "number of deliveries")))),
+		Answers:  ok(spec.Data(spec.Object(spec.M("replayed", spec.Integer(0), "number of deliveries that are tried again")))),
 		Refusals: []spec.Refusal{unknown, {Code: ledger.Invalid}}, Examples: []spec.Example{{Body: `{"terminal_id":"$hook"}`}},
 	}, {
 		ID: "getDelivery", Method: "GET", Path: deliveries + "/{id}", Tag: tagDeliveries, Summary: "Read a delivery with its attempts",
@@ -52,9 +52,9 @@ func deliveryOperations() []spec.Operation {
 		ID: "testDelivery", Method: "POST", Path: v1 + "/terminal/{id}/test-delivery", Tag: tagDeliveries, Summary: "Send a test notification",
 		Parameters: []spec.Parameter{terminal}, Body: anyBody,
 		Answers: ok(spec.Data(spec.Object(append([]spec.Member{spec.M("event_id", spec.UUID(), "id of the event"),
-			spec.M("delivered", spec.Bool(), "whether it was acknowledged")}, outcome()...)...))),
-		Refusals: []spec.Refusal{unknown, {Code: ledger.Invalid, When: "`notify_url`: neither the terminal nor its partner has an address, and no stream of notifications is open"},
-			{Code: ledger.Unavailable, When: "16 tests are under way"}},
+			spec.M("delivered", spec.Bool(), "whether the receiver acknowledged the notification")}, outcome()...)...))),
+		Refusals: []spec.Refusal{unknown, {Code: ledger.Invalid, When: "neither the terminal nor its partner has a `notify_url`, and no stream of notifications is open"},
+			{Code: ledger.Unavailable, When: "16 test notifications are under way"}},
 		Examples: []spec.Example{{Path: map[string]string{"id": "$hook"}}},
 	}, streamOperation()}
 }
@@ -63,11 +63,11 @@ func deliveryOperations() []spec.Operation {
 func streamOperation() spec.Operation {
 	return spec.Operation{
 		ID: "streamNotifications", Method: "GET", Path: v1 + "/notifications/stream", Tag: tagDeliveries, Summary: "Receive notifications as they happen",
-		Parameters: []spec.Parameter{spec.InQuery("stream_id", spec.UUID(), "The `stream_id` of a stream that broke off: this one continues it, with the same secret.")},
+		Parameters: []spec.Parameter{spec.InQuery("stream_id", spec.UUID(), "The `stream_id` of a stream that broke off. The new stream continues it, with the same secret.")},
 		Answers:    []spec.Answer{{Status: 200, Media: "text/event-stream", Text: "Server-sent events, until the stream ends."}},
 		Refusals: []spec.Refusal{
-			{Code: ledger.Unavailable, When: "the organization has 8 streams, or the server 64"},
-			{Code: web.VersionNotSupported, When: "the request came over HTTP/1.0, which has no chunks"},
+			{Code: ledger.Unavailable, When: "the organization has 8 open streams, or the server has 64"},
+			{Code: web.VersionNotSupported, When: "the request came over HTTP/1.0, which cannot transfer a response in chunks"},
 		},
 	}
 }
@@ -84,21 +84,21 @@ func deliverySchemas() []spec.Component {
 // outcome returns the members that say how an attempt to deliver a notification ended.
 func outcome() []spec.Member {
 	return []spec.Member{
-		spec.M("status", spec.Nullable(spec.Type("integer")), "the status of the response; null without a response"),
-		spec.M("error", spec.Nullable(spec.Text()), "why it was not acknowledged; null if it was"),
+		spec.M("status", spec.Nullable(spec.Type("integer")), "the status of the receiver's response; null if there was no response"),
+		spec.M("error", spec.Nullable(spec.Text()), "why the attempt was not acknowledged; null if it was acknowledged"),
 		spec.M("duration_ms", spec.Integer(0), "how long the attempt took"),
 	}
 }
 
 func delivery(attempts spec.Member) *spec.Schema {
 	return spec.Object(
-		spec.M("event_id", spec.UUID(), "as sent, the same at each attempt"),
-		spec.M("transaction_id", spec.Nullable(spec.UUID()), "the transaction that the delivery is about; null if it is about none"),
-		spec.Optional("subscription_id", spec.UUID(), "of a delivery about a subscription"),
-		spec.M("terminal_id", spec.UUID(), "the terminal whose address or recipients get it; for a receipt the transaction's terminal; for a partner without a terminal a UUID that stands for the partner"),
-		spec.M("channel", channels(), "`webhook`: signed, to a merchant; `stream`: the subscription stream; `operators`: by Telegram and e-mail, about a transaction; `receipt`: by e-mail, to a payer; `bulletin`: by Telegram and e-mail, about no transaction"),
-		spec.M("type", spec.Nullable(spec.Text()), "as sent: `transaction.charged`, `subscription.renewed`; to operators `large_transaction`, `negative_revenue`, `large_transaction+negative_revenue` (both at once), `failed_transactions`, `daily_summary`; to payers `receipt`"),
-		spec.M("state", deliveryStates(), "`pending`: an attempt follows, or is under way; `delivered`; `parked`: given up"),
+		spec.M("event_id", spec.UUID(), "id of the event as it was sent, which is the same in each attempt"),
+		spec.M("transaction_id", spec.Nullable(spec.UUID()), "the transaction that the delivery is about; null if it is about no transaction"),
+		spec.Optional("subscription_id", spec.UUID(), "the subscription, if the delivery is about one"),
+		spec.M("terminal_id", spec.UUID(), "the terminal whose address or recipients get the delivery; for a receipt, the terminal of the transaction; for a partner without a terminal, a UUID that stands for the partner"),
+		spec.M("channel", channels(), "`webhook`: a signed notification to a merchant; `stream`: a notification of the subscription stream to a merchant; `operators`: a message to operators about a transaction, by Telegram and e-mail; `receipt`: a receipt to a payer, by e-mail; `bulletin`: a message to operators that is about no transaction, by Telegram and e-mail"),
+		spec.M("type", spec.Nullable(spec.Text()), "the type as it was sent: to merchants, for example `transaction.charged` or `subscription.renewed`; to operators, `large_transaction`, `negative_revenue`, `large_transaction+negative_revenue` (both at once), `failed_transactions` or `daily_summary`; to payers, `receipt`"),
+		spec.M("state", deliveryStates(), "`pending`: an attempt follows or is under way; `delivered`: an attempt was acknowledged; `parked`: the server has given up"),
 		attempts,
 		spec.M("next_at", spec.Nullable(spec.Instant()), "when the next attempt takes place; null unless the delivery is pending"),
 		spec.M("booked_at", spec.Nullable(spec.Instant()), "when the reported event happened"),

@@ -17,15 +17,15 @@ const ledgerPath = v1 + "/ledger"
 var (
 	pathParameter  = spec.InPath("path", spec.Text(), "The account, such as `L:partner:1:available`.")
 	currencyFilter = spec.InQuery("currency", spec.Text(), "Only this currency.")
-	networkFilter  = spec.InQuery("network", spec.Text(), "Only this network; an empty value selects assets without a network.").OrEmpty()
-	atParameter    = spec.InQuery("at", instantOrDay(), "The moment of the balances, with `by=effective` also a day. Now if absent.")
+	networkFilter  = spec.InQuery("network", spec.Text(), "Only this network. An empty value selects assets without a network.").OrEmpty()
+	atParameter    = spec.InQuery("at", instantOrDay(), "The time at which the balances are taken; with `by=effective`, it may also be a day. If absent, now.")
 	byParameter    = spec.InQuery("by", spec.Words("booked", "effective").Or("booked"),
-		"By which of their times entries are included: when they were stored, or the day to which they belong.")
-	fromParameter    = spec.InQuery("from", spec.Instant(), "Booked at this time or later.")
-	toParameter      = spec.InQuery("to", spec.Instant(), "Booked at this time or before.")
+		"The time of an entry that decides whether it is included: `booked` is when it was stored, `effective` is the day to which it belongs.")
+	fromParameter    = spec.InQuery("from", spec.Instant(), "Only what was booked at this time or later.")
+	toParameter      = spec.InQuery("to", spec.Instant(), "Only what was booked at this time or earlier.")
 	ledgerPage       = []spec.Parameter{limitParameter(50, web.ListMax), cursorParameter}
 	noParameters     = spec.Refusal{Code: ledger.Invalid, When: "the query has a parameter"}
-	unknownOfAccount = spec.Refusal{Code: ledger.NotFound, When: "the caller sees no such account"}
+	unknownOfAccount = spec.Refusal{Code: ledger.NotFound, When: "there is no such account, or the caller may not see it"}
 )
 
 // ledgerOperations returns the operations that read accounts and balances.
@@ -34,7 +34,7 @@ func ledgerOperations() []spec.Operation {
 	account := map[string]string{"path": "L:partner:1:available"}
 	return []spec.Operation{{
 		ID: "listAccounts", Method: "GET", Path: ledgerPath + "/accounts", Tag: tagLedger, Summary: "List accounts with their balances",
-		Parameters: append([]spec.Parameter{spec.InQuery("prefix", spec.Text(), "Only accounts whose paths begin so."), currencyFilter, networkFilter,
+		Parameters: append([]spec.Parameter{spec.InQuery("prefix", spec.Text(), "Only accounts whose paths begin with this text."), currencyFilter, networkFilter,
 			envParameter}, ledgerPage...),
 		Answers: ok(rows), Examples: []spec.Example{{Query: "env=test&prefix=L:partner:1&currency=USD"}},
 	}, {
@@ -46,23 +46,23 @@ func ledgerOperations() []spec.Operation {
 		Parameters: append([]spec.Parameter{pathParameter, currencyFilter, networkFilter, envParameter, fromParameter, toParameter}, ledgerPage...),
 		Answers:    ok(spec.Page(spec.Ref("StatementLine"), "seq")),
 		Refusals: []spec.Refusal{unknownOfAccount, {Code: ledger.Invalid,
-			When: "a parameter is wrong, or the account has several assets and the request does not name one (`currency`, `network`)"}},
+			When: "a parameter is wrong, or the account has several assets and `currency` and `network` do not select one of them"}},
 		Examples: []spec.Example{{Path: account, Query: "env=test&currency=USD&limit=2"}},
 	}, {
 		ID: "getTrialBalance", Method: "GET", Path: ledgerPath + "/trial-balance", Tag: tagLedger, Summary: "Read the trial balance at any time",
 		Parameters: append([]spec.Parameter{
 			envParameter, currencyFilter, networkFilter, atParameter, byParameter,
-			spec.InQuery("since", instantOrDay(), "An earlier moment, not after `at`: each row also has its totals then."),
+			spec.InQuery("since", instantOrDay(), "An earlier time, not after `at`. Each row then also has the totals at this earlier time."),
 			spec.InQuery("totals", spec.Words("false", "true").Or("false"), "Whether the first page also has the sums over all accounts."),
 		}, ledgerPage...),
 		Answers: ok(rows.With(spec.Optional("totals", spec.List(spec.Ref("GroupBalance")),
-			"with `totals=true` on the first page: the sums over all accounts in each asset, at the moment of all pages"))), Examples: []spec.Example{{Query: "env=test&currency=USD"}, {Name: "totals", As: "auditor", Query: "env=test&currency=USD&totals=true&since=2026-09-01T00:00:00Z&limit=1"}},
+			"only on the first page, with `totals=true`: the sums over all accounts in each asset, at the time that all pages have"))), Examples: []spec.Example{{Query: "env=test&currency=USD"}, {Name: "totals", As: "auditor", Query: "env=test&currency=USD&totals=true&since=2026-09-01T00:00:00Z&limit=1"}},
 	}, {
 		ID: "getTotals", Method: "GET", Path: ledgerPath + "/totals", Tag: tagLedger, Summary: "Read the totals of groups of accounts at any time",
 		Parameters: append([]spec.Parameter{
 			spec.InQuery("group", spec.Words("asset", "segment").Or("asset"),
-				"Which accounts are one group: all of them, or those whose paths have the same next segment after `prefix`."),
-			spec.InQuery("prefix", spec.Text(), "Only accounts whose paths begin so."),
+				"Which accounts form a group: with `asset`, all accounts; with `segment`, the accounts whose paths have the same next segment after `prefix`."),
+			spec.InQuery("prefix", spec.Text(), "Only accounts whose paths begin with this text."),
 			currencyFilter, networkFilter, envParameter, atParameter, byParameter,
 		}, ledgerPage...),
 		Answers:  ok(spec.Page(spec.Ref("GroupBalance"), "path")),
@@ -76,8 +76,8 @@ func journalOperations() []spec.Operation {
 	return []spec.Operation{{
 		ID: "listEntries", Method: "GET", Path: ledgerPath + "/entries", Tag: tagJournal, Summary: "List the events that moved money",
 		Parameters: append([]spec.Parameter{
-			spec.InQuery("source", spec.Text(), "Of this record."), spec.InQuery("account", spec.Text(), "On this account."),
-			spec.InQuery("event", spec.Text(), "With this name, such as `settle`."),
+			spec.InQuery("source", spec.Text(), "Only events of the record with this id."), spec.InQuery("account", spec.Text(), "Only entries with a posting on this account."),
+			spec.InQuery("event", spec.Text(), "Only events with this name, such as `settle`."),
 			envParameter, fromParameter, toParameter,
 		}, ledgerPage...),
 		Answers: ok(spec.Page(spec.Ref("Entry"), "seq")), Examples: []spec.Example{{As: "auditor", Query: "env=test&source=$payment",
@@ -90,10 +90,10 @@ func journalOperations() []spec.Operation {
 	}, {
 		ID: "listEvents", Method: "GET", Path: ledgerPath + "/events", Tag: tagJournal, Summary: "List all events",
 		Parameters: append([]spec.Parameter{
-			spec.InQuery("source", spec.Text(), "Of this record."),
-			spec.InQuery("author", spec.Words(authorWords()...), "By authors of this kind."),
+			spec.InQuery("source", spec.Text(), "Only events of the record with this id."),
+			spec.InQuery("author", spec.Words(authorWords()...), "Only events that an author of this kind caused."),
 			spec.InQuery("kind", spec.Words("administration"),
-				"Changes of the records of the administration that somebody asked for: "+administrationWords()+"."),
+				"Only changes that somebody requested to records of the administration, which are "+administrationWords()+"."),
 		}, ledgerPage...),
 		Answers: ok(spec.Page(spec.Ref("Event"), "seq")), Examples: []spec.Example{{As: "auditor", Query: "source=$payment"}},
 	}, {
@@ -110,25 +110,25 @@ func journalOperations() []spec.Operation {
 		))), Refusals: []spec.Refusal{noParameters}, Examples: []spec.Example{{}},
 	}, {
 		ID: "getHeadKey", Method: "GET", Path: ledgerPath + "/key", Tag: tagJournal, Summary: "Read the public key of heads",
-		Answers:  ok(spec.Data(spec.Object(spec.M("key", spec.Text(), "verifies the signed notes, in the form of golang.org/x/mod/sumdb/note")))),
+		Answers:  ok(spec.Data(spec.Object(spec.M("key", spec.Text(), "the key that verifies the signed notes, in the form of golang.org/x/mod/sumdb/note")))),
 		Refusals: []spec.Refusal{noParameters}, Examples: []spec.Example{{}},
 	}, {
 		ID: "proveInclusion", Method: "GET", Path: ledgerPath + "/proofs/inclusion", Tag: tagJournal, Summary: "Prove that an event is in the journal",
 		Parameters: []spec.Parameter{size("seq", "The number of the event.").Needed(),
-			size("size", "The size of the tree: its first so many events; all events if absent.")},
+			size("size", "The size of the tree, which contains this number of events from the first one on. If absent, all events.")},
 		Answers: ok(spec.Data(spec.Object(
-			spec.M("seq", spec.Integer(1), "number of the event, which is leaf seq − 1"),
+			spec.M("seq", spec.Integer(1), "number of the event, which is the leaf with the index `seq` − 1"),
 			spec.M("size", spec.Integer(1), "number of events in the tree"), spec.M("leaf", spec.Bytes(), "the event's canonical bytes"),
 			spec.M("root", spec.Bytes(), "the root of the tree"), spec.M("proof", spec.List(spec.Bytes()), "the hashes that lead from the leaf to the root"),
 		))), Refusals: []spec.Refusal{{Code: ledger.Invalid, When: "a parameter is missing or wrong, or names an event or a size that the journal does not have"}},
 		Examples: []spec.Example{{Query: "seq=1&size=4"}},
 	}, {
 		ID: "proveConsistency", Method: "GET", Path: ledgerPath + "/proofs/consistency", Tag: tagJournal, Summary: "Prove that the journal only grew",
-		Parameters: []spec.Parameter{size("from", "The earlier number of events.").Needed(), size("to", "The later number of events; all if absent.")},
+		Parameters: []spec.Parameter{size("from", "The number of events in the earlier tree.").Needed(), size("to", "The number of events in the later tree. If absent, all events.")},
 		Answers: ok(spec.Data(spec.Object(
-			spec.M("from", spec.Integer(1), "the earlier number of events"), spec.M("to", spec.Integer(1), "the later number of events"),
+			spec.M("from", spec.Integer(1), "number of events in the earlier tree"), spec.M("to", spec.Integer(1), "number of events in the later tree"),
 			spec.M("from_root", spec.Bytes(), "the root of the earlier tree"), spec.M("to_root", spec.Bytes(), "the root of the later tree"),
-			spec.M("proof", spec.List(spec.Bytes()), "the hashes that prove it"),
+			spec.M("proof", spec.List(spec.Bytes()), "the hashes that prove that the later tree begins with the earlier one"),
 		))), Refusals: []spec.Refusal{{Code: ledger.Invalid, When: "a parameter is missing or wrong, or names a size that the journal does not have"}},
 		Examples: []spec.Example{{Query: "from=2&to=4"}},
 	}}
@@ -144,7 +144,7 @@ func periodOperations() []spec.Operation {
 		Parameters: []spec.Parameter{spec.InPath("month", spec.Text(), "The month, `yyyy-mm`.")}, Body: spec.OptionalJSON(spec.OpenObject()),
 		Answers: ok(spec.Data(spec.Ref("Period"))),
 		Refusals: []spec.Refusal{{Code: ledger.Invalid, When: "`month` is no month, or is before the books began"},
-			{Code: ledger.Conflict, When: "the month is closed already, has not ended, or follows one that is open; or work that was due in it is not done. The message tells which"},
+			{Code: ledger.Conflict, When: "the month is already closed, has not ended, or follows a month that is open; or work that was due in the month is not done. The message says which"},
 			{Code: ledger.Unavailable, When: "the month is not closed yet: repeat the request"}},
 	}, {
 		ID: "getLastCheck", Method: "GET", Path: ledgerPath + "/check", Tag: tagPeriods, Summary: "Read the result of the last check of the store",
@@ -153,13 +153,13 @@ func periodOperations() []spec.Operation {
 		ID: "exportLedger", Method: "GET", Path: ledgerPath + "/export", Tag: tagPeriods, Summary: "Export the entries",
 		Parameters: []spec.Parameter{
 			spec.InQuery("format", spec.Words(export.Names()...), "The format.").Needed(), envParameter,
-			spec.InQuery("from", instantOrDay(), "Booked at this time, or on this day, or later."),
-			spec.InQuery("to", instantOrDay(), "Booked at this time, or on this day, or before; not after now."),
-			spec.InQuery("prefix", spec.Text(), "Only entries with an account whose path begins so."),
+			spec.InQuery("from", instantOrDay(), "Only entries that were booked at this time, or on this day, or later."),
+			spec.InQuery("to", instantOrDay(), "Only entries that were booked at this time, or on this day, or earlier. The time must not be after now."),
+			spec.InQuery("prefix", spec.Text(), "Only entries with an account whose path begins with this text."),
 		},
 		Answers: []spec.Answer{exported()},
 		Refusals: []spec.Refusal{{Code: ledger.Invalid}, {Code: ledger.Unavailable, When: "two exports of the organization, or four in all, are under way"},
-			{Code: web.VersionNotSupported, When: "the request came over HTTP/1.0, which has no chunks"}},
+			{Code: web.VersionNotSupported, When: "the request came over HTTP/1.0, which cannot transfer a response in chunks"}},
 	}}
 }
 
@@ -177,7 +177,7 @@ func checkResult() *spec.Schema {
 func exported() spec.Answer {
 	a := spec.Answer{Status: 200, Text: "The export, of unknown length. An export that breaks off is incomplete: the connection ends without its last chunk.",
 		Headers: []spec.Header{{Name: "content-disposition", Schema: spec.Text(), Text: "The name of the file.", Required: true},
-			{Name: "x-estimated-bytes", Schema: spec.Integer(1), Text: "About how long it will be; absent for a short export, and for one of a few entries among many."}}}
+			{Name: "x-estimated-bytes", Schema: spec.Integer(1), Text: "About how many bytes the export will have. Absent if the export is short, or has only a few entries among many."}}}
 	for _, name := range export.Names() {
 		format, _ := export.ParseFormat(name)
 		media, _, _ := mime.ParseMediaType(format.MediaType())
@@ -194,60 +194,60 @@ func exported() spec.Answer {
 func ledgerSchemas() []spec.Component {
 	side := spec.Words(ledger.Debit.String(), ledger.Credit.String())
 	phase := spec.Words(ledger.Posted.String(), ledger.Pending.String(), ledger.Capture.String(), ledger.Void.String())
-	posting := spec.Object(spec.M("account", spec.Text(), "path of the account"), spec.M("side", side, "whether it is debited or credited"),
+	posting := spec.Object(spec.M("account", spec.Text(), "path of the account"), spec.M("side", side, "whether the account is debited or credited"),
 		spec.M("amount", spec.Positive(), "minor units"), spec.M("asset", spec.Ref("Asset"), ""),
 		spec.M("balance", spec.Signed(), "the account's posted balance after the entry"))
 	moved := []spec.Member{
-		spec.M("effective_date", spec.Day(), "the day to which it belongs in the accounts"),
-		spec.M("reverses", spec.Nullable(spec.Integer(1)), "number of the event whose entry it reverses"),
-		spec.Optional("closes", spec.Integer(1), "number of the event whose pending entry it captures or voids"),
-		spec.M("postings", spec.List(posting), "the postings that the caller sees; all of them balance for each asset"),
+		spec.M("effective_date", spec.Day(), "the day to which the entry belongs in the accounts"),
+		spec.M("reverses", spec.Nullable(spec.Integer(1)), "number of the event whose entry this entry reverses; null if it reverses none"),
+		spec.Optional("closes", spec.Integer(1), "number of the event whose pending entry this entry captures or voids"),
+		spec.M("postings", spec.List(posting), "the postings that the caller may see; all postings of the entry together balance for each asset"),
 	}
 	seq := spec.M("seq", spec.Integer(1), "number of the event in the organization's journal")
 	kind := spec.M("kind", spec.Words(kindWords(ledger.Kinds())...), "kind of the record")
 	source, event := spec.M("source", spec.Text(), "id of the record"), spec.M("event", spec.Text(), "name of the event")
-	booked := spec.M("booked_at", spec.Instant(), "when it was stored")
+	booked := spec.M("booked_at", spec.Instant(), "when the event was stored")
 	totals := []spec.Member{
 		spec.M("asset", spec.Ref("Asset"), ""),
-		spec.M("debits_posted", spec.Amount(), "posted"), spec.M("credits_posted", spec.Amount(), "posted"),
-		spec.M("debits_pending", spec.Amount(), "held"), spec.M("credits_pending", spec.Amount(), "held"),
+		spec.M("debits_posted", spec.Amount(), "sum of the posted debits"), spec.M("credits_posted", spec.Amount(), "sum of the posted credits"),
+		spec.M("debits_pending", spec.Amount(), "sum of the held debits"), spec.M("credits_pending", spec.Amount(), "sum of the held credits"),
 	}
 	since := spec.Optional("since", spec.Object(append(slices.Clone(totals[1:]), spec.M("balance", spec.Signed(), "the posted balance"))...),
-		"in a trial balance with `since`: the same at that moment")
+		"in a trial balance with `since`: the same totals at that earlier time")
 	return []spec.Component{
 		{Name: "Asset", Schema: spec.Object(spec.M("currency", spec.Text(), "currency code"),
-			spec.M("network", spec.Text(), "empty for none, or if it is not known"), spec.M("env", envName(), "environment"))},
+			spec.M("network", spec.Text(), "network of the currency; empty if the currency has none, or if the network is not known"), spec.M("env", envName(), "environment"))},
 		{Name: "AccountBalance", Schema: spec.Object(slices.Concat([]spec.Member{spec.M("account", spec.Text(), "path of the account")}, totals,
 			[]spec.Member{spec.M("balance", spec.Signed(), "the posted balance, positive on the account's normal side"), since})...)},
 		{Name: "GroupBalance", Schema: spec.Object(slices.Concat([]spec.Member{
-			spec.M("path", spec.Text(), "what the paths of the group's accounts begin with; without a colon at its end it is one account's path, or the parameter `prefix`")}, totals,
+			spec.M("path", spec.Text(), "the text with which the paths of the group's accounts begin; if it does not end with a colon, it is the path of a single account, or the value of the parameter `prefix`")}, totals,
 			[]spec.Member{spec.M("balance", spec.Signed(), "the posted balance, positive on the normal side of `path`; on the debit side if `path` is empty"), since})...)},
-		{Name: "StatementLine", Schema: spec.Object(seq, kind, source, event, booked, spec.M("side", side, "whether it is debited or credited"),
+		{Name: "StatementLine", Schema: spec.Object(seq, kind, source, event, booked, spec.M("side", side, "whether the account is debited or credited"),
 			spec.M("amount", spec.Positive(), "minor units"),
 			spec.M("phase", phase, "what the entry does: `pending` holds money, `capture` and `void` end a hold"),
-			spec.M("balance", spec.Signed(), "the posted balance after the line"))},
+			spec.M("balance", spec.Signed(), "the account's posted balance after the line"))},
 		{Name: "Entry", Schema: spec.Object(append([]spec.Member{seq, kind, source, event,
 			spec.M("phase", phase, "what the entry does: `pending` holds money, `capture` and `void` end a hold"), booked}, moved...)...)},
 		{Name: "Author", Schema: spec.Object(
 			spec.M("kind", spec.Words(authorWords()...), "`admin_token`: an operator; `api_key`: a partner's server; `session`: a person who has logged in; `payer`: the payer's page; "+
 				"`provider`: a provider's answer or report; `system`: the service itself, such as a timer"),
 			spec.Optional("id", spec.Text(), "id of the key or user, or number of the partner, as far as the caller may see it"),
-			spec.Optional("name", spec.Text(), "its name or login at the time of the response"))},
-		{Name: "Event", Schema: spec.Object(seq, spec.M("author", spec.Ref("Author"), "who asked for it"),
-			kind, source, spec.M("version", spec.Integer(1), "the record's version after it"), event,
-			spec.M("from", spec.Nullable(spec.Text()), "the record's state before"),
-			spec.M("to", spec.Nullable(spec.Text()), "the record's state after"), booked,
+			spec.Optional("name", spec.Text(), "name or login of the author at the time of the response"))},
+		{Name: "Event", Schema: spec.Object(seq, spec.M("author", spec.Ref("Author"), "who or what caused the event"),
+			kind, source, spec.M("version", spec.Integer(1), "the record's version after the event"), event,
+			spec.M("from", spec.Nullable(spec.Text()), "the record's state before the event"),
+			spec.M("to", spec.Nullable(spec.Text()), "the record's state after the event"), booked,
 			spec.Optional("entry", spec.Object(append([]spec.Member{spec.M("phase", phase,
-				"what the entry does: `pending` holds money, `capture` and `void` end a hold")}, moved...)...), "if it moved money"))},
+				"what the entry does: `pending` holds money, `capture` and `void` end a hold")}, moved...)...), "the entry, if the event moved money"))},
 		{Name: "Period", Schema: spec.Object(
-			spec.M("month", &spec.Schema{Types: []string{"string"}, Pattern: "^[0-9]{4}-[0-9]{2}$"}, "the closed month, of UTC days"),
-			spec.M("closed_at", spec.Instant(), "when it was closed"),
+			spec.M("month", &spec.Schema{Types: []string{"string"}, Pattern: "^[0-9]{4}-[0-9]{2}$"}, "the closed month, which begins and ends at midnight UTC"),
+			spec.M("closed_at", spec.Instant(), "when the month was closed"),
 			spec.M("closed_by", spec.Object(spec.M("session_id", spec.UUID(), "the session"),
-				spec.M("user_id", spec.Nullable(spec.UUID()), "null for the session of `sandbox.json`"),
-				spec.M("login", spec.Nullable(spec.Text()), "login of the user")), "who closed it"),
+				spec.M("user_id", spec.Nullable(spec.UUID()), "id of the user; null for the session of `sandbox.json`"),
+				spec.M("login", spec.Nullable(spec.Text()), "login of the user")), "who closed the month"),
 			spec.M("seq", spec.Integer(1), "number of the event that records the closing"),
 			spec.M("hash", &spec.Schema{Types: []string{"string"}, Pattern: "^[0-9a-f]{64}$"},
-				"SHA-256 of the month's trial balance by effective date"), spec.M("rows", spec.Integer(0), "rows of that trial balance"),
+				"SHA-256 of the month's trial balance by effective date"), spec.M("rows", spec.Integer(0), "number of rows of that trial balance"),
 		)},
 	}
 }

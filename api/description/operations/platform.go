@@ -11,32 +11,32 @@ import (
 // from providers.
 func platformOperations() []spec.Operation {
 	clock := spec.Object(spec.M("now", spec.Instant(), "the clock's time"))
-	state := spec.Object(spec.M("status", spec.Words("ok", "starting", "stopping", "low_space"), "`ok` if it accepts commands"))
+	state := spec.Object(spec.M("status", spec.Words("ok", "starting", "stopping", "low_space"), "`ok` if the server accepts commands"))
 	health := spec.Object(
 		spec.M("core_status", spec.Words("ok", "starting", "stopping"), "`ok`: all due work is scheduled"),
 		spec.M("db_status", spec.Words("ok", "low_space"), "`low_space`: the disk is nearly full, and commands are refused"),
 		spec.M("appversion", spec.Text(), "version of the program"), spec.M("env", spec.Words("sandbox", "production"), "a sandbox moves no money"),
 		spec.M("domain", spec.Text(), "host of the server's own address"),
 	)
-	retry := []spec.Header{{Name: "retry-after", Schema: spec.Integer(1), Text: "After how many seconds to ask again.", Required: true}}
+	retry := []spec.Header{{Name: "retry-after", Schema: spec.Integer(1), Text: "The number of seconds after which to ask again.", Required: true}}
 	unready := func(s *spec.Schema, text string) []spec.Answer {
 		return []spec.Answer{{Status: 200, Schema: s}, {Status: 503, Schema: s, Text: text, Headers: retry}}
 	}
 	return []spec.Operation{{
 		ID: "takeBackup", Method: "POST", Path: v1 + "/backups", Tag: tagPlatform, Summary: "Take a backup", PlatformWide: true,
 		Body: spec.JSON(spec.Object(spec.Optional("since", spec.Nullable(spec.OpenObject(
-			spec.M("id", spec.Text(), "id of the earlier backup"), spec.M("group", spec.Integer(1), "the last group of rows that it contains"),
-			spec.M("group_hash", spec.Text(), "the hash of that group"),
-			spec.M("depth", spec.Integer(1), "1 if the earlier backup is full, else one more than its own"),
-		)), "an earlier backup, as its header names it: the new one has only the rows that were written since"))),
+			spec.M("id", spec.Text(), "id of the earlier backup"), spec.M("group", spec.Integer(1), "number of the last group of rows that the earlier backup contains"),
+			spec.M("group_hash", spec.Text(), "hash of that group"),
+			spec.M("depth", spec.Integer(1), "number of backups that a restore of the earlier backup needs, including itself; 1 if it is a full backup"),
+		)), "an earlier backup, with the values in its header; the new backup then has only the rows that were written since that backup"))),
 		Answers: []spec.Answer{{Status: 200, Media: "application/octet-stream",
 			Text:    "The encrypted backup, of unknown length. A backup without its end mark is incomplete.",
-			Headers: []spec.Header{{Name: "x-estimated-bytes", Schema: spec.Integer(1), Text: "About how long it will be."}}}},
+			Headers: []spec.Header{{Name: "x-estimated-bytes", Schema: spec.Integer(1), Text: "About how many bytes the backup will have."}}}},
 		Refusals: []spec.Refusal{
-			{Code: ledger.Invalid, When: "`since` names no earlier state of this store, or there is another field"},
+			{Code: ledger.Invalid, When: "`since` names no earlier state of this store, or the body has another field"},
 			{Code: ledger.Conflict, When: "another backup is being taken"},
-			{Code: ledger.Unavailable, When: "the disk is nearly full, or the server stops"},
-			{Code: web.VersionNotSupported, When: "the request came over HTTP/1.0, which has no chunks"},
+			{Code: ledger.Unavailable, When: "the disk is nearly full, or the server is stopping"},
+			{Code: web.VersionNotSupported, When: "the request came over HTTP/1.0, which cannot transfer a response in chunks"},
 		},
 	}, {
 		ID: "getSystem", Method: "GET", Path: v1 + "/system", Tag: tagPlatform, Summary: "Read figures of the process and its store", PlatformWide: true,
@@ -46,8 +46,8 @@ func platformOperations() []spec.Operation {
 		Answers: ok(spec.Data(spec.List(spec.Object(
 			spec.M("terminal_id", spec.UUID(), "the terminal"), spec.M("name", spec.Text(), "name of the terminal"),
 			spec.M("partner_id", spec.Integer(1), "number of the partner"), spec.M("provider", spec.Text(), "provider of the terminal"),
-			spec.M("state", spec.Words(paymentactor.CircuitStates...), "`closed`: charges pass; `open`: the terminal is skipped; `half_open`: its next charge is a probe"),
-			spec.M("failures", spec.Integer(0), "charges in a row that the provider did not answer"),
+			spec.M("state", spec.Words(paymentactor.CircuitStates...), "`closed`: the terminal gets charges; `open`: the terminal is skipped; `half_open`: the terminal's next charge tests whether the provider answers again"),
+			spec.M("failures", spec.Integer(0), "number of consecutive charges that the provider did not answer"),
 		)))),
 		Refusals: []spec.Refusal{{Code: ledger.Invalid, When: "the query has a parameter"}}, Examples: []spec.Example{{}},
 	}, {
@@ -57,12 +57,12 @@ func platformOperations() []spec.Operation {
 		Answers: ok(spec.Data(spec.Object(
 			spec.M("hits", spec.List(spec.Object(
 				spec.M("kind", spec.Words("partner", "terminal", "api_key", "user", "limit", "blocklist_entry", "rate", "settlement", "transaction",
-					"subscription", "link", "product", "contract", "delivery"), "kind of the record"), spec.M("id", spec.Text(), "id of the record; of a partner its number"),
-				spec.M("name", spec.Nullable(spec.Text()), "name, login or txid; null if it is not read"),
-				spec.M("partner_id", spec.Nullable(spec.Integer(1)), "number of the partner; null if it is not read, or there is none"),
-				spec.M("field", spec.Text(), "the field that has the text"),
+					"subscription", "link", "product", "contract", "delivery"), "kind of the record"), spec.M("id", spec.Text(), "id of the record; for a partner, the partner's number"),
+				spec.M("name", spec.Nullable(spec.Text()), "name, login or txid; null if the search does not read it"),
+				spec.M("partner_id", spec.Nullable(spec.Integer(1)), "number of the partner; null if the search does not read it, or if there is none"),
+				spec.M("field", spec.Text(), "the field in which the text was found"),
 			)), "at most 50 records"),
-			spec.M("complete", spec.Bool(), "false if there may be more: the response is full, or the index of transactions is behind under heavy load, or very many transactions have to be compared"),
+			spec.M("complete", spec.Bool(), "false if there may be more records: because the response is full, because the index of transactions is behind under heavy load, or because very many transactions would have to be compared"),
 		))),
 		Examples: []spec.Example{{Query: "q=tea-shop"}},
 	}, {
@@ -71,36 +71,36 @@ func platformOperations() []spec.Operation {
 	}, {
 		ID: "moveClock", Method: "PUT", Path: v1 + "/sandbox/clock", Tag: tagPlatform, Summary: "Move the sandbox's clock", PlatformWide: true,
 		Body: spec.JSON(spec.OpenObject(
-			spec.Optional("now", spec.Nullable(spec.Instant()), "the new time, or"),
-			spec.Optional("advance_seconds", spec.Nullable(spec.Integer(0)), "how far to advance; exactly one of the two"),
+			spec.Optional("now", spec.Nullable(spec.Instant()), "the new time; a request has either `now` or `advance_seconds`"),
+			spec.Optional("advance_seconds", spec.Nullable(spec.Integer(0)), "by how many seconds the clock is advanced"),
 		)),
-		Answers: ok(clock), Refusals: []spec.Refusal{{Code: ledger.Invalid}, {Code: ledger.Conflict, When: "the clock never moves back"}},
+		Answers: ok(clock), Refusals: []spec.Refusal{{Code: ledger.Invalid}, {Code: ledger.Conflict, When: "the new time is before the clock's present time: the clock never moves back"}},
 		Examples: []spec.Example{{Body: `{"advance_seconds":60}`}},
 	}, {
 		ID: "receiveProviderNotification", Method: "POST", Path: v1 + "/terminal/{id}/notifications", Tag: tagTerminals,
 		Summary: "Report a change at the provider",
 		Parameters: []spec.Parameter{
 			spec.InPath("id", spec.Text(), "The id of the terminal."),
-			spec.InHeader("x-webhook-timestamp", spec.Text(), "Unix seconds, at most five minutes off.").Needed(),
+			spec.InHeader("x-webhook-timestamp", spec.Text(), "The time in Unix seconds. It may differ from the server's time by at most five minutes.").Needed(),
 			spec.InHeader("x-webhook-signature", spec.Text(),
 				"HMAC-SHA256 over `<timestamp>.<body>` with the terminal's `webhook_secret`, in hexadecimal digits.").Needed(),
 			spec.InHeader("x-webhook-event-id", spec.Text(), "The `event_id` of the body.").Needed(),
 		},
 		Body: spec.JSON(spec.OpenObject(
-			spec.M("event_id", spec.UpTo(255), "id of the event"), spec.Optional("data", spec.Anything(), "the transaction there; `txid` is its id here"),
+			spec.M("event_id", spec.UpTo(255), "id of the event"), spec.Optional("data", spec.Anything(), "the transaction at the provider; its `txid` is the transaction's id on this server"),
 		)),
 		Answers: ok(spec.Data(spec.Object())), Refusals: []spec.Refusal{{Code: ledger.Unauthorized,
-			When: "the signature or the terminal is wrong, or the time is more than five minutes off"},
+			When: "the signature or the terminal is wrong, or the time differs by more than five minutes"},
 			{Code: ledger.Invalid, When: "the body has no `event_id`"}},
 	}, {
 		ID: "getHealth", Method: "GET", Path: v1 + "/health", Tag: tagChecks, Summary: "Check the service and its disk",
-		Answers: unready(health, "The service starts or stops."), Examples: []spec.Example{{}},
+		Answers: unready(health, "The service is starting or stopping."), Examples: []spec.Example{{}},
 	}, {
 		ID: "getLiveness", Method: "GET", Path: "/livez", Tag: tagChecks, Summary: "Check that the process responds", Answers: ok(state),
 		Examples: []spec.Example{{}},
 	}, {
 		ID: "getReadiness", Method: "GET", Path: "/readyz", Tag: tagChecks, Summary: "Check that commands are accepted",
-		Answers: unready(state, "The service starts or stops, or refuses commands because the disk is nearly full."), Examples: []spec.Example{{}},
+		Answers: unready(state, "The service is starting or stopping, or it refuses commands because the disk is nearly full."), Examples: []spec.Example{{}},
 	}}
 }
 
@@ -110,7 +110,7 @@ func systemSchema() *spec.Schema {
 	mayBeUnknown := func(name, text string) spec.Member { return spec.M(name, spec.Nullable(spec.Integer(0)), text) }
 	return spec.Object(
 		spec.M("version", spec.Text(), "version of the program"), spec.M("env", spec.Words("sandbox", "production"), "a sandbox moves no money"),
-		spec.M("status", spec.Words("ok", "starting", "stopping", "low_space"), "`ok` if it accepts commands"),
+		spec.M("status", spec.Words("ok", "starting", "stopping", "low_space"), "`ok` if the server accepts commands"),
 		spec.M("started_at", spec.Instant(), "when the process started, in real time"),
 		spec.M("store", spec.Object(
 			figure("bytes", "size of the store"), figure("unverified_bytes", "bytes of long values that were not compared with their checksums since the start"),
@@ -120,37 +120,37 @@ func systemSchema() *spec.Schema {
 		spec.M("log", spec.Object(figure("bytes", "size of the log"), figure("segments", "segments of the log that have groups")), "the log of groups"),
 		spec.M("queue", spec.Object(
 			figure("depth", "changes that wait for the writer"), figure("groups", "groups made durable since the start"), figure("changes", "changes answered since the start"),
-			figure("refused", "commands refused since the start for a full queue or a nearly full disk"), figure("provider_calls", "calls of providers in progress"),
+			figure("refused", "commands that were refused since the start because the queue was full or the disk nearly full"), figure("provider_calls", "calls of providers in progress"),
 		), "the writer and its queue"),
 		spec.M("backups", spec.Object(
 			mayBeUnknown("every_seconds", "how often the server takes a backup; null if it takes none by itself"),
 			spec.M("last_success_at", spec.Nullable(spec.Instant()), "when the newest backup of the schedule was complete; null if there is none"),
-			mayBeUnknown("last_bytes", "its size; null if an earlier process took it"), mayBeUnknown("last_seconds", "how long it took; null if an earlier process took it"),
+			mayBeUnknown("last_bytes", "size of that backup; null if an earlier process took it"), mayBeUnknown("last_seconds", "how long that backup took; null if an earlier process took it"),
 			figure("succeeded", "backups of the schedule since the start"), figure("failed", "backups of the schedule that failed since the start"),
 		), "the backups"),
 		spec.M("deliveries", spec.List(spec.Object(
-			spec.M("receivers", spec.Words("merchants", "operators", "payers"), "to whom they go"), spec.M("state", spec.Words("pending", "parked"), "waiting for another attempt, or given up"),
-			figure("count", "number of deliveries"), figure("oldest_seconds", "age of the oldest one's event"),
+			spec.M("receivers", spec.Words("merchants", "operators", "payers"), "who receives the deliveries"), spec.M("state", spec.Words("pending", "parked"), "`pending`: waiting for another attempt; `parked`: given up"),
+			figure("count", "number of deliveries"), figure("oldest_seconds", "age of the oldest event among these deliveries"),
 		)), "deliveries that failed or were postponed"),
 	)
 }
 
 // descriptionOperations returns the operations that serve the OpenAPI document, the pages of the reference, and the start page.
 func descriptionOperations() []spec.Operation {
-	tag := spec.Header{Name: "etag", Schema: spec.Text(), Text: "Changes with the content.", Required: true}
+	tag := spec.Header{Name: "etag", Schema: spec.Text(), Text: "A value that changes with the content.", Required: true}
 	file := func(id, path, media, summary string) spec.Operation {
 		return spec.Operation{ID: id, Method: "GET", Path: path, Tag: tagChecks, Summary: summary,
 			Parameters: []spec.Parameter{spec.InHeader("if-none-match", spec.Text(), "An earlier `etag`.")},
 			Answers: []spec.Answer{{Status: 200, Media: media, Headers: []spec.Header{tag}},
-				{Status: 304, Text: "The content has this `etag`.", Headers: []spec.Header{tag}}},
+				{Status: 304, Text: "The content still has this `etag`.", Headers: []spec.Header{tag}}},
 		}
 	}
 	page := file("getReferencePage", "/docs/{page}", spec.PageMedia, "Read a page of the reference")
-	page.Parameters = append([]spec.Parameter{spec.InPath("page", spec.Text(), "A group of operations, such as `transactions`, or `errors`.")},
+	page.Parameters = append([]spec.Parameter{spec.InPath("page", spec.Text(), "The name of a group of operations, such as `transactions`, or `errors`.")},
 		page.Parameters...)
 	page.Answers = append(page.Answers, spec.Answer{Status: 404, Media: spec.PageMedia, Text: "There is no such page."})
 	search := spec.Operation{ID: "searchReference", Method: "GET", Path: "/docs/search", Tag: tagChecks, Summary: "Search the reference",
-		Parameters: []spec.Parameter{spec.InQuery("q", spec.Text(), "Words that operations have.")},
+		Parameters: []spec.Parameter{spec.InQuery("q", spec.Text(), "The words to look for.")},
 		Answers:    []spec.Answer{{Status: 200, Media: spec.PageMedia}}}
 	index, start := file("getReference", "/docs", spec.PageMedia, "Read the reference in a browser"), file("getStartPage", "/", spec.PageMedia,
 		"Find the reference and the console")

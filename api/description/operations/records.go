@@ -81,7 +81,7 @@ func (t *recordType) operations() []spec.Operation {
 	list := []spec.Operation{{
 		ID: "create" + t.name, Method: "POST", Path: v1 + t.create, Summary: "Create " + article(t.title),
 		Body: spec.Record(spec.Ref(t.name + "Create")), Answers: created(withWarnings(createdRecord)),
-		Refusals: []spec.Refusal{wrong, {Code: ledger.Conflict, When: "a value that must be unique is in use, or there are too many"}},
+		Refusals: []spec.Refusal{wrong, {Code: ledger.Conflict, When: "a value that must be unique is already in use, or there are too many such records"}},
 		Examples: []spec.Example{{Body: t.body, Keep: map[string]string{kept: "data.id"}}},
 	}, {
 		ID: "list" + t.plural, Method: "GET", Path: v1 + t.list, Summary: "List " + t.title + "s",
@@ -118,7 +118,7 @@ func article(title string) string {
 // atTopLevel returns the schema for a response to a creation that has the record's fields twice: at the top level and in data.
 func atTopLevel(columns []*schema.Column, of *spec.Schema) *spec.Schema {
 	s := spec.ShownWhenNew(columns)
-	s.Members = append(s.Members, spec.M("data", of, "the same fields"))
+	s.Members = append(s.Members, spec.M("data", of, "the record again, with the same fields as at the top level"))
 	return s
 }
 
@@ -171,7 +171,7 @@ func recordSchemas() []spec.Component {
 		if provider.Parameters != nil {
 			s := spec.ForCreate(provider.Parameters.Requested(), schema.Reader{})
 			list = append(list, spec.Component{Name: "ProviderParams" + strings.ToUpper(provider.Name[:1]) + provider.Name[1:], Tag: tagTerminals,
-				Schema: s.Is("Members of a terminal's `provider_params`, besides those of every terminal, if its provider is `" + provider.Name + "`.")})
+				Schema: s.Is("Members that the `provider_params` of a terminal have, besides the members for every terminal, if the terminal's provider is `" + provider.Name + "`.")})
 		}
 	}
 	return list

@@ -14,18 +14,18 @@ func settlementOperations() []spec.Operation {
 	unknown := spec.Refusal{Code: ledger.NotFound}
 	taken := spec.Refusal{Code: ledger.Conflict, When: "a different settlement has this reference"}
 	repeated := spec.Header{Name: "x-idempotent-replay", Schema: spec.Words("true"),
-		Text: "Sent if the same settlement was made before, by its reference or the Idempotency-Key."}
+		Text: "Sent if an earlier request with the same reference or Idempotency-Key has already made the settlement."}
 	parameters := []spec.Parameter{envParameter, limitParameter(50, web.ListMax), cursorParameter}
 	return []spec.Operation{{
 		ID: "settlePartner", Method: "POST", Path: v1 + "/partners/{id}/settlements", Tag: tagSettlements, Summary: "Settle with a partner's bank",
 		Parameters: []spec.Parameter{numberParameter},
 		Body: spec.Record(spec.OpenObject(append([]spec.Member{
-			spec.M("direction", spec.Words(directory.Inward, directory.Outward), "`in`: from the partner's bank; `out`: to it"),
-			spec.M("amount", spec.Positive(), "minor units; `out` at most the available amount plus the overdraft"),
+			spec.M("direction", spec.Words(directory.Inward, directory.Outward), "`in`: the money came from the partner's bank; `out`: it went to that bank"),
+			spec.M("amount", spec.Positive(), "the amount in minor units; for `out`, at most the available amount plus the overdraft"),
 		}, settledAsset()...)...)),
 		Answers: created(shown, repeated),
 		Refusals: []spec.Refusal{unknown, {Code: ledger.Invalid, When: "a field is wrong, or `amount` is more than is available"},
-			{Code: ledger.InsufficientFunds, When: "the money was used meanwhile"}, taken},
+			{Code: ledger.InsufficientFunds, When: "another operation has used the money in the meantime"}, taken},
 		Examples: []spec.Example{{Path: map[string]string{"id": "1"},
 			Body: `{"direction":"out","amount":"25000","currency":"USD","env":"test","reference":"bank-2026-09-03-17"}`,
 			Keep: map[string]string{"settlement": "data.id"}}},
@@ -37,8 +37,8 @@ func settlementOperations() []spec.Operation {
 		ID: "settleProvider", Method: "POST", Path: v1 + "/terminal/{id}/settlements", Tag: tagSettlements, Summary: "Settle with a terminal's provider",
 		Parameters: []spec.Parameter{terminal},
 		Body: spec.Record(spec.OpenObject(append([]spec.Member{
-			spec.M("gross", spec.Positive(), "what the provider settled, its fee included"),
-			spec.M("fee", spec.Amount(), "what it kept, at most gross; may be `\"0\"`"),
+			spec.M("gross", spec.Positive(), "the amount that the provider settled, including its fee"),
+			spec.M("fee", spec.Amount(), "the fee that the provider kept, at most `gross`; may be `\"0\"`"),
 		}, settledAsset()...)...)),
 		Answers: created(shown, repeated),
 		Refusals: []spec.Refusal{unknown, {Code: ledger.Invalid},
@@ -74,8 +74,8 @@ func settledAsset() []spec.Member {
 	return []spec.Member{
 		spec.M("currency", currency(), "currency code"),
 		spec.Optional("network", spec.Nullable(networkName()),
-			"required if the currency is on several networks; an empty text is the money whose network was never known. Ignored for a national currency"),
-		spec.Optional("env", spec.Nullable(envName().Or("prod")), "environment; for a provider that of the terminal"),
+			"network of the currency; required if the currency is on several networks. An empty text stands for money whose network was never known. Ignored for a national currency"),
+		spec.Optional("env", spec.Nullable(envName().Or("prod")), "environment; for a settlement with a provider, it must be the terminal's"),
 		spec.M("reference", &spec.Schema{Types: []string{"string"}, MinLength: 1, MaxLength: 255},
 			"the bank's or the provider's reference, unique for the partner or the terminal"),
 	}

@@ -18,7 +18,7 @@ func storefrontOperations() []spec.Operation {
 		Body: &spec.Body{Media: "multipart/form-data", Schema: spec.OpenObject(spec.M("image",
 			&spec.Schema{Types: []string{"string"}, Format: "binary"}, "a PNG or JPEG file of at most 5 MiB"))},
 		Answers: created(spec.Data(spec.Ref("Image"))),
-		Refusals: []spec.Refusal{{Code: ledger.Invalid, When: "there is no file in the field `image`, or it is no PNG or JPEG image, or has too many pixels"}, {Code: web.PayloadTooLarge, When: "the file is larger than 5 MiB"},
+		Refusals: []spec.Refusal{{Code: ledger.Invalid, When: "the field `image` has no file, or the file is not a PNG or JPEG image, or the image has too many pixels"}, {Code: web.PayloadTooLarge, When: "the file is larger than 5 MiB"},
 			{Code: ledger.Unavailable, When: "too many images are being uploaded; nothing was done"}},
 	})
 }
@@ -36,8 +36,8 @@ func storefrontRecord(name, path, title, create, change string) []spec.Operation
 	}, {
 		ID: "list" + name + "s", Method: "GET", Path: base, Tag: tagLinks, Summary: "List " + title + "s",
 		Parameters: []spec.Parameter{envParameter, spec.InQuery("active", spec.Words("true", "false"),
-			"Only those that accept payments, or only the others."), limitParameter(20, 100), cursorParameter,
-			spec.InQuery("partner_id", spec.Integer(1), "The partner whose records are listed. Required with the admin token; a partner may send its own number only.")},
+			"`true`: only those that accept payments; `false`: only those that do not."), limitParameter(20, 100), cursorParameter,
+			spec.InQuery("partner_id", spec.Integer(1), "The partner whose records are listed. Required with the admin token; a partner may send only its own number.")},
 		Answers: ok(spec.Page(spec.Ref(name), "created")), Examples: []spec.Example{{Query: "env=test"}},
 	}, {
 		ID: "get" + name, Method: "GET", Path: base + "/{id}", Tag: tagLinks, Summary: "Read a " + title,

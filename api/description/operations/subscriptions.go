@@ -22,8 +22,8 @@ func subscriptionOperations() []spec.Operation {
 	return []spec.Operation{{
 		ID: "createSubscription", Method: "POST", Path: subscriptions, Tag: tagSubscriptions, Summary: "Create a subscription",
 		Body: spec.JSON(spec.OpenObject(spec.M("params", spec.OpenObject(
-			spec.M("initial_payment_id", spec.UUID(), "your own payment that is `charged` by card and has left a token"),
-			spec.M("amount", spec.Positive(), "minor units, in the currency, network and env of the initial payment"),
+			spec.M("initial_payment_id", spec.UUID(), "a payment of yours that was made by card, is `charged`, and left a token with which the card can be charged again"),
+			spec.M("amount", spec.Positive(), "amount of each renewal in minor units, in the currency, network and env of the initial payment"),
 			spec.M("period_days", spec.IntegerUpTo(1, subscription.MaxPeriodDays), "days of 24 hours between renewals"),
 			spec.Optional("metadata", spec.Nullable(spec.OpenObject()), "an object of yours of at most 8192 bytes"),
 		), ""))),
@@ -43,9 +43,9 @@ func subscriptionOperations() []spec.Operation {
 		ID: "getSubscription", Method: "GET", Path: subscriptions + "/{id}", Tag: tagSubscriptions, Summary: "Read a subscription",
 		Parameters: []spec.Parameter{id}, Answers: ok(shown), Refusals: []spec.Refusal{{Code: ledger.NotFound}}, Examples: []spec.Example{{Path: of}},
 	},
-		change("pauseSubscription", "pause", "Pause a subscription", "it is paused or cancelled", spec.Example{Path: of}),
-		change("resumeSubscription", "resume", "Resume a subscription", "it is not paused, or its renewal was tried 255 times", spec.Example{Path: of}),
-		change("cancelSubscription", "cancel", "Cancel a subscription", "it is cancelled", spec.Example{Path: of}),
+		change("pauseSubscription", "pause", "Pause a subscription", "the subscription is already paused, or it is cancelled", spec.Example{Path: of}),
+		change("resumeSubscription", "resume", "Resume a subscription", "the subscription is not paused, or its renewal was tried 255 times", spec.Example{Path: of}),
+		change("cancelSubscription", "cancel", "Cancel a subscription", "the subscription is already cancelled", spec.Example{Path: of}),
 	}
 }
 
@@ -54,11 +54,11 @@ func subscriptionSchemas() []spec.Component {
 		spec.M("id", spec.UUID(), "id of the subscription"),
 		spec.M("status", spec.Words(subscription.Statuses()...),
 			"`active`; `past_due`: the last renewal was not paid and is tried again; `paused`; `cancelled`"),
-		spec.M("initial_payment_id", spec.UUID(), "as in the create; it never changes"),
-		spec.M("amount", spec.Positive(), "minor units; it never changes"),
-		spec.M("currency", spec.Text(), "that of the initial payment"),
-		spec.M("network", spec.Text(), "that of the initial payment; empty for none"),
-		spec.M("env", envName(), "that of the initial payment"),
+		spec.M("initial_payment_id", spec.UUID(), "the payment that you named when you created the subscription; it never changes"),
+		spec.M("amount", spec.Positive(), "amount of each renewal in minor units; it never changes"),
+		spec.M("currency", spec.Text(), "currency of the initial payment"),
+		spec.M("network", spec.Text(), "network of the initial payment; empty if it has none"),
+		spec.M("env", envName(), "environment of the initial payment"),
 		spec.M("period_days", spec.IntegerUpTo(1, subscription.MaxPeriodDays), "days of 24 hours between renewals; it never changes"),
 		spec.M("next_renewal_at", spec.Nullable(spec.Instant()),
 			"when the next charge is due. After that time the charge waits until the partner and the organization are active. Null while the subscription is paused or cancelled, and while a renewal is under way"),

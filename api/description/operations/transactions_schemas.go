@@ -65,7 +65,7 @@ func transactionSchemas() []spec.Component {
 		{Name: "Turnover", Schema: turnoverRow()},
 		{Name: "Balance", Schema: spec.Object(
 			spec.M("currency", spec.Text(), "currency code"),
-			spec.M("network", spec.Text(), "network of the currency; empty for none, or if it is not known"), spec.M("env", envName(), "environment"),
+			spec.M("network", spec.Text(), "network of the currency; empty if the currency has none, or if the network is not known"), spec.M("env", envName(), "environment"),
 			spec.M("scale", spec.Nullable(spec.Integer(0)), "number of decimals; null while the network is not known"),
 			spec.M("available", spec.Signed(), "what you can pay out, in minor units"),
 			spec.M("pending", spec.Amount(), "the amount that is on its way to you, in minor units"),
@@ -79,23 +79,23 @@ func transactionCreate() *spec.Schema {
 	}
 	return spec.OpenObject(
 		spec.M("type", transactionType(), "`payment`: money comes in; `payout`: money goes out"),
-		spec.M("amount", spec.Positive(), "minor units, as a string of digits above zero; a JSON number is refused"),
+		spec.M("amount", spec.Positive(), "the amount in minor units: a string of digits, above zero. A JSON number is refused"),
 		optional("currency", currency().Or("RUB"), "currency code"),
-		optional("network", networkName(), "the blockchain, such as `tron`, of a currency that is on several"),
-		optional("env", envName().Or("prod"), "`prod` moves money, `test` does not. It is read from here only"),
-		optional("txid", spec.UpTo(255), "your own id of the transaction. It makes the create idempotent. An empty one is returned as sent, and does not"),
-		optional("hosted", spec.Bool(), "the payer enters the credentials on a page of this server, `widget_url`"),
+		optional("network", networkName(), "the network (blockchain) of a currency that is on several networks, such as `tron`"),
+		optional("env", envName().Or("prod"), "`prod` moves money, `test` does not. Only this member sets the environment"),
+		optional("txid", spec.UpTo(255), "your own id of the transaction. A repeated request with the same `txid` returns the stored transaction and creates no second one. An empty `txid` is returned as it was sent, but does not prevent a second transaction"),
+		optional("hosted", spec.Bool(), "whether the payer enters the credentials on a page of this server, whose address is `widget_url`"),
 		optional("show_widget", spec.Bool(), "the same as `hosted`"),
-		optional("returnUrl", spec.UpTo(2048), "where the payer is sent after success; required for a payment that is not hosted. `{transaction_id}` and `{txid}` in it are filled in"),
+		optional("returnUrl", spec.UpTo(2048), "where the payer is sent after success; required for a payment that is not hosted. In the address, `{transaction_id}` and `{txid}` are replaced by the two ids"),
 		optional("failUrl", spec.UpTo(2048), "where the payer is sent after a failure; required for a payment that is not hosted"),
 		optional("money_storage", spec.AnyOf(spec.Ref("MoneyStorage"), spec.Object()),
-			"the payer's card, account or other means of payment; required unless hosted"),
-		optional("description", spec.UpTo(2000), "what the payer sees"),
+			"the payer's card, account or other means of payment; required unless the transaction is hosted"),
+		optional("description", spec.UpTo(2000), "the description that the payer sees"),
 		optional("customer", spec.OpenObject(
-			optional("email", spec.Text(), "gets the receipt by e-mail, if the server sends mail"), optional("phone", spec.Text(), ""),
+			optional("email", spec.Text(), "the payer's e-mail address, to which the receipt is sent if the server sends e-mail"), optional("phone", spec.Text(), ""),
 			optional("name", spec.Text(), ""), optional("ip", spec.Text(), "the payer's address, which the blocklist checks"),
 			optional("country", spec.Text(), "the payer's country, which limits and the blocklist check"),
-		), "the payer. At most 16 KiB"),
+		), "the payer; an object of at most 16 KiB"),
 		optional("merchant_meta", spec.OpenObject(), "an object of yours, at most 64 KiB, which responses and notifications show"),
 		optional("lang", language(), "the language of the payer's pages"),
 	)
@@ -106,20 +106,20 @@ func transactionCreate() *spec.Schema {
 func moneyStorage() *spec.Schema {
 	key := func(name, text string) spec.Member { return spec.Optional(name, spec.Nullable(spec.Text()), text) }
 	s := spec.OpenObject(
-		spec.M("type", spec.Words(payment.Methods()...), "the method"),
+		spec.M("type", spec.Words(payment.Methods()...), "the method of payment"),
 		spec.Optional("cardnumber", spec.Nullable(&spec.Schema{Types: []string{"string"}, Pattern: "^[1-9][0-9]{11,18}$"}),
-			"`bank_card`: 12 to 19 digits with a valid check digit"),
-		key("cardholder", "`bank_card`, payments: the name on the card, at most 255 characters"),
+			"for `bank_card`: the card number, 12 to 19 digits with a valid check digit"),
+		key("cardholder", "for payments by `bank_card`: the name on the card, at most 255 characters"),
 		spec.Optional("exp_month", spec.Nullable(&spec.Schema{Types: []string{"string"}, Pattern: "^(0?[1-9]|1[0-2])$"}),
-			"`bank_card`, payments: the month of expiry"),
+			"for payments by `bank_card`: the month of expiry"),
 		spec.Optional("exp_year", spec.Nullable(&spec.Schema{Types: []string{"string"}, Pattern: "^([0-9]{2}|[0-9]{4})$"}),
-			"`bank_card`, payments: the year of expiry"),
+			"for payments by `bank_card`: the year of expiry"),
 		spec.Optional("cvv", spec.Nullable(&spec.Schema{Types: []string{"string"}, Pattern: "^[0-9]{3}$", WriteOnly: true}),
-			"`bank_card`, payments: the verification value, which is never stored"),
-		spec.Optional("scheme", spec.Nullable(spec.Text()), "`direct_debit`: `ach` (USD), `bacs` (GBP) or `acss` (CAD, payments only)"),
-		key("routing_number", "`ach`"), key("sort_code", "`bacs`"), key("institution_number", "`acss`"), key("transit_number", "`acss`"),
-		key("account_number", "`ach`, `bacs` and `acss`"),
-		key("network", "`crypto`: the network of the payment"),
+			"for payments by `bank_card`: the verification value, which is never stored"),
+		spec.Optional("scheme", spec.Nullable(spec.Text()), "for `direct_debit`: `ach` (USD), `bacs` (GBP) or `acss` (CAD, payments only)"),
+		key("routing_number", "for `ach`"), key("sort_code", "for `bacs`"), key("institution_number", "for `acss`"), key("transit_number", "for `acss`"),
+		key("account_number", "for `ach`, `bacs` and `acss`"),
+		key("network", "for `crypto`: the network of the payment"),
 	)
 	return s.Is("A means of payment. `bank_card` and `direct_debit` have keys of their own; every other type, such as `sbp`, `qr_code` or `crypto`, needs none.")
 }
@@ -130,29 +130,29 @@ func transactionMembers() []spec.Member {
 		spec.M("id", spec.UUID(), "id of the transaction"),
 		spec.M("txid", spec.Nullable(spec.Text()), "your own id, as it was sent"),
 		spec.M("type", transactionType(), "`payment` or `payout`"),
-		spec.M("status", status(), "the state, see above"),
-		spec.M("error_description", spec.Text(), "why it did not succeed: a sentence in the partner's language, empty on success"),
-		spec.M("error_code", failureCode(), "why it did not succeed, for programs; null on success"),
+		spec.M("status", status(), "the state of the transaction"),
+		spec.M("error_description", spec.Text(), "why the transaction did not succeed, as a sentence in the partner's language; empty on success"),
+		spec.M("error_code", failureCode(), "why the transaction did not succeed, as a code for programs; null on success"),
 		spec.M("amount", spec.Positive(), "the requested amount in minor units"),
 		spec.M("amount_with_fee", spec.Amount(), "the amount plus a fee that is charged on top: what the payer pays"),
-		spec.M("amount_dest", spec.Amount(), "`merchant_amount` in `currency_dest`, into which a terminal may convert"),
-		spec.M("merchant_amount", spec.Signed(), "the amount less a fee that is deducted"),
+		spec.M("amount_dest", spec.Amount(), "`merchant_amount`, converted into `currency_dest` if the terminal converts"),
+		spec.M("merchant_amount", spec.Signed(), "the amount minus a fee that is deducted"),
 		spec.M("currency", spec.Text(), "currency code"),
-		spec.M("currency_dest", spec.Text(), "the currency into which it was converted; `currency` if it was not"),
+		spec.M("currency_dest", spec.Text(), "the currency into which the amount was converted; the same as `currency` if it was not converted"),
 		spec.M("env", envName(), "environment"),
 		spec.M("scale", spec.Nullable(spec.Integer(0)), "number of decimals of the currency; null while the network is not known"),
-		spec.M("description", spec.Nullable(spec.Text()), "what the payer sees; null until a terminal is chosen"),
-		spec.M("merchant_meta", spec.OpenObject(), "the object that you sent, plus those keys of the provider that you did not send. Its key `lang` is set to the partner's language"),
+		spec.M("description", spec.Nullable(spec.Text()), "the description that the payer sees; null until a terminal is chosen"),
+		spec.M("merchant_meta", spec.OpenObject(), "the object that you sent, plus the provider's keys, except keys that you sent yourself. The key `lang` is set to the partner's language"),
 		spec.M("payment_method", spec.Nullable(spec.Object(
-			spec.M("type", spec.Words(payment.Methods()...), "the type of money_storage"),
-			spec.Optional("brand", spec.Nullable(cardBrands()), "of a card; null if it is unknown"),
+			spec.M("type", spec.Words(payment.Methods()...), "the type of `money_storage`"),
+			spec.Optional("brand", spec.Nullable(cardBrands()), "the brand of a card; null if it is unknown"),
 			spec.Optional("bin", spec.Text(), "the card's first six digits"),
 			spec.Optional("last4", spec.Text(), "the card's last four digits"),
-		)), "how it is paid; null while that is not known"),
+		)), "the means of payment; null while it is not known"),
 		spec.M("customer", spec.Nullable(spec.OpenObject()), "the object that you sent"),
-		spec.M("started", spec.Instant(), "when it was created"),
-		spec.M("finished", spec.Nullable(spec.Instant()), "when it reached a final status"),
-		spec.M("widget_url", spec.Nullable(spec.Text()), "the page for the payer of a hosted transaction, open for 15 minutes; null if no payer is awaited, and for callers who must not have it"),
+		spec.M("started", spec.Instant(), "when the transaction was created"),
+		spec.M("finished", spec.Nullable(spec.Instant()), "when the transaction reached a final status"),
+		spec.M("widget_url", spec.Nullable(spec.Text()), "address of the payer's page for a hosted transaction, which is open for 15 minutes; null if no payer is awaited, and for callers who must not have the address"),
 		spec.M("route", spec.Text(), "the name of the terminal's provider; empty until a terminal is chosen"),
 	}
 }
@@ -161,30 +161,30 @@ func transactionMembers() []spec.Member {
 func furtherMembers() []spec.Member {
 	return []spec.Member{
 		spec.Optional("currency_rate", spec.Text(), "the exchange rate, if the amount was converted"),
-		spec.Optional("network", spec.Text(), "the network of the currency, if it has one and it is known"),
+		spec.Optional("network", spec.Text(), "the network of the currency, if the currency has one and the network is known"),
 		spec.Optional("network_dest", spec.Text(), "the network of `currency_dest`, if the amount was converted"),
 		spec.Optional("scale_dest", spec.Nullable(spec.Integer(0)), "number of decimals of `currency_dest`, if the amount was converted"),
 		spec.Optional("auth_params", spec.Nullable(spec.Object(
 			spec.M("type", spec.Text(), "`redirect`, `auth_3ds_form` or `none`"), spec.M("version", spec.Words("1.0"), "version of the form"),
 			spec.M("method", spec.Words("get", "post"), "the method of the request to `url`"), spec.M("url", spec.Text(), "where the payer's browser is sent"),
 			spec.M("params", spec.OpenObject(), "the fields of the request"),
-		)), "of a payment: what the payer's browser has to do; null if nothing"),
+		)), "for a payment: what the payer's browser has to do; null if it has nothing to do"),
 		spec.Optional("additional_params_for_auth", spec.OpenObject(spec.Optional("expires_at", spec.Instant(),
-			"until when the material is accepted")), "of a payment: what the provider asks the payer for; empty if nothing"),
+			"until when the payer's values are accepted")), "for a payment: what the provider asks the payer for; empty if it asks for nothing"),
 		spec.Optional("simple_auth_redirect_url", spec.Nullable(spec.Text()),
-			"while the payer has to act: a page on which the payer can take any action, open for 15 minutes; null for callers who must not have it"),
+			"while the payer has to act: address of a page on which the payer can take any action, which is open for 15 minutes; null for callers who must not have the address"),
 		spec.Optional("availble_destinations", spec.List(spec.Object(spec.M("target_bank_id", spec.Text(), "id of the bank"),
-			spec.M("name", spec.Text(), "name of the bank"))), "the banks from which the recipient of a payout chooses (spelled so in the protocol)"),
+			spec.M("name", spec.Text(), "name of the bank"))), "the banks from which the recipient of a payout chooses (the name of the member is misspelled in the protocol)"),
 		spec.Optional("expires_at", spec.Instant(), "the deadline of the payer's action"),
 		spec.Optional("rrn", spec.Text(), "the provider's retrieval reference number"),
 		spec.Optional("hold_expires_at", spec.Instant(), "until when the money is held"),
-		spec.Optional("captured_amount", spec.Positive(), "how much of a hold was captured. After a partial capture, `amount_with_fee`, `merchant_amount` and `amount_dest` refer to it"),
+		spec.Optional("captured_amount", spec.Positive(), "how much of the held money was captured. After a partial capture, `amount_with_fee`, `merchant_amount` and `amount_dest` refer to the captured amount"),
 		spec.Optional("refund_id", spec.UUID(), "id of the last refund"),
-		spec.Optional("refund_msg", spec.Text(), "outcome of the last refund: a sentence in the partner's language"),
+		spec.Optional("refund_msg", spec.Text(), "outcome of the last refund, as a sentence in the partner's language"),
 		spec.Optional("refunded_amount", spec.Amount(), "the sum of the refunds that succeeded"),
 		spec.Optional("refunds", spec.List(spec.Ref("Refund")), "the refunds, oldest first; at most 100 are kept"),
-		spec.Optional("link_id", spec.UUID(), "the payment link at which it was made"),
-		spec.Optional("return_id", spec.UUID(), "of a reversed transaction: the transaction that returned the money"),
+		spec.Optional("link_id", spec.UUID(), "id of the payment link at which the payment was made"),
+		spec.Optional("return_id", spec.UUID(), "for a reversed transaction: id of the transaction that returned the money"),
 	}
 }
 
@@ -197,18 +197,18 @@ func hostedTransaction() *spec.Schema {
 			s.Members = append(s.Members, m)
 		}
 	}
-	return s.Is("The response to a hosted create.")
+	return s.Is("The response to a request that creates a hosted transaction.")
 }
 
 func refund() *spec.Schema {
 	return spec.Object(
 		spec.M("refund_id", spec.UUID(), "id of the refund"),
 		spec.M("amount", spec.Positive(), "the refunded part of the transaction's amount"),
-		spec.M("fee_amount", spec.Amount(), "the part of the fee that was returned with it"),
+		spec.M("fee_amount", spec.Amount(), "the part of the fee that was returned with the refund"),
 		spec.M("status", spec.Words("pending", "succeeded", "failed"), "`pending` until the provider has answered"),
-		spec.M("error_code", failureCode(), "why it failed"),
-		spec.M("msg", spec.Text(), "the outcome: a sentence in the partner's language"),
-		spec.M("created", spec.Instant(), "when it was requested"), spec.M("finished", spec.Nullable(spec.Instant()), "null while it is pending"),
+		spec.M("error_code", failureCode(), "why the refund failed"),
+		spec.M("msg", spec.Text(), "the outcome, as a sentence in the partner's language"),
+		spec.M("created", spec.Instant(), "when the refund was requested"), spec.M("finished", spec.Nullable(spec.Instant()), "when the refund ended; null while it is pending"),
 	)
 }
 
@@ -217,20 +217,20 @@ func routingStep() *spec.Schema {
 		spec.M("terminal_id", spec.UUID(), "the terminal"), spec.M("name", spec.Nullable(spec.Text()), "the terminal's present name"),
 		spec.M("priority", spec.Type("integer"), "the terminal's priority at the time"),
 		spec.M("outcome", spec.Words("refused", "failed", "not_sent", "skipped", "stopped", "excluded", "pending", "accepted"),
-			"what happened at the terminal, see above"),
-		spec.M("reason", spec.Nullable(spec.Text()), "in English; null if there is none"),
-		spec.M("error_code", failureCode(), "the reason for programs; null if there is none"),
-		spec.M("at", spec.Nullable(spec.Instant()), "when"), spec.M("attempt", spec.Integer(1),
-			"which attempt of a hosted payment's payer; 1 for other transactions"),
+			"what happened at the terminal"),
+		spec.M("reason", spec.Nullable(spec.Text()), "the reason, in English; null if there is none"),
+		spec.M("error_code", failureCode(), "the reason, as a code for programs; null if there is none"),
+		spec.M("at", spec.Nullable(spec.Instant()), "when it happened"), spec.M("attempt", spec.Integer(1),
+			"number of the payer's attempt at a hosted payment; 1 for other transactions"),
 		spec.M("reference", spec.Nullable(spec.UUID()), "the id by which the provider knows the charge; null if nothing was sent"),
 	)
 }
 
 func transactionSums() *spec.Schema {
 	return spec.Object(
-		spec.M("currency", spec.Text(), "currency code"), spec.M("network", spec.Text(), "empty for none"), spec.M("env", envName(), "environment"),
-		spec.Optional("day", spec.Day(), "the UTC day of creation, if it is grouped by"),
-		spec.Optional("type", transactionType(), "if it is grouped by"), spec.Optional("status", status(), "if it is grouped by"),
+		spec.M("currency", spec.Text(), "currency code"), spec.M("network", spec.Text(), "network of the currency; empty if the currency has none"), spec.M("env", envName(), "environment"),
+		spec.Optional("day", spec.Day(), "the UTC day of creation, if `group_by` has `day`"),
+		spec.Optional("type", transactionType(), "the type of the transactions, if `group_by` has `type`"), spec.Optional("status", status(), "the status of the transactions, if `group_by` has `status`"),
 		spec.M("count", spec.Integer(1), "number of transactions"),
 		spec.M("amount", spec.Amount(), "in minor units"), spec.M("amount_with_fee", spec.Amount(), "in minor units"),
 		spec.M("merchant_amount", spec.Signed(), "in minor units"), spec.M("fee_amount", spec.Amount(), "in minor units"),
@@ -242,14 +242,14 @@ func turnoverRow() *spec.Schema {
 	number, sum := spec.Integer(0), "in minor units; 0 while `scale` is null"
 	return spec.Object(
 		spec.M("day", spec.Day(), "UTC day"), spec.M("type", transactionType(), "what was charged: payments or payouts"),
-		spec.M("currency", spec.Text(), "currency code"), spec.M("network", spec.Text(), "empty for none, or if it is not known"), spec.M("env", envName(), "environment"),
+		spec.M("currency", spec.Text(), "currency code"), spec.M("network", spec.Text(), "network of the currency; empty if the currency has none, or if the network is not known"), spec.M("env", envName(), "environment"),
 		spec.M("scale", spec.Nullable(number), "number of decimals; null if the currency does not have this network"),
-		spec.M("attempts", number, "charges that ended on this day: `charged` and all `declines`"),
+		spec.M("attempts", number, "charges that ended on this day: the sum of `charged` and all `declines`"),
 		spec.M("charged", number, "charges that succeeded"), spec.M("charged_amount", spec.Amount(), sum),
 		spec.M("refunds", number, "refunds that succeeded on this day"), spec.M("refunded_amount", spec.Amount(), sum),
-		spec.M("reversals", number, "payments that were reversed (chargebacks) on this day"), spec.M("reversed_amount", spec.Amount(), "what no refund had returned, "+sum),
-		spec.M("declines", spec.List(spec.Object(spec.M("error_code", spec.Words(turnover.Codes()...), "why; `other` for all other reasons"), spec.M("count", spec.Integer(1), "how many"))),
+		spec.M("reversals", number, "payments that were reversed (chargebacks) on this day"), spec.M("reversed_amount", spec.Amount(), "the amount that no refund had returned before, "+sum),
+		spec.M("declines", spec.List(spec.Object(spec.M("error_code", spec.Words(turnover.Codes()...), "the reason; `other` stands for all other reasons"), spec.M("count", spec.Integer(1), "number of charges"))),
 			"charges that did not succeed, the most frequent reason first"),
-		spec.M("last_at", spec.Instant(), "when the last of these things happened"),
-	).Is("What a partner's transactions did on one day.")
+		spec.M("last_at", spec.Instant(), "when the last of these events happened"),
+	).Is("What happened to a partner's transactions on one day.")
 }

@@ -13,16 +13,16 @@ import (
 func webhooks() (hooks []spec.Webhook) {
 	origin := []spec.Parameter{
 		spec.InHeader("x-request-id", spec.UUID(),
-			"The `x-request-id` of the response to the request that has caused the event, for your logs. Absent if no request has, such as for a renewal, and if the server was restarted since."),
-		spec.InHeader("traceparent", spec.Text(), "The trace of that request (W3C Trace Context), if it had a valid `traceparent` or the service records traces."),
+			"The `x-request-id` of the response to the request that caused the event, for your logs. Absent if no request caused the event (for example, a renewal), and if the server was restarted since then."),
+		spec.InHeader("traceparent", spec.Text(), "The trace (W3C Trace Context) of the request that caused the event, if that request had a valid `traceparent` or the service records traces."),
 	}
 	signed := slices.Concat([]spec.Parameter{
 		spec.InHeader("x-webhook-event-id", spec.UUID(),
 			"The event's id, for your logs. The signature does not cover it: recognize repetitions by the `event_id` in the body."+withoutSecret),
 		spec.InHeader("x-webhook-timestamp", &spec.Schema{Types: []string{"string"}, Pattern: "^[0-9]+$"},
-			"When this attempt's envelope was built, in Unix seconds. Refuse an envelope that is more than five minutes off."+withoutSecret),
-		spec.InHeader("x-webhook-signature", hexadecimal(), "HMAC-SHA256 over `<timestamp>.<body>`, keyed with the secret."+withoutSecret),
-		spec.InHeader("x-webhook-signature-previous", hexadecimal(), "The same with the previous secret, while the secret is being changed."),
+			"When the envelope (the body) of this attempt was built, in Unix seconds. Refuse an envelope whose time differs from yours by more than five minutes."+withoutSecret),
+		spec.InHeader("x-webhook-signature", hexadecimal(), "The HMAC-SHA256 of `<timestamp>.<body>` with the secret as key."+withoutSecret),
+		spec.InHeader("x-webhook-signature-previous", hexadecimal(), "The same signature, but with the previous secret as key; sent while the secret is being replaced."),
 	}, origin)
 	answers := []spec.Answer{
 		{Status: 2, Text: "An acknowledgement, if it comes within 15 seconds. The body is ignored."},
@@ -35,14 +35,14 @@ func webhooks() (hooks []spec.Webhook) {
 		h := spec.Webhook{Name: "transaction." + string(status), Tag: tagWebhooks, Summary: notified[status], Headers: signed,
 			Body: envelope("transaction."+string(status), spec.Words(status)), Answers: answers}
 		if !payment.NotifiedByDefault(status) {
-			h.Text = "Sent only if the terminal's `notify_statuses` selects it."
+			h.Text = "Sent only if the terminal's `notify_statuses` selects this status."
 		}
 		if status == payment.Charged {
 			h.Example = exampleEnvelope
 		}
 		hooks = append(hooks, h)
 	}
-	hooks = append(hooks, spec.Webhook{Name: notifier.TestType, Tag: tagWebhooks, Summary: "A test, about no transaction", Headers: signed, Answers: answers,
+	hooks = append(hooks, spec.Webhook{Name: notifier.TestType, Tag: tagWebhooks, Summary: "A test notification, which is about no transaction", Headers: signed, Answers: answers,
 		Text: "Sent by `POST /api/v1/terminal/{id}/test-delivery`. It is signed like all others, and neither repeated nor stored.",
 		Body: spec.OpenObject(append(envelopeMembers(notifier.TestType), spec.M("data", spec.OpenObject(), ""))...)})
 	return append(hooks, subscriptionHooks(origin, answers)...)
@@ -63,7 +63,7 @@ var notified = map[payment.Status]string{
 	payment.Refunding:        "A refund is under way",
 	payment.Refunded:         "A refund is complete",
 	payment.Created:          "The transaction exists, and no money has moved",
-	payment.New:              "A terminal was found for the transaction, or another one after a refusal",
+	payment.New:              "A terminal was found for the transaction, or another terminal after a refusal",
 	payment.Authorizing:      "The transaction's provider is being called",
 	payment.Charging:         "The provider is processing it and has not reported the outcome",
 	payment.PreAuthorized3DS: "A state that some providers pass through",
@@ -80,7 +80,7 @@ func hexadecimal() *spec.Schema {
 func envelopeMembers(kind string) []spec.Member {
 	return []spec.Member{
 		spec.M("event_id", spec.UUID(), "the same in every attempt and unique to the event: use it to recognize repetitions"),
-		spec.M("timestamp", spec.Integer(0), "when this attempt's envelope was built, in Unix seconds"), spec.M("type", spec.Words(kind), "what happened"),
+		spec.M("timestamp", spec.Integer(0), "when the envelope (the body) of this attempt was built, in Unix seconds"), spec.M("type", spec.Words(kind), "what happened"),
 	}
 }
 
@@ -89,11 +89,11 @@ func envelope(kind string, status *spec.Schema) *spec.Schema {
 	return spec.OpenObject(append(envelopeMembers(kind), spec.M("data", spec.OpenObject(
 		spec.M("type", transactionType(), "`payment` or `payout`"), spec.M("txid", spec.Nullable(spec.Text()), "your own id; null if it has none"),
 		spec.M("id", spec.UUID(), "id of the transaction"),
-		spec.M("amount", spec.Positive(), "minor units"), spec.M("amount_dest", spec.Amount(), "after deducted fees and a conversion"),
-		spec.M("amount_with_fee", spec.Amount(), "with fees that are charged on top"),
-		spec.M("status", status, "the status"), spec.M("error_description", spec.Text(), "empty on success"),
-		spec.M("error_code", failureCode(), "null on success"),
-		spec.M("merchant_meta", spec.OpenObject(), "the object of the create, and keys of the provider"),
+		spec.M("amount", spec.Positive(), "minor units"), spec.M("amount_dest", spec.Amount(), "the amount after deducted fees and a conversion"),
+		spec.M("amount_with_fee", spec.Amount(), "the amount with fees that are charged on top"),
+		spec.M("status", status, "the status"), spec.M("error_description", spec.Text(), "why the transaction did not succeed; empty on success"),
+		spec.M("error_code", failureCode(), "why the transaction did not succeed, as a code; null on success"),
+		spec.M("merchant_meta", spec.OpenObject(), "the object that you sent, and keys of the provider"),
 	), "the transaction as it was at the event"))...)
 }
 
@@ -117,16 +117,16 @@ func subscriptionHooks(headers []spec.Parameter, answers []spec.Answer) (hooks [
 			Body: spec.OpenObject(
 				spec.M("event", spec.Words(name), "what happened"), spec.M("timestamp", spec.Instant(), "when the event happened, the same in every attempt"),
 				spec.M("subscription", spec.OpenObject(
-					spec.M("id", spec.UUID(), "the id"), spec.M("status", spec.Words(subscription.Statuses()...), "the status"),
+					spec.M("id", spec.UUID(), "id of the subscription"), spec.M("status", spec.Words(subscription.Statuses()...), "the status"),
 					spec.M("amount", spec.AmountAsNumber(), "minor units, a JSON number here"), spec.M("currency", spec.Text(), "currency code"),
-					spec.M("network", spec.Text(), "empty for none"),
+					spec.M("network", spec.Text(), "network of the currency; empty if the currency has none"),
 					spec.M("env", envName(), "environment"), spec.M("period_days", spec.Integer(1), "days between renewals"),
-					spec.M("next_renewal_at", spec.Nullable(spec.Instant()), "null if no renewal follows by itself"),
+					spec.M("next_renewal_at", spec.Nullable(spec.Instant()), "when the next renewal is due; null if no renewal follows by itself"),
 					spec.M("renewals", spec.Integer(0), "number of paid renewals"),
 					spec.M("last_transaction_id", spec.Nullable(spec.UUID()), "the transaction of the last renewal"),
 				), "the subscription as it was at the event"),
-				spec.M("partner_id", spec.Integer(1), "number of the partner"), spec.M("initial_payment_id", spec.UUID(), "the initial payment"),
-				spec.M("metadata", spec.OpenObject(), "the object of the create"),
+				spec.M("partner_id", spec.Integer(1), "number of the partner"), spec.M("initial_payment_id", spec.UUID(), "id of the initial payment"),
+				spec.M("metadata", spec.OpenObject(), "the object that you sent"),
 			),
 		})
 	}

@@ -44,50 +44,55 @@ type ListTransactionsQuery struct {
 	// The environment. One of: prod, test. Default: prod.
 	Env string
 
-	// Created at this time or later.
+	// Only transactions that were created at this time or later.
 	StartedFrom string
 
-	// Created at this time or before.
+	// Only transactions that were created at this time or earlier.
 	StartedTo string
 
-	// Last changed at this time or later.
+	// Only transactions that last changed at this time or later.
 	UpdatedFrom string
 
-	// Last changed at this time or before.
+	// Only transactions that last changed at this time or earlier.
 	UpdatedTo string
 
-	// Finished at this time or later.
+	// Only transactions that finished at this time or later.
 	FinishedFrom string
 
-	// Finished at this time or before.
+	// Only transactions that finished at this time or earlier.
 	FinishedTo string
 
-	// At least this amount in minor units.
+	// Only transactions of at least this amount, in minor units.
 	AmountFrom Amount
 
-	// At most this amount in minor units.
+	// Only transactions of at most this amount, in minor units.
 	AmountTo Amount
 
-	// With this retrieval reference number of the provider.
+	// Only transactions with this retrieval reference number of the provider.
 	RRN string
 
-	// Made at this payment link.
+	// Only transactions that were made at this payment link.
 	LinkID string
 
 	// How many rows a page has at most. Default: 20.
 	Limit int64
 
-	// The `cursor_value` of the page before.
+	// The `cursor_value` of the previous page.
 	Cursor string
 
 	// The time by which the list is ordered, newest first. One of: started, updated. Default: started.
 	OrderBy string
 
-	// With `end_cursor`: only the transactions between the two times, both included. Alone it is ignored.
+	// Together with `end_cursor`: only the transactions between the two times, including both. Without `end_cursor` it
+	// is ignored.
 	StartCursor string
 
 	// See `start_cursor`.
 	EndCursor string
+
+	// Another name of `started_from`, only with the admin token; a partner may not send it. If both are sent, both
+	// apply.
+	From string
 }
 
 func (q *ListTransactionsQuery) values() url.Values {
@@ -110,6 +115,7 @@ func (q *ListTransactionsQuery) values() url.Values {
 	setQuery(values, "order_by", q.OrderBy)
 	setQuery(values, "start_cursor", q.StartCursor)
 	setQuery(values, "end_cursor", q.EndCursor)
+	setQuery(values, "from", q.From)
 	return values
 }
 
@@ -148,42 +154,42 @@ type AggregateTransactionsQuery struct {
 	// The environment. One of: prod, test. Default: prod.
 	Env string
 
-	// Created at this time or later.
+	// Only transactions that were created at this time or later.
 	StartedFrom string
 
-	// Created at this time or before.
+	// Only transactions that were created at this time or earlier.
 	StartedTo string
 
-	// Last changed at this time or later.
+	// Only transactions that last changed at this time or later.
 	UpdatedFrom string
 
-	// Last changed at this time or before.
+	// Only transactions that last changed at this time or earlier.
 	UpdatedTo string
 
-	// Finished at this time or later.
+	// Only transactions that finished at this time or later.
 	FinishedFrom string
 
-	// Finished at this time or before.
+	// Only transactions that finished at this time or earlier.
 	FinishedTo string
 
-	// At least this amount in minor units.
+	// Only transactions of at least this amount, in minor units.
 	AmountFrom Amount
 
-	// At most this amount in minor units.
+	// Only transactions of at most this amount, in minor units.
 	AmountTo Amount
 
-	// With this retrieval reference number of the provider.
+	// Only transactions with this retrieval reference number of the provider.
 	RRN string
 
-	// Made at this payment link.
+	// Only transactions that were made at this payment link.
 	LinkID string
 
 	// Only this currency. One of: RUB, UAH, AZN, USD, EUR, GBP, CHF, TRY, KZT, CAD, SGD, IDR, RUBT, USDT, USDC, EURT,
 	// ETH, TRX, TON, ZOLT.
 	Currency string
 
-	// What makes a group besides currency, network and env: a list of `type`, `status` and `day`, separated by commas.
-	// Default: type,status.
+	// What forms a group in addition to currency, network and env: a list of `type`, `status` and `day`, separated by
+	// commas. Default: type,status.
 	GroupBy string
 }
 
@@ -305,14 +311,14 @@ func (c *Client) GetTransaction(ctx context.Context, id string, options ...Optio
 
 // ListBalancesQuery has the parameters of ListBalances; zero values are left out.
 type ListBalancesQuery struct {
-	// The environment; both if absent. One of: prod, test.
+	// The environment. If absent, both environments. One of: prod, test.
 	Env string
 
 	// Only this currency. One of: RUB, UAH, AZN, USD, EUR, GBP, CHF, TRY, KZT, CAD, SGD, IDR, RUBT, USDT, USDC, EURT,
 	// ETH, TRX, TON, ZOLT.
 	Currency string
 
-	// Only this network; an empty value selects the balances without a network.
+	// Only this network. An empty value selects the balances without a network.
 	Network *string
 }
 
@@ -336,10 +342,10 @@ func (c *Client) ListBalances(ctx context.Context, query ListBalancesQuery, opti
 
 // GetTurnoverQuery has the parameters of GetTurnover; zero values are left out.
 type GetTurnoverQuery struct {
-	// The first UTC day. Absent: 29 days before `to`.
+	// The first UTC day. If absent, 29 days before `to`.
 	From string
 
-	// The last UTC day. Absent: today.
+	// The last UTC day. If absent, today.
 	To string
 
 	// The environment. One of: prod, test. Default: prod.
@@ -402,7 +408,7 @@ type ListSubscriptionsQuery struct {
 	// How many rows a page has at most. Default: 20.
 	Limit int64
 
-	// The `cursor_value` of the page before.
+	// The `cursor_value` of the previous page.
 	Cursor string
 }
 
@@ -476,13 +482,13 @@ type ListLinksQuery struct {
 	// The environment. One of: prod, test. Default: prod.
 	Env string
 
-	// Only those that accept payments, or only the others. One of: true, false.
+	// `true`: only those that accept payments; `false`: only those that do not. One of: true, false.
 	Active string
 
 	// How many rows a page has at most. Default: 20.
 	Limit int64
 
-	// The `cursor_value` of the page before.
+	// The `cursor_value` of the previous page.
 	Cursor string
 }
 
@@ -547,13 +553,13 @@ type ListProductsQuery struct {
 	// The environment. One of: prod, test. Default: prod.
 	Env string
 
-	// Only those that accept payments, or only the others. One of: true, false.
+	// `true`: only those that accept payments; `false`: only those that do not. One of: true, false.
 	Active string
 
 	// How many rows a page has at most. Default: 20.
 	Limit int64
 
-	// The `cursor_value` of the page before.
+	// The `cursor_value` of the previous page.
 	Cursor string
 }
 
@@ -634,13 +640,13 @@ func (c *Client) UploadImage(ctx context.Context, file []byte, options ...Option
 
 // ListAccountsQuery has the parameters of ListAccounts; zero values are left out.
 type ListAccountsQuery struct {
-	// Only accounts whose paths begin so.
+	// Only accounts whose paths begin with this text.
 	Prefix string
 
 	// Only this currency.
 	Currency string
 
-	// Only this network; an empty value selects assets without a network.
+	// Only this network. An empty value selects assets without a network.
 	Network *string
 
 	// The environment. One of: prod, test. Default: prod.
@@ -649,7 +655,7 @@ type ListAccountsQuery struct {
 	// How many rows a page has at most. Default: 50.
 	Limit int64
 
-	// The `cursor_value` of the page before.
+	// The `cursor_value` of the previous page.
 	Cursor string
 }
 
@@ -681,23 +687,23 @@ type GetAccountQuery struct {
 	// Only this currency.
 	Currency string
 
-	// Only this network; an empty value selects assets without a network.
+	// Only this network. An empty value selects assets without a network.
 	Network *string
 
 	// The environment. One of: prod, test. Default: prod.
 	Env string
 
-	// The moment of the balances, with `by=effective` also a day. Now if absent.
+	// The time at which the balances are taken; with `by=effective`, it may also be a day. If absent, now.
 	At string
 
-	// By which of their times entries are included: when they were stored, or the day to which they belong. One of:
-	// booked, effective. Default: booked.
+	// The time of an entry that decides whether it is included: `booked` is when it was stored, `effective` is the day
+	// to which it belongs. One of: booked, effective. Default: booked.
 	By string
 
 	// How many rows a page has at most. Default: 50.
 	Limit int64
 
-	// The `cursor_value` of the page before.
+	// The `cursor_value` of the previous page.
 	Cursor string
 }
 
@@ -730,22 +736,22 @@ type ListPostingsQuery struct {
 	// Only this currency.
 	Currency string
 
-	// Only this network; an empty value selects assets without a network.
+	// Only this network. An empty value selects assets without a network.
 	Network *string
 
 	// The environment. One of: prod, test. Default: prod.
 	Env string
 
-	// Booked at this time or later.
+	// Only what was booked at this time or later.
 	From time.Time
 
-	// Booked at this time or before.
+	// Only what was booked at this time or earlier.
 	To time.Time
 
 	// How many rows a page has at most. Default: 50.
 	Limit int64
 
-	// The `cursor_value` of the page before.
+	// The `cursor_value` of the previous page.
 	Cursor string
 }
 
@@ -783,17 +789,17 @@ type GetTrialBalanceQuery struct {
 	// Only this currency.
 	Currency string
 
-	// Only this network; an empty value selects assets without a network.
+	// Only this network. An empty value selects assets without a network.
 	Network *string
 
-	// The moment of the balances, with `by=effective` also a day. Now if absent.
+	// The time at which the balances are taken; with `by=effective`, it may also be a day. If absent, now.
 	At string
 
-	// By which of their times entries are included: when they were stored, or the day to which they belong. One of:
-	// booked, effective. Default: booked.
+	// The time of an entry that decides whether it is included: `booked` is when it was stored, `effective` is the day
+	// to which it belongs. One of: booked, effective. Default: booked.
 	By string
 
-	// An earlier moment, not after `at`: each row also has its totals then.
+	// An earlier time, not after `at`. Each row then also has the totals at this earlier time.
 	Since string
 
 	// Whether the first page also has the sums over all accounts. One of: false, true. Default: false.
@@ -802,7 +808,7 @@ type GetTrialBalanceQuery struct {
 	// How many rows a page has at most. Default: 50.
 	Limit int64
 
-	// The `cursor_value` of the page before.
+	// The `cursor_value` of the previous page.
 	Cursor string
 }
 
@@ -836,28 +842,28 @@ func (c *Client) GetTrialBalance(ctx context.Context, query GetTrialBalanceQuery
 
 // ListEntriesQuery has the parameters of ListEntries; zero values are left out.
 type ListEntriesQuery struct {
-	// Of this record.
+	// Only events of the record with this id.
 	Source string
 
-	// On this account.
+	// Only entries with a posting on this account.
 	Account string
 
-	// With this name, such as `settle`.
+	// Only events with this name, such as `settle`.
 	Event string
 
 	// The environment. One of: prod, test. Default: prod.
 	Env string
 
-	// Booked at this time or later.
+	// Only what was booked at this time or later.
 	From time.Time
 
-	// Booked at this time or before.
+	// Only what was booked at this time or earlier.
 	To time.Time
 
 	// How many rows a page has at most. Default: 50.
 	Limit int64
 
-	// The `cursor_value` of the page before.
+	// The `cursor_value` of the previous page.
 	Cursor string
 }
 
@@ -897,20 +903,20 @@ func (c *Client) GetEntry(ctx context.Context, seq string, options ...Option) (*
 
 // ListEventsQuery has the parameters of ListEvents; zero values are left out.
 type ListEventsQuery struct {
-	// Of this record.
+	// Only events of the record with this id.
 	Source string
 
-	// By authors of this kind. One of: admin_token, api_key, session, payer, provider, system.
+	// Only events that an author of this kind caused. One of: admin_token, api_key, session, payer, provider, system.
 	Author string
 
-	// Changes of the records of the administration that somebody asked for: `platform`, `organization`, `partner`,
-	// `terminal`, `api_key`, `user`, `settlement`, `limit`, `blocklist_entry`, `rate`, `period`.
+	// Only changes that somebody requested to records of the administration, which are `platform`, `organization`,
+	// `partner`, `terminal`, `api_key`, `user`, `settlement`, `limit`, `blocklist_entry`, `rate`, `period`.
 	Kind string
 
 	// How many rows a page has at most. Default: 50.
 	Limit int64
 
-	// The `cursor_value` of the page before.
+	// The `cursor_value` of the previous page.
 	Cursor string
 }
 

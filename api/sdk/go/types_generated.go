@@ -9,42 +9,43 @@ type TransactionCreate struct {
 	// `payment`: money comes in; `payout`: money goes out. One of: payment, payout.
 	Type string `json:"type"`
 
-	// Minor units, as a string of digits above zero; a JSON number is refused.
+	// The amount in minor units: a string of digits, above zero. A JSON number is refused.
 	Amount Amount `json:"amount"`
 
 	// Currency code. One of: RUB, UAH, AZN, USD, EUR, GBP, CHF, TRY, KZT, CAD, SGD, IDR, RUBT, USDT, USDC, EURT, ETH,
 	// TRX, TON, ZOLT.
 	Currency string `json:"currency,omitzero"`
 
-	// The blockchain, such as `tron`, of a currency that is on several.
+	// The network (blockchain) of a currency that is on several networks, such as `tron`.
 	Network string `json:"network,omitzero"`
 
-	// `prod` moves money, `test` does not. It is read from here only. One of: prod, test.
+	// `prod` moves money, `test` does not. Only this member sets the environment. One of: prod, test.
 	Env string `json:"env,omitzero"`
 
-	// Your own id of the transaction. It makes the create idempotent. An empty one is returned as sent, and does not.
+	// Your own id of the transaction. A repeated request with the same `txid` returns the stored transaction and creates
+	// no second one. An empty `txid` is returned as it was sent, but does not prevent a second transaction.
 	TxID string `json:"txid,omitzero"`
 
-	// The payer enters the credentials on a page of this server, `widget_url`.
+	// Whether the payer enters the credentials on a page of this server, whose address is `widget_url`.
 	Hosted bool `json:"hosted,omitzero"`
 
 	// The same as `hosted`.
 	ShowWidget bool `json:"show_widget,omitzero"`
 
-	// Where the payer is sent after success; required for a payment that is not hosted. `{transaction_id}` and `{txid}`
-	// in it are filled in.
+	// Where the payer is sent after success; required for a payment that is not hosted. In the address,
+	// `{transaction_id}` and `{txid}` are replaced by the two ids.
 	ReturnURL string `json:"returnUrl,omitzero"`
 
 	// Where the payer is sent after a failure; required for a payment that is not hosted.
 	FailURL string `json:"failUrl,omitzero"`
 
-	// The payer's card, account or other means of payment; required unless hosted.
+	// The payer's card, account or other means of payment; required unless the transaction is hosted.
 	MoneyStorage *MoneyStorage `json:"money_storage,omitzero"`
 
-	// What the payer sees.
+	// The description that the payer sees.
 	Description string `json:"description,omitzero"`
 
-	// The payer. At most 16 KiB.
+	// The payer; an object of at most 16 KiB.
 	Customer *TransactionCreateCustomer `json:"customer,omitzero"`
 
 	// An object of yours, at most 64 KiB, which responses and notifications show.
@@ -57,53 +58,53 @@ type TransactionCreate struct {
 // MoneyStorage: A means of payment. `bank_card` and `direct_debit` have keys of their own; every other type, such as
 // `sbp`, `qr_code` or `crypto`, needs none.
 type MoneyStorage struct {
-	// The method. One of: bank_card, bank_account, sbp, qr_code, crypto, e_wallet, phone_payment, bnpl, open_banking,
-	// direct_debit, apple_pay, google_pay, voucher, gift_card, totp, provider_token, square_nonce, sepa, upi,
-	// netbanking, boleto, revolut_payout, encrypted_qr, native_gas, username_subscription, pix, oxxo, klarna, alipay,
-	// wechat_pay, paynow, grabpay, ideal, bancontact, paypal_account, venmo, emi, interac_present, mollie_redirect,
-	// revolut_checkout, open_banking_redirect.
+	// The method of payment. One of: bank_card, bank_account, sbp, qr_code, crypto, e_wallet, phone_payment, bnpl,
+	// open_banking, direct_debit, apple_pay, google_pay, voucher, gift_card, totp, provider_token, square_nonce, sepa,
+	// upi, netbanking, boleto, revolut_payout, encrypted_qr, native_gas, username_subscription, pix, oxxo, klarna,
+	// alipay, wechat_pay, paynow, grabpay, ideal, bancontact, paypal_account, venmo, emi, interac_present,
+	// mollie_redirect, revolut_checkout, open_banking_redirect.
 	Type string `json:"type"`
 
-	// `bank_card`: 12 to 19 digits with a valid check digit.
+	// For `bank_card`: the card number, 12 to 19 digits with a valid check digit.
 	CardNumber string `json:"cardnumber,omitzero"`
 
-	// `bank_card`, payments: the name on the card, at most 255 characters.
+	// For payments by `bank_card`: the name on the card, at most 255 characters.
 	Cardholder string `json:"cardholder,omitzero"`
 
-	// `bank_card`, payments: the month of expiry.
+	// For payments by `bank_card`: the month of expiry.
 	ExpMonth string `json:"exp_month,omitzero"`
 
-	// `bank_card`, payments: the year of expiry.
+	// For payments by `bank_card`: the year of expiry.
 	ExpYear string `json:"exp_year,omitzero"`
 
-	// `bank_card`, payments: the verification value, which is never stored.
+	// For payments by `bank_card`: the verification value, which is never stored.
 	CVV string `json:"cvv,omitzero"`
 
-	// `direct_debit`: `ach` (USD), `bacs` (GBP) or `acss` (CAD, payments only).
+	// For `direct_debit`: `ach` (USD), `bacs` (GBP) or `acss` (CAD, payments only).
 	Scheme string `json:"scheme,omitzero"`
 
-	// `ach`.
+	// For `ach`.
 	RoutingNumber string `json:"routing_number,omitzero"`
 
-	// `bacs`.
+	// For `bacs`.
 	SortCode string `json:"sort_code,omitzero"`
 
-	// `acss`.
+	// For `acss`.
 	InstitutionNumber string `json:"institution_number,omitzero"`
 
-	// `acss`.
+	// For `acss`.
 	TransitNumber string `json:"transit_number,omitzero"`
 
-	// `ach`, `bacs` and `acss`.
+	// For `ach`, `bacs` and `acss`.
 	AccountNumber string `json:"account_number,omitzero"`
 
-	// `crypto`: the network of the payment.
+	// For `crypto`: the network of the payment.
 	Network string `json:"network,omitzero"`
 }
 
-// TransactionCreateCustomer: The payer. At most 16 KiB.
+// TransactionCreateCustomer: The payer; an object of at most 16 KiB.
 type TransactionCreateCustomer struct {
-	// Gets the receipt by e-mail, if the server sends mail.
+	// The payer's e-mail address, to which the receipt is sent if the server sends e-mail.
 	Email string `json:"email,omitzero"`
 	Phone string `json:"phone,omitzero"`
 	Name  string `json:"name,omitzero"`
@@ -126,13 +127,13 @@ type Transaction struct {
 	// `payment` or `payout`. One of: payment, payout.
 	Type string `json:"type"`
 
-	// The state, see above.
+	// The state of the transaction.
 	Status TransactionStatus `json:"status"`
 
-	// Why it did not succeed: a sentence in the partner's language, empty on success.
+	// Why the transaction did not succeed, as a sentence in the partner's language; empty on success.
 	ErrorDescription string `json:"error_description"`
 
-	// Why it did not succeed, for programs; null on success.
+	// Why the transaction did not succeed, as a code for programs; null on success.
 	ErrorCode FailureCode `json:"error_code"`
 
 	// The requested amount in minor units.
@@ -141,16 +142,16 @@ type Transaction struct {
 	// The amount plus a fee that is charged on top: what the payer pays.
 	AmountWithFee Amount `json:"amount_with_fee"`
 
-	// `merchant_amount` in `currency_dest`, into which a terminal may convert.
+	// `merchant_amount`, converted into `currency_dest` if the terminal converts.
 	AmountDestination Amount `json:"amount_dest"`
 
-	// The amount less a fee that is deducted.
+	// The amount minus a fee that is deducted.
 	MerchantAmount Amount `json:"merchant_amount"`
 
 	// Currency code.
 	Currency string `json:"currency"`
 
-	// The currency into which it was converted; `currency` if it was not.
+	// The currency into which the amount was converted; the same as `currency` if it was not converted.
 	CurrencyDestination string `json:"currency_dest"`
 
 	// Environment. One of: prod, test.
@@ -159,27 +160,27 @@ type Transaction struct {
 	// Number of decimals of the currency; null while the network is not known.
 	Scale *int64 `json:"scale"`
 
-	// What the payer sees; null until a terminal is chosen.
+	// The description that the payer sees; null until a terminal is chosen.
 	Description string `json:"description"`
 
-	// The object that you sent, plus those keys of the provider that you did not send. Its key `lang` is set to the
-	// partner's language.
+	// The object that you sent, plus the provider's keys, except keys that you sent yourself. The key `lang` is set to
+	// the partner's language.
 	MerchantMeta Object `json:"merchant_meta"`
 
-	// How it is paid; null while that is not known.
+	// The means of payment; null while it is not known.
 	PaymentMethod *TransactionPaymentMethod `json:"payment_method"`
 
 	// The object that you sent.
 	Customer Object `json:"customer"`
 
-	// When it was created.
+	// When the transaction was created.
 	Started time.Time `json:"started"`
 
-	// When it reached a final status.
+	// When the transaction reached a final status.
 	Finished time.Time `json:"finished"`
 
-	// The page for the payer of a hosted transaction, open for 15 minutes; null if no payer is awaited, and for callers
-	// who must not have it.
+	// Address of the payer's page for a hosted transaction, which is open for 15 minutes; null if no payer is awaited,
+	// and for callers who must not have the address.
 	WidgetURL string `json:"widget_url"`
 
 	// The name of the terminal's provider; empty until a terminal is chosen.
@@ -188,7 +189,7 @@ type Transaction struct {
 	// The exchange rate, if the amount was converted.
 	CurrencyRate string `json:"currency_rate"`
 
-	// The network of the currency, if it has one and it is known.
+	// The network of the currency, if the currency has one and the network is known.
 	Network string `json:"network"`
 
 	// The network of `currency_dest`, if the amount was converted.
@@ -197,17 +198,17 @@ type Transaction struct {
 	// Number of decimals of `currency_dest`, if the amount was converted.
 	ScaleDestination *int64 `json:"scale_dest"`
 
-	// Of a payment: what the payer's browser has to do; null if nothing.
+	// For a payment: what the payer's browser has to do; null if it has nothing to do.
 	AuthParams *TransactionAuthParams `json:"auth_params"`
 
-	// Of a payment: what the provider asks the payer for; empty if nothing.
+	// For a payment: what the provider asks the payer for; empty if it asks for nothing.
 	AdditionalParamsForAuth Object `json:"additional_params_for_auth"`
 
-	// While the payer has to act: a page on which the payer can take any action, open for 15 minutes; null for callers
-	// who must not have it.
+	// While the payer has to act: address of a page on which the payer can take any action, which is open for 15
+	// minutes; null for callers who must not have the address.
 	SimpleAuthRedirectURL string `json:"simple_auth_redirect_url"`
 
-	// The banks from which the recipient of a payout chooses (spelled so in the protocol).
+	// The banks from which the recipient of a payout chooses (the name of the member is misspelled in the protocol).
 	AvailableDestinations []TransactionAvailableDestination `json:"availble_destinations"`
 
 	// The deadline of the payer's action.
@@ -219,14 +220,14 @@ type Transaction struct {
 	// Until when the money is held.
 	HoldExpiresAt time.Time `json:"hold_expires_at"`
 
-	// How much of a hold was captured. After a partial capture, `amount_with_fee`, `merchant_amount` and `amount_dest`
-	// refer to it.
+	// How much of the held money was captured. After a partial capture, `amount_with_fee`, `merchant_amount` and
+	// `amount_dest` refer to the captured amount.
 	CapturedAmount Amount `json:"captured_amount"`
 
 	// Id of the last refund.
 	RefundID string `json:"refund_id"`
 
-	// Outcome of the last refund: a sentence in the partner's language.
+	// Outcome of the last refund, as a sentence in the partner's language.
 	RefundMessage string `json:"refund_msg"`
 
 	// The sum of the refunds that succeeded.
@@ -235,10 +236,10 @@ type Transaction struct {
 	// The refunds, oldest first; at most 100 are kept.
 	Refunds []Refund `json:"refunds"`
 
-	// The payment link at which it was made.
+	// Id of the payment link at which the payment was made.
 	LinkID string `json:"link_id"`
 
-	// Of a reversed transaction: the transaction that returned the money.
+	// For a reversed transaction: id of the transaction that returned the money.
 	ReturnID string `json:"return_id"`
 }
 
@@ -293,17 +294,17 @@ const (
 	FailureRefundRefused        FailureCode = "refund_refused"
 )
 
-// TransactionPaymentMethod: How it is paid; null while that is not known.
+// TransactionPaymentMethod: The means of payment; null while it is not known.
 type TransactionPaymentMethod struct {
-	// The type of money_storage. One of: bank_card, bank_account, sbp, qr_code, crypto, e_wallet, phone_payment, bnpl,
+	// The type of `money_storage`. One of: bank_card, bank_account, sbp, qr_code, crypto, e_wallet, phone_payment, bnpl,
 	// open_banking, direct_debit, apple_pay, google_pay, voucher, gift_card, totp, provider_token, square_nonce, sepa,
 	// upi, netbanking, boleto, revolut_payout, encrypted_qr, native_gas, username_subscription, pix, oxxo, klarna,
 	// alipay, wechat_pay, paynow, grabpay, ideal, bancontact, paypal_account, venmo, emi, interac_present,
 	// mollie_redirect, revolut_checkout, open_banking_redirect.
 	Type string `json:"type"`
 
-	// Of a card; null if it is unknown. One of: visa, mastercard, amex, mir, discover, jcb, diners, unionpay, uzcard,
-	// humo, troy, maestro.
+	// The brand of a card; null if it is unknown. One of: visa, mastercard, amex, mir, discover, jcb, diners, unionpay,
+	// uzcard, humo, troy, maestro.
 	Brand string `json:"brand"`
 
 	// The card's first six digits.
@@ -313,7 +314,7 @@ type TransactionPaymentMethod struct {
 	Last4 string `json:"last4"`
 }
 
-// TransactionAuthParams: Of a payment: what the payer's browser has to do; null if nothing.
+// TransactionAuthParams: For a payment: what the payer's browser has to do; null if it has nothing to do.
 type TransactionAuthParams struct {
 	// `redirect`, `auth_3ds_form` or `none`.
 	Type string `json:"type"`
@@ -348,22 +349,22 @@ type Refund struct {
 	// The refunded part of the transaction's amount.
 	Amount Amount `json:"amount"`
 
-	// The part of the fee that was returned with it.
+	// The part of the fee that was returned with the refund.
 	FeeAmount Amount `json:"fee_amount"`
 
 	// `pending` until the provider has answered. One of: pending, succeeded, failed.
 	Status string `json:"status"`
 
-	// Why it failed.
+	// Why the refund failed.
 	ErrorCode FailureCode `json:"error_code"`
 
-	// The outcome: a sentence in the partner's language.
+	// The outcome, as a sentence in the partner's language.
 	Message string `json:"msg"`
 
-	// When it was requested.
+	// When the refund was requested.
 	Created time.Time `json:"created"`
 
-	// Null while it is pending.
+	// When the refund ended; null while it is pending.
 	Finished time.Time `json:"finished"`
 }
 
@@ -379,19 +380,19 @@ type TransactionSums struct {
 	// Currency code.
 	Currency string `json:"currency"`
 
-	// Empty for none.
+	// Network of the currency; empty if the currency has none.
 	Network string `json:"network"`
 
 	// Environment. One of: prod, test.
 	Env string `json:"env"`
 
-	// The UTC day of creation, if it is grouped by.
+	// The UTC day of creation, if `group_by` has `day`.
 	Day string `json:"day"`
 
-	// If it is grouped by. One of: payment, payout.
+	// The type of the transactions, if `group_by` has `type`. One of: payment, payout.
 	Type string `json:"type"`
 
-	// If it is grouped by.
+	// The status of the transactions, if `group_by` has `status`.
 	Status TransactionStatus `json:"status"`
 
 	// Number of transactions.
@@ -415,7 +416,7 @@ type TransactionSums struct {
 
 // AggregateTransactionsResultMeta is a part of a response.
 type AggregateTransactionsResultMeta struct {
-	// Time of the newest event in the sums; null without events.
+	// Time of the newest event in the sums; null if there are no events.
 	AsOf time.Time `json:"as_of"`
 }
 
@@ -424,13 +425,13 @@ type ChangeTransactionRequest struct {
 	// `refund` returns settled money; `cancel` ends a transaction that has not settled. One of: refund, cancel.
 	Type string `json:"type"`
 
-	// How much to refund, a string of minor units; all that is left if absent. null is refused.
+	// How much to refund, as a string of minor units; if absent, all that is left. null is refused.
 	Amount *Amount `json:"amount,omitzero"`
 }
 
 // CommitTransactionRequest is sent with a request.
 type CommitTransactionRequest struct {
-	// How much to capture; the rest is released. All if absent.
+	// How much to capture; the rest is released. If absent, the whole held amount.
 	Amount *Amount `json:"amount,omitzero"`
 }
 
@@ -442,12 +443,12 @@ type ContinueTransactionRequest struct {
 	// The route that the payer has chosen, if the transaction offers several.
 	Route string `json:"route,omitzero"`
 
-	// What the provider's risk checks need to know of the payer's browser, at most 16 KiB.
+	// What the provider's risk checks need to know about the payer's browser, at most 16 KiB.
 	BrowserData *ContinueTransactionRequestBrowserData `json:"browser_data,omitzero"`
 }
 
-// ContinueTransactionRequestBrowserData: What the provider's risk checks need to know of the payer's browser, at most
-// 16 KiB.
+// ContinueTransactionRequestBrowserData: What the provider's risk checks need to know about the payer's browser, at
+// most 16 KiB.
 type ContinueTransactionRequestBrowserData struct {
 	// The browser's language.
 	Language string `json:"language,omitzero"`
@@ -455,7 +456,7 @@ type ContinueTransactionRequestBrowserData struct {
 	// The browser's User-Agent.
 	UserAgent string `json:"user_agent,omitzero"`
 
-	// Minutes from UTC.
+	// The browser's offset from UTC, in minutes.
 	Timezone *int64 `json:"timezone,omitzero"`
 }
 
@@ -464,13 +465,13 @@ type CompleteTransactionRequest struct {
 	// What the provider asked for, such as `{"otp":"123456"}`. A `status` in it is dropped.
 	AdditionalParamsForAuth Object `json:"additional_params_for_auth,omitzero"`
 
-	// Holds the object, or is the object, if it is not at the top level.
+	// If `additional_params_for_auth` is not at the top level: an object that contains it, or that object itself.
 	Params Object `json:"params,omitzero"`
 }
 
 // ChooseTargetDestinationRequest is sent with a request.
 type ChooseTargetDestinationRequest struct {
-	// One of `availble_destinations`.
+	// The `target_bank_id` of one of `availble_destinations`.
 	TargetBankID string `json:"target_bank_id"`
 }
 
@@ -479,7 +480,7 @@ type Balance struct {
 	// Currency code.
 	Currency string `json:"currency"`
 
-	// Network of the currency; empty for none, or if it is not known.
+	// Network of the currency; empty if the currency has none, or if the network is not known.
 	Network string `json:"network"`
 
 	// Environment. One of: prod, test.
@@ -502,7 +503,7 @@ type GetTurnoverResult struct {
 	Meta GetTurnoverResultMeta `json:"meta"`
 }
 
-// Turnover: What a partner's transactions did on one day.
+// Turnover: What happened to a partner's transactions on one day.
 type Turnover struct {
 	// UTC day.
 	Day string `json:"day"`
@@ -513,7 +514,7 @@ type Turnover struct {
 	// Currency code.
 	Currency string `json:"currency"`
 
-	// Empty for none, or if it is not known.
+	// Network of the currency; empty if the currency has none, or if the network is not known.
 	Network string `json:"network"`
 
 	// Environment. One of: prod, test.
@@ -522,7 +523,7 @@ type Turnover struct {
 	// Number of decimals; null if the currency does not have this network.
 	Scale *int64 `json:"scale"`
 
-	// Charges that ended on this day: `charged` and all `declines`.
+	// Charges that ended on this day: the sum of `charged` and all `declines`.
 	Attempts int64 `json:"attempts"`
 
 	// Charges that succeeded.
@@ -540,25 +541,25 @@ type Turnover struct {
 	// Payments that were reversed (chargebacks) on this day.
 	Reversals int64 `json:"reversals"`
 
-	// What no refund had returned, in minor units; 0 while `scale` is null.
+	// The amount that no refund had returned before, in minor units; 0 while `scale` is null.
 	ReversedAmount Amount `json:"reversed_amount"`
 
 	// Charges that did not succeed, the most frequent reason first.
 	Declines []TurnoverDecline `json:"declines"`
 
-	// When the last of these things happened.
+	// When the last of these events happened.
 	LastAt time.Time `json:"last_at"`
 }
 
 // TurnoverDecline is a part of a response.
 type TurnoverDecline struct {
-	// Why; `other` for all other reasons. One of: unexpected_card, return_urls_missing, no_terminal,
+	// The reason; `other` stands for all other reasons. One of: unexpected_card, return_urls_missing, no_terminal,
 	// insufficient_balance, fee_exceeds_amount, amount_out_of_range, no_exchange_rate, limit_exceeded, anti_fraud,
 	// card_declined, insufficient_funds, expired_card, processing_error, authentication_failed, payer_action_expired,
 	// interrupted, forced_by_terminal, hold_expired, cancelled, other.
 	ErrorCode string `json:"error_code"`
 
-	// How many.
+	// Number of charges.
 	Count int64 `json:"count"`
 }
 
@@ -570,16 +571,16 @@ type GetTurnoverResultMeta struct {
 	// The last day.
 	To string `json:"to"`
 
-	// Time of the organization's last event that is counted; null if none is.
+	// Time of the organization's last event that is counted; null if no event is counted.
 	AsOf time.Time `json:"as_of"`
 }
 
 // CreateSubscriptionRequest is sent with a request.
 type CreateSubscriptionRequest struct {
-	// Your own payment that is `charged` by card and has left a token.
+	// A payment of yours that was made by card, is `charged`, and left a token with which the card can be charged again.
 	InitialPaymentID string `json:"initial_payment_id"`
 
-	// Minor units, in the currency, network and env of the initial payment.
+	// Amount of each renewal in minor units, in the currency, network and env of the initial payment.
 	Amount Amount `json:"amount"`
 
 	// Days of 24 hours between renewals.
@@ -598,19 +599,19 @@ type Subscription struct {
 	// past_due, paused, cancelled.
 	Status string `json:"status"`
 
-	// As in the create; it never changes.
+	// The payment that you named when you created the subscription; it never changes.
 	InitialPaymentID string `json:"initial_payment_id"`
 
-	// Minor units; it never changes.
+	// Amount of each renewal in minor units; it never changes.
 	Amount Amount `json:"amount"`
 
-	// That of the initial payment.
+	// Currency of the initial payment.
 	Currency string `json:"currency"`
 
-	// That of the initial payment; empty for none.
+	// Network of the initial payment; empty if it has none.
 	Network string `json:"network"`
 
-	// That of the initial payment. One of: prod, test.
+	// Environment of the initial payment. One of: prod, test.
 	Env string `json:"env"`
 
 	// Days of 24 hours between renewals; it never changes.
@@ -641,10 +642,10 @@ type LinkCreate struct {
 	// Environment. One of: prod, test.
 	Env string `json:"env,omitzero"`
 
-	// Amount of the payments.
+	// Amount of the payments that are made at the link.
 	Amount LinkCreateAmount `json:"amount"`
 
-	// Fixed: the amount is amount.default; dynamic: the payer enters it. One of: fixed, dynamic.
+	// Whether the amount is always amount.default (fixed), or the payer enters it (dynamic). One of: fixed, dynamic.
 	AmountType string `json:"amount_type"`
 
 	// How the link can be paid.
@@ -662,35 +663,35 @@ type LinkCreate struct {
 	// Text of the page.
 	Description string `json:"description,omitzero"`
 
-	// Merchant_meta of the payments.
+	// Object that the link's payments get as their merchant_meta.
 	Metadata Object `json:"metadata,omitzero"`
 
-	// Where payers go after a payment.
+	// Address to which payers are sent after a payment.
 	ReturnURL string `json:"return_url,omitzero"`
 
-	// Where payers go after a payment has failed.
+	// Address to which payers are sent after a payment has failed.
 	FailURL string `json:"fail_url,omitzero"`
 
-	// Whether its address accepts payments.
+	// Whether payments can be made at the link's address.
 	Active *bool `json:"active,omitzero"`
 }
 
-// LinkCreateAmount: Amount of the payments.
+// LinkCreateAmount: Amount of the payments that are made at the link.
 type LinkCreateAmount struct {
-	// Minor units; of a dynamic link: what the page suggests.
+	// Amount in minor units; for a dynamic link, the amount that the page suggests.
 	Default NumberAmount `json:"default"`
 
 	// Currency code. One of: RUB, UAH, AZN, USD, EUR, GBP, CHF, TRY, KZT, CAD, SGD, IDR, RUBT, USDT, USDC, EURT, ETH,
 	// TRX, TON, ZOLT.
 	Currency string `json:"currency"`
 
-	// Network of the currency; required if it is on several.
+	// Network of the currency; required if the currency is on several networks.
 	Network string `json:"network,omitzero"`
 
-	// The least that a payer may enter.
+	// Smallest amount that a payer may enter.
 	Min *NumberAmount `json:"min,omitzero"`
 
-	// The most that a payer may enter.
+	// Greatest amount that a payer may enter.
 	Max *NumberAmount `json:"max,omitzero"`
 }
 
@@ -714,10 +715,10 @@ type Link struct {
 	// Environment. One of: prod, test.
 	Env string `json:"env"`
 
-	// Amount of the payments.
+	// Amount of the payments that are made at the link.
 	Amount LinkAmount `json:"amount"`
 
-	// Fixed: the amount is amount.default; dynamic: the payer enters it. One of: fixed, dynamic.
+	// Whether the amount is always amount.default (fixed), or the payer enters it (dynamic). One of: fixed, dynamic.
 	AmountType string `json:"amount_type"`
 
 	// How the link can be paid.
@@ -735,44 +736,44 @@ type Link struct {
 	// Text of the page.
 	Description string `json:"description"`
 
-	// Merchant_meta of the payments.
+	// Object that the link's payments get as their merchant_meta.
 	Metadata Object `json:"metadata"`
 
-	// Where payers go after a payment.
+	// Address to which payers are sent after a payment.
 	ReturnURL string `json:"return_url"`
 
-	// Where payers go after a payment has failed.
+	// Address to which payers are sent after a payment has failed.
 	FailURL string `json:"fail_url"`
 
-	// Whether its address accepts payments.
+	// Whether payments can be made at the link's address.
 	Active bool `json:"active"`
 
-	// Its address.
+	// Address of the link's page.
 	URL string `json:"url"`
 
-	// Address of its QR code.
+	// Address of the link's QR code.
 	QRURL string `json:"qr_url"`
 
-	// Charged payments.
+	// Number and sum of the link's charged payments.
 	Payments LinkPayments `json:"payments"`
 }
 
-// LinkAmount: Amount of the payments.
+// LinkAmount: Amount of the payments that are made at the link.
 type LinkAmount struct {
-	// Minor units; of a dynamic link: what the page suggests.
+	// Amount in minor units; for a dynamic link, the amount that the page suggests.
 	Default NumberAmount `json:"default"`
 
 	// Currency code. One of: RUB, UAH, AZN, USD, EUR, GBP, CHF, TRY, KZT, CAD, SGD, IDR, RUBT, USDT, USDC, EURT, ETH,
 	// TRX, TON, ZOLT.
 	Currency string `json:"currency"`
 
-	// Network of the currency; required if it is on several.
+	// Network of the currency; required if the currency is on several networks.
 	Network string `json:"network"`
 
-	// The least that a payer may enter.
+	// Smallest amount that a payer may enter.
 	Min *NumberAmount `json:"min"`
 
-	// The most that a payer may enter.
+	// Greatest amount that a payer may enter.
 	Max *NumberAmount `json:"max"`
 }
 
@@ -802,47 +803,47 @@ type Product struct {
 	// Short description.
 	Text string `json:"text"`
 
-	// Minor units; if absent, the payer enters the amount.
+	// Price in minor units; if absent, the payer enters the amount.
 	Price *NumberAmount `json:"price"`
 
 	// Currency code. One of: RUB, UAH, AZN, USD, EUR, GBP, CHF, TRY, KZT, CAD, SGD, IDR, RUBT, USDT, USDC, EURT, ETH,
 	// TRX, TON, ZOLT.
 	Currency string `json:"currency"`
 
-	// Network of the currency; required if it is on several.
+	// Network of the currency; required if the currency is on several networks.
 	Network string `json:"network"`
 
-	// How many are sold at once: an integer from 1 to 9999.
+	// Number of pieces that are sold at once: an integer from 1 to 9999.
 	Quantity string `json:"qty"`
 
 	// Address of an uploaded image.
 	Image string `json:"image"`
 
-	// Whether its address accepts payments.
+	// Whether payments can be made at the product's address.
 	Active bool `json:"active"`
 
-	// Its address.
+	// Address of the product's page.
 	URL string `json:"url"`
 
-	// Address of its QR code.
+	// Address of the product's QR code.
 	QRURL string `json:"qr_url"`
 }
 
-// LinkPayments: Charged payments.
+// LinkPayments: Number and sum of the link's charged payments.
 type LinkPayments struct {
 	// Number of charged payments.
 	Count int64 `json:"count"`
 
-	// Their sum in minor units.
+	// Sum of the charged payments in minor units.
 	Amount NumberAmount `json:"amount"`
 }
 
 // LinkPatch is a merge patch: it changes the fields that it has.
 type LinkPatch struct {
-	// Amount of the payments.
+	// Amount of the payments that are made at the link.
 	Amount Change[LinkPatchAmount] `json:"amount,omitzero"`
 
-	// Fixed: the amount is amount.default; dynamic: the payer enters it. One of: fixed, dynamic.
+	// Whether the amount is always amount.default (fixed), or the payer enters it (dynamic). One of: fixed, dynamic.
 	AmountType Change[string] `json:"amount_type,omitzero"`
 
 	// How the link can be paid.
@@ -860,35 +861,35 @@ type LinkPatch struct {
 	// Text of the page.
 	Description Change[string] `json:"description,omitzero"`
 
-	// Merchant_meta of the payments.
+	// Object that the link's payments get as their merchant_meta.
 	Metadata Change[Object] `json:"metadata,omitzero"`
 
-	// Where payers go after a payment.
+	// Address to which payers are sent after a payment.
 	ReturnURL Change[string] `json:"return_url,omitzero"`
 
-	// Where payers go after a payment has failed.
+	// Address to which payers are sent after a payment has failed.
 	FailURL Change[string] `json:"fail_url,omitzero"`
 
-	// Whether its address accepts payments.
+	// Whether payments can be made at the link's address.
 	Active Change[bool] `json:"active,omitzero"`
 }
 
-// LinkPatchAmount: Amount of the payments.
+// LinkPatchAmount: Amount of the payments that are made at the link.
 type LinkPatchAmount struct {
-	// Minor units; of a dynamic link: what the page suggests.
+	// Amount in minor units; for a dynamic link, the amount that the page suggests.
 	Default Change[NumberAmount] `json:"default,omitzero"`
 
 	// Currency code. One of: RUB, UAH, AZN, USD, EUR, GBP, CHF, TRY, KZT, CAD, SGD, IDR, RUBT, USDT, USDC, EURT, ETH,
 	// TRX, TON, ZOLT.
 	Currency Change[string] `json:"currency,omitzero"`
 
-	// Network of the currency; required if it is on several.
+	// Network of the currency; required if the currency is on several networks.
 	Network Change[string] `json:"network,omitzero"`
 
-	// The least that a payer may enter.
+	// Smallest amount that a payer may enter.
 	Min Change[NumberAmount] `json:"min,omitzero"`
 
-	// The most that a payer may enter.
+	// Greatest amount that a payer may enter.
 	Max Change[NumberAmount] `json:"max,omitzero"`
 }
 
@@ -909,23 +910,23 @@ type ProductCreate struct {
 	// Short description.
 	Text string `json:"text"`
 
-	// Minor units; if absent, the payer enters the amount.
+	// Price in minor units; if absent, the payer enters the amount.
 	Price *NumberAmount `json:"price,omitzero"`
 
 	// Currency code. One of: RUB, UAH, AZN, USD, EUR, GBP, CHF, TRY, KZT, CAD, SGD, IDR, RUBT, USDT, USDC, EURT, ETH,
 	// TRX, TON, ZOLT.
 	Currency string `json:"currency,omitzero"`
 
-	// Network of the currency; required if it is on several.
+	// Network of the currency; required if the currency is on several networks.
 	Network string `json:"network,omitzero"`
 
-	// How many are sold at once: an integer from 1 to 9999.
+	// Number of pieces that are sold at once: an integer from 1 to 9999.
 	Quantity string `json:"qty,omitzero"`
 
 	// Address of an uploaded image.
 	Image string `json:"image,omitzero"`
 
-	// Whether its address accepts payments.
+	// Whether payments can be made at the product's address.
 	Active *bool `json:"active,omitzero"`
 }
 
@@ -937,23 +938,23 @@ type ProductPatch struct {
 	// Short description.
 	Text Change[string] `json:"text,omitzero"`
 
-	// Minor units; if absent, the payer enters the amount.
+	// Price in minor units; if absent, the payer enters the amount.
 	Price Change[NumberAmount] `json:"price,omitzero"`
 
 	// Currency code. One of: RUB, UAH, AZN, USD, EUR, GBP, CHF, TRY, KZT, CAD, SGD, IDR, RUBT, USDT, USDC, EURT, ETH,
 	// TRX, TON, ZOLT.
 	Currency Change[string] `json:"currency,omitzero"`
 
-	// Network of the currency; required if it is on several.
+	// Network of the currency; required if the currency is on several networks.
 	Network Change[string] `json:"network,omitzero"`
 
-	// How many are sold at once: an integer from 1 to 9999.
+	// Number of pieces that are sold at once: an integer from 1 to 9999.
 	Quantity Change[string] `json:"qty,omitzero"`
 
 	// Address of an uploaded image.
 	Image Change[string] `json:"image,omitzero"`
 
-	// Whether its address accepts payments.
+	// Whether payments can be made at the product's address.
 	Active Change[bool] `json:"active,omitzero"`
 }
 
@@ -965,13 +966,13 @@ type UploadImageRequest struct {
 
 // Image is a part of a response.
 type Image struct {
-	// Its address.
+	// Address of the image.
 	URL string `json:"url"`
 
-	// Pixels.
+	// Width in pixels.
 	Width int64 `json:"width"`
 
-	// Pixels.
+	// Height in pixels.
 	Height int64 `json:"height"`
 }
 
@@ -981,22 +982,22 @@ type AccountBalance struct {
 	Account string `json:"account"`
 	Asset   Asset  `json:"asset"`
 
-	// Posted.
+	// Sum of the posted debits.
 	DebitsPosted Amount `json:"debits_posted"`
 
-	// Posted.
+	// Sum of the posted credits.
 	CreditsPosted Amount `json:"credits_posted"`
 
-	// Held.
+	// Sum of the held debits.
 	DebitsPending Amount `json:"debits_pending"`
 
-	// Held.
+	// Sum of the held credits.
 	CreditsPending Amount `json:"credits_pending"`
 
 	// The posted balance, positive on the account's normal side.
 	Balance Amount `json:"balance"`
 
-	// In a trial balance with `since`: the same at that moment.
+	// In a trial balance with `since`: the same totals at that earlier time.
 	Since *AccountBalanceSince `json:"since"`
 }
 
@@ -1005,25 +1006,25 @@ type Asset struct {
 	// Currency code.
 	Currency string `json:"currency"`
 
-	// Empty for none, or if it is not known.
+	// Network of the currency; empty if the currency has none, or if the network is not known.
 	Network string `json:"network"`
 
 	// Environment. One of: prod, test.
 	Env string `json:"env"`
 }
 
-// AccountBalanceSince: In a trial balance with `since`: the same at that moment.
+// AccountBalanceSince: In a trial balance with `since`: the same totals at that earlier time.
 type AccountBalanceSince struct {
-	// Posted.
+	// Sum of the posted debits.
 	DebitsPosted Amount `json:"debits_posted"`
 
-	// Posted.
+	// Sum of the posted credits.
 	CreditsPosted Amount `json:"credits_posted"`
 
-	// Held.
+	// Sum of the held debits.
 	DebitsPending Amount `json:"debits_pending"`
 
-	// Held.
+	// Sum of the held credits.
 	CreditsPending Amount `json:"credits_pending"`
 
 	// The posted balance.
@@ -1046,10 +1047,10 @@ type StatementLine struct {
 	// Name of the event.
 	Event string `json:"event"`
 
-	// When it was stored.
+	// When the event was stored.
 	BookedAt time.Time `json:"booked_at"`
 
-	// Whether it is debited or credited. One of: debit, credit.
+	// Whether the account is debited or credited. One of: debit, credit.
 	Side string `json:"side"`
 
 	// Minor units.
@@ -1059,7 +1060,7 @@ type StatementLine struct {
 	// void.
 	Phase string `json:"phase"`
 
-	// The posted balance after the line.
+	// The account's posted balance after the line.
 	Balance Amount `json:"balance"`
 }
 
@@ -1067,7 +1068,8 @@ type StatementLine struct {
 type GetTrialBalanceResult struct {
 	Data []AccountBalance `json:"data"`
 
-	// With `totals=true` on the first page: the sums over all accounts in each asset, at the moment of all pages.
+	// Only on the first page, with `totals=true`: the sums over all accounts in each asset, at the time that all pages
+	// have.
 	Totals []GroupBalance `json:"totals"`
 
 	// Where the next page begins.
@@ -1076,42 +1078,42 @@ type GetTrialBalanceResult struct {
 
 // GroupBalance is a part of a response.
 type GroupBalance struct {
-	// What the paths of the group's accounts begin with; without a colon at its end it is one account's path, or the
-	// parameter `prefix`.
+	// The text with which the paths of the group's accounts begin; if it does not end with a colon, it is the path of a
+	// single account, or the value of the parameter `prefix`.
 	Path  string `json:"path"`
 	Asset Asset  `json:"asset"`
 
-	// Posted.
+	// Sum of the posted debits.
 	DebitsPosted Amount `json:"debits_posted"`
 
-	// Posted.
+	// Sum of the posted credits.
 	CreditsPosted Amount `json:"credits_posted"`
 
-	// Held.
+	// Sum of the held debits.
 	DebitsPending Amount `json:"debits_pending"`
 
-	// Held.
+	// Sum of the held credits.
 	CreditsPending Amount `json:"credits_pending"`
 
 	// The posted balance, positive on the normal side of `path`; on the debit side if `path` is empty.
 	Balance Amount `json:"balance"`
 
-	// In a trial balance with `since`: the same at that moment.
+	// In a trial balance with `since`: the same totals at that earlier time.
 	Since *GroupBalanceSince `json:"since"`
 }
 
-// GroupBalanceSince: In a trial balance with `since`: the same at that moment.
+// GroupBalanceSince: In a trial balance with `since`: the same totals at that earlier time.
 type GroupBalanceSince struct {
-	// Posted.
+	// Sum of the posted debits.
 	DebitsPosted Amount `json:"debits_posted"`
 
-	// Posted.
+	// Sum of the posted credits.
 	CreditsPosted Amount `json:"credits_posted"`
 
-	// Held.
+	// Sum of the held debits.
 	DebitsPending Amount `json:"debits_pending"`
 
-	// Held.
+	// Sum of the held credits.
 	CreditsPending Amount `json:"credits_pending"`
 
 	// The posted balance.
@@ -1147,19 +1149,19 @@ type Entry struct {
 	// void.
 	Phase string `json:"phase"`
 
-	// When it was stored.
+	// When the event was stored.
 	BookedAt time.Time `json:"booked_at"`
 
-	// The day to which it belongs in the accounts.
+	// The day to which the entry belongs in the accounts.
 	EffectiveDate string `json:"effective_date"`
 
-	// Number of the event whose entry it reverses.
+	// Number of the event whose entry this entry reverses; null if it reverses none.
 	Reverses *int64 `json:"reverses"`
 
-	// Number of the event whose pending entry it captures or voids.
+	// Number of the event whose pending entry this entry captures or voids.
 	Closes int64 `json:"closes"`
 
-	// The postings that the caller sees; all of them balance for each asset.
+	// The postings that the caller may see; all postings of the entry together balance for each asset.
 	Postings []EntryPosting `json:"postings"`
 }
 
@@ -1168,7 +1170,7 @@ type EntryPosting struct {
 	// Path of the account.
 	Account string `json:"account"`
 
-	// Whether it is debited or credited. One of: debit, credit.
+	// Whether the account is debited or credited. One of: debit, credit.
 	Side string `json:"side"`
 
 	// Minor units.
@@ -1184,7 +1186,7 @@ type Event struct {
 	// Number of the event in the organization's journal.
 	Seq int64 `json:"seq"`
 
-	// Who asked for it.
+	// Who or what caused the event.
 	Author Author `json:"author"`
 
 	// Kind of the record. One of: transaction, platform, organization, partner, terminal, api_key, session, user,
@@ -1195,22 +1197,22 @@ type Event struct {
 	// Id of the record.
 	Source string `json:"source"`
 
-	// The record's version after it.
+	// The record's version after the event.
 	Version int64 `json:"version"`
 
 	// Name of the event.
 	Event string `json:"event"`
 
-	// The record's state before.
+	// The record's state before the event.
 	From string `json:"from"`
 
-	// The record's state after.
+	// The record's state after the event.
 	To string `json:"to"`
 
-	// When it was stored.
+	// When the event was stored.
 	BookedAt time.Time `json:"booked_at"`
 
-	// If it moved money.
+	// The entry, if the event moved money.
 	Entry *EventEntry `json:"entry"`
 }
 
@@ -1224,26 +1226,26 @@ type Author struct {
 	// Id of the key or user, or number of the partner, as far as the caller may see it.
 	ID string `json:"id"`
 
-	// Its name or login at the time of the response.
+	// Name or login of the author at the time of the response.
 	Name string `json:"name"`
 }
 
-// EventEntry: If it moved money.
+// EventEntry: The entry, if the event moved money.
 type EventEntry struct {
 	// What the entry does: `pending` holds money, `capture` and `void` end a hold. One of: posted, pending, capture,
 	// void.
 	Phase string `json:"phase"`
 
-	// The day to which it belongs in the accounts.
+	// The day to which the entry belongs in the accounts.
 	EffectiveDate string `json:"effective_date"`
 
-	// Number of the event whose entry it reverses.
+	// Number of the event whose entry this entry reverses; null if it reverses none.
 	Reverses *int64 `json:"reverses"`
 
-	// Number of the event whose pending entry it captures or voids.
+	// Number of the event whose pending entry this entry captures or voids.
 	Closes int64 `json:"closes"`
 
-	// The postings that the caller sees; all of them balance for each asset.
+	// The postings that the caller may see; all postings of the entry together balance for each asset.
 	Postings []EventEntryPosting `json:"postings"`
 }
 
@@ -1252,7 +1254,7 @@ type EventEntryPosting struct {
 	// Path of the account.
 	Account string `json:"account"`
 
-	// Whether it is debited or credited. One of: debit, credit.
+	// Whether the account is debited or credited. One of: debit, credit.
 	Side string `json:"side"`
 
 	// Minor units.
@@ -1268,7 +1270,7 @@ type TransactionEvent struct {
 	// The same in every attempt and unique to the event: use it to recognize repetitions.
 	EventID string `json:"event_id"`
 
-	// When this attempt's envelope was built, in Unix seconds.
+	// When the envelope (the body) of this attempt was built, in Unix seconds.
 	Timestamp int64 `json:"timestamp"`
 
 	// What happened. One of: transaction.created, transaction.new, transaction.authorizing, transaction.action_required,
@@ -1296,22 +1298,22 @@ type TransactionEventData struct {
 	// Minor units.
 	Amount Amount `json:"amount"`
 
-	// After deducted fees and a conversion.
+	// The amount after deducted fees and a conversion.
 	AmountDestination Amount `json:"amount_dest"`
 
-	// With fees that are charged on top.
+	// The amount with fees that are charged on top.
 	AmountWithFee Amount `json:"amount_with_fee"`
 
 	// The status.
 	Status TransactionStatus `json:"status"`
 
-	// Empty on success.
+	// Why the transaction did not succeed; empty on success.
 	ErrorDescription string `json:"error_description"`
 
-	// Null on success.
+	// Why the transaction did not succeed, as a code; null on success.
 	ErrorCode FailureCode `json:"error_code"`
 
-	// The object of the create, and keys of the provider.
+	// The object that you sent, and keys of the provider.
 	MerchantMeta Object `json:"merchant_meta"`
 }
 
@@ -1330,16 +1332,16 @@ type SubscriptionEvent struct {
 	// Number of the partner.
 	PartnerID int64 `json:"partner_id"`
 
-	// The initial payment.
+	// Id of the initial payment.
 	InitialPaymentID string `json:"initial_payment_id"`
 
-	// The object of the create.
+	// The object that you sent.
 	Metadata Object `json:"metadata"`
 }
 
 // SubscriptionEventSubscription: The subscription as it was at the event.
 type SubscriptionEventSubscription struct {
-	// The id.
+	// Id of the subscription.
 	ID string `json:"id"`
 
 	// The status. One of: active, past_due, paused, cancelled.
@@ -1351,7 +1353,7 @@ type SubscriptionEventSubscription struct {
 	// Currency code.
 	Currency string `json:"currency"`
 
-	// Empty for none.
+	// Network of the currency; empty if the currency has none.
 	Network string `json:"network"`
 
 	// Environment. One of: prod, test.
@@ -1360,7 +1362,7 @@ type SubscriptionEventSubscription struct {
 	// Days between renewals.
 	PeriodDays int64 `json:"period_days"`
 
-	// Null if no renewal follows by itself.
+	// When the next renewal is due; null if no renewal follows by itself.
 	NextRenewalAt time.Time `json:"next_renewal_at"`
 
 	// Number of paid renewals.
@@ -1373,7 +1375,7 @@ type SubscriptionEventSubscription struct {
 // The types of notifications. More may be added: acknowledge an unknown one, and do nothing.
 const (
 	EventTransactionCreated          = "transaction.created"            // The transaction exists, and no money has moved.
-	EventTransactionNew              = "transaction.new"                // A terminal was found for the transaction, or another one after a refusal.
+	EventTransactionNew              = "transaction.new"                // A terminal was found for the transaction, or another terminal after a refusal.
 	EventTransactionAuthorizing      = "transaction.authorizing"        // The transaction's provider is being called.
 	EventTransactionActionRequired   = "transaction.action_required"    // The payer has to act: 3-D Secure, a one-time password, a page to visit.
 	EventTransactionCharging         = "transaction.charging"           // The provider is processing it and has not reported the outcome.
@@ -1389,7 +1391,7 @@ const (
 	EventTransactionRejected         = "transaction.rejected"           // The transaction was refused.
 	EventTransactionFailed           = "transaction.failed"             // The transaction failed, or was cancelled before it settled.
 	EventTransactionReversed         = "transaction.reversed"           // The provider has taken settled money back.
-	EventTransactionTest             = "transaction.test"               // A test, about no transaction.
+	EventTransactionTest             = "transaction.test"               // A test notification, which is about no transaction.
 	EventSubscriptionRenewed         = "subscription.renewed"           // A renewal is paid.
 	EventSubscriptionPaymentFailed   = "subscription.payment_failed"    // An attempt at a renewal was not paid.
 	EventSubscriptionPaused          = "subscription.paused"            // The subscription is paused, by you or after the last attempt.

@@ -7,7 +7,8 @@
 // TestServerSurvivesOverload offers a half, once, twice and five times the capacity. Invariants at each of these loads:
 //  1. The capacity and the loads that are compared with it are measured alternately, in the same run and under the same
 //     conditions. So the result is a ratio, on which other work of the machine has little influence.
-//  2. At five times the capacity the server charges nearly as many payments a second as at the capacity.
+//  2. The server charges nearly all payments that are offered, or as many a second as its capacity if more are offered,
+//     also while it retries the notifications of dead receivers.
 //  3. A payment that is not refused is answered within a second.
 //  4. During the load the health check is answered, over a new connection each time.
 //  5. Anonymous memory stays below a bound.

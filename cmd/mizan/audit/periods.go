@@ -120,7 +120,7 @@ func (c *listPeriodsCommand) Run(s *cli.Streams) error {
 type closePeriodCommand struct {
 	client.LedgerFlags
 	JSON  bool   `name:"json" help:"Print the server's JSON."`
-	Month string `arg:"" placeholder:"YYYY-MM" help:"The month: the earliest open one, and it must be over."`
+	Month string `arg:"" placeholder:"YYYY-MM" help:"The month to close: the earliest open month, which must be over."`
 }
 
 // Run implements the command.

@@ -26,7 +26,7 @@ const recordMode = 0o600
 
 // recordCommand is `mizan audit record`.
 type recordCommand struct {
-	Seq          uint64 `arg:"" help:"The sequence number in the journal of any of the record's events."`
+	Seq          uint64 `arg:"" help:"The sequence number, in the journal, of any event of the record."`
 	Data         string `name:"data" env:"MIZAN_DATA" default:"./data" placeholder:"DIR" help:"Data directory; no server may be using it."`
 	Organization string `name:"organization" required:"" placeholder:"ID" help:"The organization whose journal contains the event."`
 	Out          string `name:"out" required:"" placeholder:"FILE" help:"New file for the record's bytes."`

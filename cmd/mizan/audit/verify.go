@@ -22,7 +22,7 @@ type verifyCommand struct {
 	Answers  string `name:"answers" placeholder:"FILE" help:"Responses that clients received, one JSON object a line, to compare with the store."`
 	Canaries string `name:"canaries" placeholder:"FILE" help:"Texts, one a line, that no file of the data directory may contain."`
 
-	Keyring string `name:"keyring" env:"MIZAN_KEYRING" placeholder:"FILE" help:"The server's keyring, to open stored replies; default: the one in the data directory, if it exists."`
+	Keyring string `name:"keyring" env:"MIZAN_KEYRING" placeholder:"FILE" help:"The server's keyring, to open stored replies; default: the keyring in the data directory, if there is one."`
 
 	Organization *string `name:"organization" placeholder:"ID" help:"Fail unless the store contains this organization. The whole store is checked in any case."`
 

@@ -30,15 +30,15 @@ const (
 // ConnectionFlags name the server. If a flag is absent, its value comes from a sandbox.json, or else from the environment. The
 // environment is read by the function firstOf and not by kong, because kong would quote a bad value in its error.
 type ConnectionFlags struct {
-	Sandbox *string `name:"sandbox" placeholder:"DIR|FILE" help:"Take server and credentials from a sandbox's data directory, or from its sandbox.json; ./data if there is one and no other server or credential is named."`
-	URL     *string `name:"url" placeholder:"URL" help:"The server, scheme and host only (default https://127.0.0.1:8443) ($MIZAN_URL)."`
-	CAFile  *string `name:"ca-file" placeholder:"FILE" help:"Certificates (PEM) to trust, and no others; the system's if absent ($MIZAN_CA_FILE)."`
+	Sandbox *string `name:"sandbox" placeholder:"DIR|FILE" help:"Take server and credentials from a sandbox's data directory, or from its sandbox.json; default: ./data, if it is a sandbox and no other server or credential is named."`
+	URL     *string `name:"url" placeholder:"URL" help:"Scheme and host of the server (default https://127.0.0.1:8443) ($MIZAN_URL)."`
+	CAFile  *string `name:"ca-file" placeholder:"FILE" help:"The only certificates (PEM) to trust; if absent, the system's certificates ($MIZAN_CA_FILE)."`
 }
 
 // ServerFlags name the server and the organization.
 type ServerFlags struct {
 	ConnectionFlags
-	Organization *string `name:"organization" placeholder:"ID" help:"The organization; may be absent where there is only one ($MIZAN_ORGANIZATION)."`
+	Organization *string `name:"organization" placeholder:"ID" help:"The organization; not needed if the server has only one ($MIZAN_ORGANIZATION)."`
 }
 
 // AdminFlags name the server and the administration token.

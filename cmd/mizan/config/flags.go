@@ -29,21 +29,21 @@ type Flags struct {
 	Config               Setting `name:"config" env:"MIZAN_CONFIG" placeholder:"FILE" help:"File with any of these keys: TOML if its name ends in .toml, else JSON."`
 	Data                 Setting `name:"data" env:"MIZAN_DATA" standard:"./data" placeholder:"DIR" help:"Data directory."`
 	Listen               Setting `name:"listen" env:"MIZAN_LISTEN" standard:"127.0.0.1:8443" placeholder:"ADDR" help:"Address to serve on; port 0 picks a free one."`
-	TLS                  Setting `name:"tls" env:"MIZAN_TLS" placeholder:"auto|files|acme|off" help:"Where the certificate comes from; auto with --sandbox, else files."`
+	TLS                  Setting `name:"tls" env:"MIZAN_TLS" placeholder:"auto|files|acme|off" help:"Where the certificate comes from; the default is auto with --sandbox, else files."`
 	TLSCert              Setting `name:"tls-cert" env:"MIZAN_TLS_CERT" placeholder:"FILE" help:"Certificate chain, PEM, for --tls files."`
 	TLSKey               Setting `name:"tls-key" env:"MIZAN_TLS_KEY" placeholder:"FILE" help:"Private key of --tls-cert, PEM."`
 	ACMEDomains          Setting `name:"acme-domains" env:"MIZAN_ACME_DOMAINS" placeholder:"NAME,..." help:"Domains for which --tls acme obtains certificates."`
 	ACMEEmail            Setting `name:"acme-email" env:"MIZAN_ACME_EMAIL" placeholder:"ADDRESS" help:"Address to which the certificate authority may write."`
 	ACMEDirectory        Setting `name:"acme-directory" env:"MIZAN_ACME_DIRECTORY" standard:"https://acme-v02.api.letsencrypt.org/directory" placeholder:"URL" help:"The certificate authority."`
-	BaseURL              Setting `name:"base-url" env:"MIZAN_BASE_URL" placeholder:"URL" help:"How clients reach the server; no path."`
-	Sandbox              toggle  `name:"sandbox" env:"MIZAN_SANDBOX" help:"Simulated providers and two ready organizations."`
-	Clock                Setting `name:"clock" env:"MIZAN_CLOCK" standard:"real" placeholder:"real|manual" help:"manual: time moves through PUT /api/v1/sandbox/clock only."`
-	Keyring              Setting `name:"keyring" env:"MIZAN_KEYRING" placeholder:"FILE" help:"Keys that seal card numbers and sign ledger heads; made in the data directory with --sandbox, else required."`
-	AdminTokenFile       Setting `name:"admin-token-file" env:"MIZAN_ADMIN_TOKEN_FILE" placeholder:"FILE" help:"Admin token to accept besides those in force; without it the first start creates one and prints it once."`
+	BaseURL              Setting `name:"base-url" env:"MIZAN_BASE_URL" placeholder:"URL" help:"URL at which clients reach the server, without a path."`
+	Sandbox              toggle  `name:"sandbox" env:"MIZAN_SANDBOX" help:"Run a sandbox: with simulated providers and two organizations that are ready to use."`
+	Clock                Setting `name:"clock" env:"MIZAN_CLOCK" standard:"real" placeholder:"real|manual" help:"With manual, time moves only through PUT /api/v1/sandbox/clock."`
+	Keyring              Setting `name:"keyring" env:"MIZAN_KEYRING" placeholder:"FILE" help:"Keyring: the keys that seal card numbers and sign ledger heads. Required, except with --sandbox, which makes the keyring in the data directory."`
+	AdminTokenFile       Setting `name:"admin-token-file" env:"MIZAN_ADMIN_TOKEN_FILE" placeholder:"FILE" help:"File with an admin token that is accepted besides the tokens in force; without this flag, the first start creates a token and prints it once."`
 	TrustedProxies       Setting `name:"trusted-proxies" env:"MIZAN_TRUSTED_PROXIES" placeholder:"CIDR,..." help:"Proxies whose X-Forwarded headers are trusted."`
 	MinFree              Setting `name:"min-free" env:"MIZAN_MIN_FREE" standard:"512MiB" placeholder:"BYTES" help:"Free disk space below which commands are refused."`
 	RateLimit            Setting `name:"rate-limit" env:"MIZAN_RATE_LIMIT" standard:"0" placeholder:"N" help:"Requests a second for each key; 0: no limit."`
-	CreateWait           Setting `name:"create-wait" env:"MIZAN_CREATE_WAIT" standard:"10s" placeholder:"DURATION" help:"How long a create waits for the first outcome."`
+	CreateWait           Setting `name:"create-wait" env:"MIZAN_CREATE_WAIT" standard:"10s" placeholder:"DURATION" help:"How long a request that creates a transaction waits for the provider's first outcome."`
 	ProviderTimeout      Setting `name:"provider-timeout" env:"MIZAN_PROVIDER_TIMEOUT" standard:"10s" placeholder:"DURATION" help:"How long a provider may take to answer; after that the outcome of the call is unknown."`
 	DeliveryRetention    Setting `name:"delivery-retention" env:"MIZAN_DELIVERY_RETENTION" standard:"720h" placeholder:"DURATION" help:"How long deliveries of notifications are kept."`
 	ActionTTL            Setting `name:"action-ttl" env:"MIZAN_ACTION_TTL" standard:"30m" placeholder:"DURATION" help:"How long a payer may take to act, for example to authenticate."`
@@ -57,12 +57,12 @@ type Flags struct {
 	AllowPrivateWebhooks toggle  `name:"allow-private-webhooks" env:"MIZAN_ALLOW_PRIVATE_WEBHOOKS" help:"Let notifications go to private addresses; on with --sandbox."`
 	Check                toggle  `name:"check" env:"MIZAN_CHECK" help:"Verify the whole store before serving."`
 	BackupDir            Setting `name:"backup-dir" env:"MIZAN_BACKUP_DIR" placeholder:"DIR" help:"Directory into which the server takes backups of itself."`
-	BackupEvery          Setting `name:"backup-every" env:"MIZAN_BACKUP_EVERY" standard:"1h" placeholder:"DURATION" help:"Interval of these backups."`
-	BackupKeep           Setting `name:"backup-keep" env:"MIZAN_BACKUP_KEEP" standard:"48" placeholder:"N" help:"How many of these backups are kept, besides the backups that they build on."`
-	BackupRate           Setting `name:"backup-rate" env:"MIZAN_BACKUP_RATE" standard:"16MiB" placeholder:"BYTES" help:"Maximum bytes a second of any backup; 0: no bound."`
-	LogLevel             Setting `name:"log-level" env:"MIZAN_LOG_LEVEL" standard:"info" placeholder:"LEVEL" help:"debug, info, warn or error."`
+	BackupEvery          Setting `name:"backup-every" env:"MIZAN_BACKUP_EVERY" standard:"1h" placeholder:"DURATION" help:"Interval of the backups in --backup-dir."`
+	BackupKeep           Setting `name:"backup-keep" env:"MIZAN_BACKUP_KEEP" standard:"48" placeholder:"N" help:"How many of the backups in --backup-dir are kept, besides the earlier backups that they build on."`
+	BackupRate           Setting `name:"backup-rate" env:"MIZAN_BACKUP_RATE" standard:"16MiB" placeholder:"BYTES" help:"Greatest number of bytes a second of any backup; 0: no limit."`
+	LogLevel             Setting `name:"log-level" env:"MIZAN_LOG_LEVEL" standard:"info" placeholder:"LEVEL" help:"Least severe level that is logged: debug, info, warn or error."`
 	LogFormat            Setting `name:"log-format" env:"MIZAN_LOG_FORMAT" standard:"text" placeholder:"text|json" help:"Format of the log on stderr."`
-	AccessLog            Setting `name:"access-log" env:"MIZAN_ACCESS_LOG" placeholder:"all|errors|off" help:"Requests that are logged on stderr; default all with --sandbox, else errors (those answered with an error)."`
+	AccessLog            Setting `name:"access-log" env:"MIZAN_ACCESS_LOG" placeholder:"all|errors|off" help:"Which requests are logged on stderr; the default is all with --sandbox, else errors (the requests that are answered with an error)."`
 	MetricsListen        Setting `name:"metrics-listen" env:"MIZAN_METRICS_LISTEN" placeholder:"ADDR" help:"Address of the Prometheus endpoint /metrics, plain HTTP."`
 	Pprof                toggle  `name:"pprof" env:"MIZAN_PPROF" help:"Serve Go's profiles below /debug/pprof/ on the --metrics-listen address."`
 }

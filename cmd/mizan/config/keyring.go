@@ -9,7 +9,7 @@ import (
 
 // KeyringFlags determine a keyring's path from the same flags and environment variables as `mizan serve`.
 type KeyringFlags struct {
-	Keyring Setting `name:"keyring" env:"MIZAN_KEYRING" placeholder:"FILE" help:"The keyring; default: the one in the data directory."`
+	Keyring Setting `name:"keyring" env:"MIZAN_KEYRING" placeholder:"FILE" help:"The keyring; default: the keyring in the data directory."`
 	Data    Setting `name:"data" env:"MIZAN_DATA" standard:"./data" placeholder:"DIR" help:"Data directory; a server may be using it."`
 }
 

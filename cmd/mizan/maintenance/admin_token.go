@@ -24,12 +24,12 @@ type TokenCommands struct {
 
 // rotateTokenCommand is the command `mizan admin-token rotate`. The server may be running or stopped.
 type rotateTokenCommand struct {
-	Sandbox   string `name:"sandbox" placeholder:"DIR|FILE" help:"A running sandbox: take server and token from its data directory, or from its sandbox.json."`
-	URL       string `name:"url" placeholder:"URL" help:"A running server: the token with which the command authenticates is retired."`
+	Sandbox   string `name:"sandbox" placeholder:"DIR|FILE" help:"A running sandbox, named by its data directory or its sandbox.json, from which server and token are taken."`
+	URL       string `name:"url" placeholder:"URL" help:"URL of a running server. The token with which the command authenticates is retired."`
 	TokenFile string `name:"token-file" placeholder:"FILE" help:"With --url: file with the token, - is stdin; default: the token in $MIZAN_ADMIN_TOKEN."`
 	CAFile    string `name:"ca-file" placeholder:"FILE" help:"With --url: PEM of the authorities to trust, in place of the system's ($MIZAN_CA_FILE)."`
-	Data      string `name:"data" placeholder:"DIR" help:"Data directory of a stopped server: all tokens are retired."`
-	Keyring   string `name:"keyring" placeholder:"FILE" help:"With --data: the server's keyring; default: the one in the data directory."`
+	Data      string `name:"data" placeholder:"DIR" help:"Data directory of a stopped server. All its tokens are retired."`
+	Keyring   string `name:"keyring" placeholder:"FILE" help:"With --data: the server's keyring; default: the keyring in the data directory."`
 
 	sandboxToken secret.Text // the admin token in sandbox.json; empty without --sandbox
 }

@@ -34,8 +34,8 @@ func (BackupCommands) Help() string {
 type takeBackupCommand struct {
 	client.BackupFlags
 	To      string  `name:"to" required:"" placeholder:"DIR|FILE" help:"A directory, in which the backup gets a name with its time, or the path of a new file."`
-	Since   *string `name:"since" placeholder:"DIR|FILE" help:"An earlier backup, or a directory of backups, of which the newest is used: back up only the changes since then."`
-	Keyring *string `name:"keyring" placeholder:"FILE" help:"The server's keyring: verify the whole backup with it before the file gets its name."`
+	Since   *string `name:"since" placeholder:"DIR|FILE" help:"Back up only the changes since an earlier backup: its file, or a directory of backups, of which the newest is used."`
+	Keyring *string `name:"keyring" placeholder:"FILE" help:"The server's keyring; with it, the whole backup is verified before the file gets its name."`
 	JSON    bool    `name:"json" help:"Print a description of the backup as a JSON object."`
 }
 
@@ -150,7 +150,7 @@ func (c *takeBackupCommand) destination() (dir, path string, err error) {
 
 // verifyBackupCommand is the command `mizan backup verify`.
 type verifyBackupCommand struct {
-	From    string  `name:"from" required:"" placeholder:"DIR|FILE" help:"A backup, or a directory of them."`
+	From    string  `name:"from" required:"" placeholder:"DIR|FILE" help:"A backup, or a directory of backups."`
 	At      *string `name:"at" placeholder:"TIME" help:"With a directory: use the newest backup that was taken at this time or before (RFC 3339)."`
 	Keyring string  `name:"keyring" required:"" placeholder:"FILE" help:"The keyring of the backup's server."`
 	JSON    bool    `name:"json" help:"Print a description of the backup as a JSON object."`

@@ -13,7 +13,7 @@ import (
 
 // RestoreCommand is the command `mizan restore`.
 type RestoreCommand struct {
-	From    string  `name:"from" required:"" placeholder:"DIR|FILE" help:"A backup, or a directory of them."`
+	From    string  `name:"from" required:"" placeholder:"DIR|FILE" help:"A backup, or a directory of backups."`
 	At      *string `name:"at" placeholder:"TIME" help:"With a directory: use the newest backup that was taken at this time or before (RFC 3339)."`
 	Data    string  `name:"data" required:"" placeholder:"NEWDIR" help:"The data directory to create; it must be absent or empty."`
 	Keyring string  `name:"keyring" required:"" placeholder:"FILE" help:"The keyring of the server that was backed up."`

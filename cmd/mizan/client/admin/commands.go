@@ -17,7 +17,7 @@ import (
 type Commands struct {
 	client.AdminFlags
 	JSON           bool    `name:"json" help:"Print the server's JSON, one object a line, instead of a table."`
-	IdempotencyKey *string `name:"idempotency-key" placeholder:"KEY" help:"Key of a write that is being repeated; a new one for each if absent."`
+	IdempotencyKey *string `name:"idempotency-key" placeholder:"KEY" help:"Idempotency key of a write that is being repeated; if absent, each write gets a new key."`
 
 	Organizations organizationCommands `cmd:"" help:"Organizations; --organization does not apply."`
 	Partners      partnerCommands      `cmd:"" help:"Merchants."`
@@ -71,7 +71,7 @@ type (
 	limitCommands struct {
 		List   listOfPartner           `cmd:"" help:"List limits, the newest first."`
 		Show   showRecord[client.ID]   `cmd:"" help:"Show one."`
-		Usage  limitUsage              `cmd:"" help:"Show how much of one is used and reserved, and when it begins anew."`
+		Usage  limitUsage              `cmd:"" help:"Show how much of a limit is used and reserved, and when it starts again."`
 		Create createRecord            `cmd:"" help:"Create one."`
 		Update updateRecord[client.ID] `cmd:"" help:"Change the fields that flags name, and no others."`
 		Delete deleteRecord[client.ID] `cmd:"" help:"Switch one off."`

@@ -25,8 +25,8 @@ type listDeliveries struct {
 	Transaction *client.ID `name:"transaction" placeholder:"ID" help:"Only notifications of this transaction."`
 	Terminal    *client.ID `name:"terminal" placeholder:"ID" help:"Only notifications to this terminal's address."`
 	State       *string    `name:"state" placeholder:"STATE" help:"Only pending, delivered or parked."`
-	From        *string    `name:"from" placeholder:"TIME" help:"Only of this time or later (RFC 3339)."`
-	To          *string    `name:"to" placeholder:"TIME" help:"Only of this time or earlier (RFC 3339)."`
+	From        *string    `name:"from" placeholder:"TIME" help:"Only notifications of this time or later (RFC 3339)."`
+	To          *string    `name:"to" placeholder:"TIME" help:"Only notifications of this time or earlier (RFC 3339)."`
 	client.Paging
 }
 
@@ -46,7 +46,7 @@ func (c *listDeliveries) Run(e *client.Command) error {
 }
 
 type showDelivery struct {
-	ID client.ID `arg:"" help:"Its event_id."`
+	ID client.ID `arg:"" help:"The event_id of the notification."`
 }
 
 // Run shows one delivery.
@@ -55,7 +55,7 @@ func (c *showDelivery) Run(e *client.Command) error {
 }
 
 type replayDelivery struct {
-	ID client.ID `arg:"" help:"Its event_id."`
+	ID client.ID `arg:"" help:"The event_id of the notification."`
 }
 
 // Run replays one delivery.
@@ -65,8 +65,8 @@ func (c *replayDelivery) Run(e *client.Command) error {
 
 type replayParked struct {
 	Terminal client.ID `name:"terminal" required:"" placeholder:"ID" json:"terminal_id" help:"The terminal."`
-	From     *string   `name:"from" placeholder:"TIME" json:"from,omitzero" help:"Only of this time or later (RFC 3339)."`
-	To       *string   `name:"to" placeholder:"TIME" json:"to,omitzero" help:"Only of this time or earlier (RFC 3339)."`
+	From     *string   `name:"from" placeholder:"TIME" json:"from,omitzero" help:"Only notifications of this time or later (RFC 3339)."`
+	To       *string   `name:"to" placeholder:"TIME" json:"to,omitzero" help:"Only notifications of this time or earlier (RFC 3339)."`
 }
 
 // Run replays all parked deliveries of a terminal.

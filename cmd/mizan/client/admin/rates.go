@@ -17,9 +17,9 @@ const ratesPath = "/rates"
 type setRate struct{ rateFields }
 
 type rateFields struct {
-	From string `arg:"" json:"from" help:"Currency."`
-	To   string `arg:"" json:"to" help:"Currency."`
-	Rate string `arg:"" json:"rate" help:"What one major unit of the first is worth in the second: a decimal number."`
+	From string `arg:"" json:"from" help:"The first currency."`
+	To   string `arg:"" json:"to" help:"The second currency."`
+	Rate string `arg:"" json:"rate" help:"What one major unit of the first currency is worth in the second currency: a decimal number."`
 }
 
 // Run sets or replaces a rate.

@@ -45,7 +45,7 @@ func (c *listRecords) Run(e *client.Command) error {
 
 // listOfPartner is a command that prints all records of one type, or only the records of one partner.
 type listOfPartner struct {
-	Partner *client.PartnerNumber `name:"partner" placeholder:"N" help:"Only this partner's."`
+	Partner *client.PartnerNumber `name:"partner" placeholder:"N" help:"Only the records of this partner."`
 	client.Paging
 	path    string
 	columns []string

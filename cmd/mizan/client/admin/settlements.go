@@ -11,7 +11,7 @@ import (
 
 // settlementCommands are the subcommands of `mizan admin settlements`.
 type settlementCommands struct {
-	List   listSettlements  `cmd:"" help:"List a partner's or a terminal's, the newest first."`
+	List   listSettlements  `cmd:"" help:"List the settlements of a partner or a terminal, the newest first."`
 	Show   showSettlement   `cmd:"" help:"Show one."`
 	Create createSettlement `cmd:"" help:"Book money that has moved: with a merchant's bank (--partner) or a provider (--terminal)."`
 }
@@ -69,13 +69,13 @@ type createSettlement struct {
 
 type settlementFields struct {
 	Direction *string `name:"direction" placeholder:"in|out" json:"direction,omitzero" help:"in: the merchant paid us; out: we paid the merchant. With --partner."`
-	Amount    *string `name:"amount" placeholder:"AMOUNT" json:"amount,omitzero" help:"In minor units. With --partner."`
+	Amount    *string `name:"amount" placeholder:"AMOUNT" json:"amount,omitzero" help:"The amount in minor units. With --partner."`
 	Gross     *string `name:"gross" placeholder:"AMOUNT" json:"gross,omitzero" help:"What the provider owed, in minor units. With --terminal."`
 	Fee       *string `name:"fee" placeholder:"AMOUNT" json:"fee,omitzero" help:"What the provider kept of --gross, in minor units. With --terminal."`
 	Currency  *string `name:"currency" placeholder:"CODE" json:"currency,omitzero" help:"The currency."`
 	Network   *string `name:"network" placeholder:"NETWORK" json:"network,omitzero" help:"The currency's network."`
 	Env       *string `name:"env" placeholder:"ENV" json:"env,omitzero" help:"prod or test."`
-	Reference *string `name:"reference" placeholder:"TEXT" json:"reference,omitzero" help:"The bank's or provider's own reference; each is booked once."`
+	Reference *string `name:"reference" placeholder:"TEXT" json:"reference,omitzero" help:"The bank's or provider's own reference; each reference is booked only once."`
 }
 
 // Validate checks that all fields belong to the same kind of settlement. Without this check the server would silently ignore a

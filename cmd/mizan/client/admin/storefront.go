@@ -31,7 +31,7 @@ type (
 	}
 
 	storefrontCommands struct {
-		List   listOffers              `cmd:"" help:"List a partner's, the newest first."`
+		List   listOffers              `cmd:"" help:"List the records of a partner, the newest first."`
 		Show   showRecord[client.ID]   `cmd:"" help:"Show one."`
 		Create createRecord            `cmd:"" help:"Create one."`
 		Update updateRecord[client.ID] `cmd:"" help:"Change the fields that flags name, and no others."`

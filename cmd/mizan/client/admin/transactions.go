@@ -6,17 +6,17 @@ import "mizan/cmd/mizan/client"
 type transactionCommands struct {
 	List    listTransactions `cmd:"" help:"List a partner's transactions, the newest first."`
 	Show    showTransaction  `cmd:"" help:"Show one."`
-	Routing showRouting      `cmd:"" help:"Show the terminals to which one was offered, in order, and why."`
+	Routing showRouting      `cmd:"" help:"Show the terminals to which a transaction was offered, in order, and why."`
 }
 
 const transactionsPath = "/transactions"
 
 type listTransactions struct {
 	Partner client.PartnerNumber `name:"partner" required:"" placeholder:"N" help:"The partner."`
-	Status  *string              `name:"status" placeholder:"STATUS" help:"Only those of this status."`
+	Status  *string              `name:"status" placeholder:"STATUS" help:"Only transactions with this status."`
 	Type    *string              `name:"type" placeholder:"TYPE" help:"Only payment or only payout."`
 	Env     *string              `name:"env" placeholder:"ENV" help:"prod or test; the server takes prod if absent."`
-	From    *string              `name:"from" placeholder:"TIME" help:"Only those started then or later (RFC 3339)."`
+	From    *string              `name:"from" placeholder:"TIME" help:"Only transactions that were started at this time or later (RFC 3339)."`
 	client.Paging
 }
 

@@ -11,9 +11,9 @@ import (
 
 // moneyFlags are the flags that determine an amount and its asset (currency and network).
 type moneyFlags struct {
-	Amount   string `name:"amount" default:"10.00" placeholder:"AMOUNT" help:"In major units; 10.00 if absent."`
+	Amount   string `name:"amount" default:"10.00" placeholder:"AMOUNT" help:"The amount in major units; 10.00 if absent."`
 	Currency string `name:"currency" default:"USD" placeholder:"CODE" help:"The currency; USD if absent."`
-	Network  string `name:"network" placeholder:"NETWORK" help:"The network, for a currency that is on several."`
+	Network  string `name:"network" placeholder:"NETWORK" help:"The network, for a currency that is on several networks."`
 }
 
 // asset returns the asset that the flags name. Its environment is always test.

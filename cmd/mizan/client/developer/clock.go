@@ -21,8 +21,8 @@ type Clock struct {
 	JSON bool `name:"json" help:"Print the server's JSON."`
 
 	Show    showClock    `cmd:"" default:"1" help:"Show the clock of a sandbox that runs with --clock manual."`
-	Advance advanceClock `cmd:"" help:"Move it on, and do everything that becomes due on the way."`
-	Set     setClock     `cmd:"" help:"Move it to a time."`
+	Advance advanceClock `cmd:"" help:"Move the clock forward, and do everything that becomes due on the way."`
+	Set     setClock     `cmd:"" help:"Move the clock to a time."`
 }
 
 // Help returns the text that is shown above the list of subcommands.
@@ -104,7 +104,7 @@ type showClock struct{}
 func (showClock) Run(c clockCommand) error { return c.explain(c.Show(clockPath)) }
 
 type advanceClock struct {
-	By distance `arg:"" help:"How far: 30d, 12h, 90m, 1d12h; the units are w, d, h, m and s."`
+	By distance `arg:"" help:"How far to move, such as 30d, 12h, 90m or 1d12h; the units are w, d, h, m and s."`
 }
 
 // Run moves the clock forward by a distance.

@@ -15,7 +15,7 @@ type Commands struct {
 	client.LedgerFlags
 	JSON bool `name:"json" help:"Print the server's JSON, one object a line, instead of a table."`
 
-	TrialBalance trialBalance  `cmd:"" name:"trial-balance" help:"All accounts with their totals, and the totals of each currency."`
+	TrialBalance trialBalance  `cmd:"" name:"trial-balance" help:"List all accounts with their totals, and the totals of each currency."`
 	Accounts     listAccounts  `cmd:"" help:"List accounts with their balances, or show one."`
 	Statement    showStatement `cmd:"" help:"List what moved on an account, the newest first, with the balance after it."`
 	Entries      listEntries   `cmd:"" help:"List entries with their postings, the newest first, or show one."`
@@ -43,14 +43,14 @@ type assetFlags struct {
 
 // asOfFlags are the flags that set the time of a balance.
 type asOfFlags struct {
-	At *string `name:"at" placeholder:"TIME" help:"As of this time (RFC 3339); with --by effective also a day. Now if absent."`
-	By *string `name:"by" placeholder:"KIND" help:"Of --at: booked, which is the default, or effective."`
+	At *string `name:"at" placeholder:"TIME" help:"Balances as of this time (RFC 3339); with --by effective, it may also be a day. If absent, now."`
+	By *string `name:"by" placeholder:"KIND" help:"Which time of an entry --at is compared with: booked, which is the default, or effective."`
 }
 
 // timeFlags are the flags that restrict a list to a period of time.
 type timeFlags struct {
-	From *string `name:"from" placeholder:"TIME" help:"Only what was booked then or later (RFC 3339)."`
-	To   *string `name:"to" placeholder:"TIME" help:"Only what was booked then or earlier (RFC 3339)."`
+	From *string `name:"from" placeholder:"TIME" help:"Only what was booked at this time or later (RFC 3339)."`
+	To   *string `name:"to" placeholder:"TIME" help:"Only what was booked at this time or earlier (RFC 3339)."`
 }
 
 // query returns the query parameters that have a value.

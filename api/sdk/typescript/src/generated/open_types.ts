@@ -5,7 +5,7 @@
 export interface LogInRequest {
   /** the login of a user or a partner */
   login: string;
-  /** at most 256 bytes */
+  /** the password, of at most 256 bytes */
   pass: string;
 }
 

@@ -560,18 +560,18 @@ export class OperatorOperations extends Client {
     return this.send<BlocklistEntry>(operations.createBlocklistEntry, [], params, undefined, options);
   }
 
-  /** List the entries in force. */
+  /** List the blocklist entries in force. */
   listBlocklist(query?: ListBlocklistQuery, options?: RequestOptions): Pages<BlocklistEntry> {
     return this.pages<BlocklistEntry, Page<BlocklistEntry>>(operations.listBlocklist, [], query, options);
   }
 
-  /** Read an entry. */
+  /** Read a blocklist entry. */
   getBlocklistEntry(id: string, options?: RequestOptions): Promise<BlocklistEntry> {
     return this.send<BlocklistEntry>(operations.getBlocklistEntry, [id], undefined, undefined, options);
   }
 
   /**
-   * End an entry.
+   * End a blocklist entry.
    *
    * The entry is removed from the list and can be added again. A second DELETE changes nothing.
    */

@@ -10,59 +10,59 @@ export interface Transaction {
   txid: string | null;
   /** `payment` or `payout` */
   type: "payment" | "payout";
-  /** the state, see above */
+  /** the state of the transaction */
   status: TransactionStatus;
-  /** why it did not succeed: a sentence in the partner's language, empty on success */
+  /** why the transaction did not succeed, as a sentence in the partner's language; empty on success */
   error_description: string;
-  /** why it did not succeed, for programs; null on success */
+  /** why the transaction did not succeed, as a code for programs; null on success */
   error_code: FailureCode | null;
   /** the requested amount in minor units */
   amount: bigint;
   /** the amount plus a fee that is charged on top: what the payer pays */
   amount_with_fee: bigint;
-  /** `merchant_amount` in `currency_dest`, into which a terminal may convert */
+  /** `merchant_amount`, converted into `currency_dest` if the terminal converts */
   amount_dest: bigint;
-  /** the amount less a fee that is deducted */
+  /** the amount minus a fee that is deducted */
   merchant_amount: bigint;
   /** currency code */
   currency: string;
-  /** the currency into which it was converted; `currency` if it was not */
+  /** the currency into which the amount was converted; the same as `currency` if it was not converted */
   currency_dest: string;
   /** environment */
   env: "prod" | "test";
   /** number of decimals of the currency; null while the network is not known */
   scale: number | null;
-  /** what the payer sees; null until a terminal is chosen */
+  /** the description that the payer sees; null until a terminal is chosen */
   description: string | null;
-  /** the object that you sent, plus those keys of the provider that you did not send. Its key `lang` is set to the partner's language */
+  /** the object that you sent, plus the provider's keys, except keys that you sent yourself. The key `lang` is set to the partner's language */
   merchant_meta: { [member: string]: unknown };
-  /** how it is paid; null while that is not known */
+  /** the means of payment; null while it is not known */
   payment_method: TransactionPaymentMethod | null;
   /** the object that you sent */
   customer: { [member: string]: unknown } | null;
-  /** when it was created */
+  /** when the transaction was created */
   started: string;
-  /** when it reached a final status */
+  /** when the transaction reached a final status */
   finished: string | null;
-  /** the page for the payer of a hosted transaction, open for 15 minutes; null if no payer is awaited, and for callers who must not have it */
+  /** address of the payer's page for a hosted transaction, which is open for 15 minutes; null if no payer is awaited, and for callers who must not have the address */
   widget_url: string | null;
   /** the name of the terminal's provider; empty until a terminal is chosen */
   route: string;
   /** the exchange rate, if the amount was converted */
   currency_rate?: string;
-  /** the network of the currency, if it has one and it is known */
+  /** the network of the currency, if the currency has one and the network is known */
   network?: string;
   /** the network of `currency_dest`, if the amount was converted */
   network_dest?: string;
   /** number of decimals of `currency_dest`, if the amount was converted */
   scale_dest?: number | null;
-  /** of a payment: what the payer's browser has to do; null if nothing */
+  /** for a payment: what the payer's browser has to do; null if it has nothing to do */
   auth_params?: TransactionAuthParams | null;
-  /** of a payment: what the provider asks the payer for; empty if nothing */
+  /** for a payment: what the provider asks the payer for; empty if it asks for nothing */
   additional_params_for_auth?: { [member: string]: unknown };
-  /** while the payer has to act: a page on which the payer can take any action, open for 15 minutes; null for callers who must not have it */
+  /** while the payer has to act: address of a page on which the payer can take any action, which is open for 15 minutes; null for callers who must not have the address */
   simple_auth_redirect_url?: string | null;
-  /** the banks from which the recipient of a payout chooses (spelled so in the protocol) */
+  /** the banks from which the recipient of a payout chooses (the name of the member is misspelled in the protocol) */
   availble_destinations?: TransactionAvailbleDestination[];
   /** the deadline of the payer's action */
   expires_at?: string;
@@ -70,19 +70,19 @@ export interface Transaction {
   rrn?: string;
   /** until when the money is held */
   hold_expires_at?: string;
-  /** how much of a hold was captured. After a partial capture, `amount_with_fee`, `merchant_amount` and `amount_dest` refer to it */
+  /** how much of the held money was captured. After a partial capture, `amount_with_fee`, `merchant_amount` and `amount_dest` refer to the captured amount */
   captured_amount?: bigint;
   /** id of the last refund */
   refund_id?: string;
-  /** outcome of the last refund: a sentence in the partner's language */
+  /** outcome of the last refund, as a sentence in the partner's language */
   refund_msg?: string;
   /** the sum of the refunds that succeeded */
   refunded_amount?: bigint;
   /** the refunds, oldest first; at most 100 are kept */
   refunds?: Refund[];
-  /** the payment link at which it was made */
+  /** id of the payment link at which the payment was made */
   link_id?: string;
-  /** of a reversed transaction: the transaction that returned the money */
+  /** for a reversed transaction: id of the transaction that returned the money */
   return_id?: string;
 }
 
@@ -92,11 +92,11 @@ export type TransactionStatus = "created" | "new" | "authorizing" | "action_requ
 /** Why a transaction or a refund did not succeed. */
 export type FailureCode = "unexpected_card" | "return_urls_missing" | "no_terminal" | "insufficient_balance" | "fee_exceeds_amount" | "amount_out_of_range" | "no_exchange_rate" | "limit_exceeded" | "anti_fraud" | "card_declined" | "insufficient_funds" | "expired_card" | "processing_error" | "authentication_failed" | "payer_action_expired" | "interrupted" | "forced_by_terminal" | "hold_expired" | "cancelled" | "refund_refused";
 
-/** how it is paid; null while that is not known */
+/** the means of payment; null while it is not known */
 export interface TransactionPaymentMethod {
-  /** the type of money_storage */
+  /** the type of `money_storage` */
   type: "bank_card" | "bank_account" | "sbp" | "qr_code" | "crypto" | "e_wallet" | "phone_payment" | "bnpl" | "open_banking" | "direct_debit" | "apple_pay" | "google_pay" | "voucher" | "gift_card" | "totp" | "provider_token" | "square_nonce" | "sepa" | "upi" | "netbanking" | "boleto" | "revolut_payout" | "encrypted_qr" | "native_gas" | "username_subscription" | "pix" | "oxxo" | "klarna" | "alipay" | "wechat_pay" | "paynow" | "grabpay" | "ideal" | "bancontact" | "paypal_account" | "venmo" | "emi" | "interac_present" | "mollie_redirect" | "revolut_checkout" | "open_banking_redirect";
-  /** of a card; null if it is unknown */
+  /** the brand of a card; null if it is unknown */
   brand?: "visa" | "mastercard" | "amex" | "mir" | "discover" | "jcb" | "diners" | "unionpay" | "uzcard" | "humo" | "troy" | "maestro" | null;
   /** the card's first six digits */
   bin?: string;
@@ -104,7 +104,7 @@ export interface TransactionPaymentMethod {
   last4?: string;
 }
 
-/** of a payment: what the payer's browser has to do; null if nothing */
+/** for a payment: what the payer's browser has to do; null if it has nothing to do */
 export interface TransactionAuthParams {
   /** `redirect`, `auth_3ds_form` or `none` */
   type: string;
@@ -130,17 +130,17 @@ export interface Refund {
   refund_id: string;
   /** the refunded part of the transaction's amount */
   amount: bigint;
-  /** the part of the fee that was returned with it */
+  /** the part of the fee that was returned with the refund */
   fee_amount: bigint;
   /** `pending` until the provider has answered */
   status: "pending" | "succeeded" | "failed";
-  /** why it failed */
+  /** why the refund failed */
   error_code: FailureCode | null;
-  /** the outcome: a sentence in the partner's language */
+  /** the outcome, as a sentence in the partner's language */
   msg: string;
-  /** when it was requested */
+  /** when the refund was requested */
   created: string;
-  /** null while it is pending */
+  /** when the refund ended; null while it is pending */
   finished: string | null;
 }
 
@@ -151,15 +151,15 @@ export interface RoutingStep {
   name: string | null;
   /** the terminal's priority at the time */
   priority: number;
-  /** what happened at the terminal, see above */
+  /** what happened at the terminal */
   outcome: "refused" | "failed" | "not_sent" | "skipped" | "stopped" | "excluded" | "pending" | "accepted";
-  /** in English; null if there is none */
+  /** the reason, in English; null if there is none */
   reason: string | null;
-  /** the reason for programs; null if there is none */
+  /** the reason, as a code for programs; null if there is none */
   error_code: FailureCode | null;
-  /** when */
+  /** when it happened */
   at: string | null;
-  /** which attempt of a hosted payment's payer; 1 for other transactions */
+  /** number of the payer's attempt at a hosted payment; 1 for other transactions */
   attempt: number;
   /** the id by which the provider knows the charge; null if nothing was sent */
   reference: string | null;
@@ -171,7 +171,7 @@ export interface GetTurnoverResult {
   meta: GetTurnoverResultMeta;
 }
 
-/** What a partner's transactions did on one day. */
+/** What happened to a partner's transactions on one day. */
 export interface Turnover {
   /** UTC day */
   day: string;
@@ -179,13 +179,13 @@ export interface Turnover {
   type: "payment" | "payout";
   /** currency code */
   currency: string;
-  /** empty for none, or if it is not known */
+  /** network of the currency; empty if the currency has none, or if the network is not known */
   network: string;
   /** environment */
   env: "prod" | "test";
   /** number of decimals; null if the currency does not have this network */
   scale: number | null;
-  /** charges that ended on this day: `charged` and all `declines` */
+  /** charges that ended on this day: the sum of `charged` and all `declines` */
   attempts: number;
   /** charges that succeeded */
   charged: number;
@@ -197,18 +197,18 @@ export interface Turnover {
   refunded_amount: bigint;
   /** payments that were reversed (chargebacks) on this day */
   reversals: number;
-  /** what no refund had returned, in minor units; 0 while `scale` is null */
+  /** the amount that no refund had returned before, in minor units; 0 while `scale` is null */
   reversed_amount: bigint;
   /** charges that did not succeed, the most frequent reason first */
   declines: TurnoverDecline[];
-  /** when the last of these things happened */
+  /** when the last of these events happened */
   last_at: string;
 }
 
 export interface TurnoverDecline {
-  /** why; `other` for all other reasons */
+  /** the reason; `other` stands for all other reasons */
   error_code: "unexpected_card" | "return_urls_missing" | "no_terminal" | "insufficient_balance" | "fee_exceeds_amount" | "amount_out_of_range" | "no_exchange_rate" | "limit_exceeded" | "anti_fraud" | "card_declined" | "insufficient_funds" | "expired_card" | "processing_error" | "authentication_failed" | "payer_action_expired" | "interrupted" | "forced_by_terminal" | "hold_expired" | "cancelled" | "other";
-  /** how many */
+  /** number of charges */
   count: number;
 }
 
@@ -217,7 +217,7 @@ export interface GetTurnoverResultMeta {
   from: string;
   /** the last day */
   to: string;
-  /** time of the organization's last event that is counted; null if none is */
+  /** time of the organization's last event that is counted; null if no event is counted */
   as_of: string | null;
 }
 
@@ -226,9 +226,9 @@ export interface LinkCreate {
   partner_id?: number | null | undefined;
   /** environment. Default: `prod`. */
   env?: "prod" | "test" | null | undefined;
-  /** amount of the payments */
+  /** amount of the payments that are made at the link */
   amount: LinkCreateAmount;
-  /** fixed: the amount is amount.default; dynamic: the payer enters it */
+  /** whether the amount is always amount.default (fixed), or the payer enters it (dynamic) */
   amount_type: "fixed" | "dynamic";
   /** how the link can be paid */
   pay_config: LinkCreatePayConfig;
@@ -240,27 +240,27 @@ export interface LinkCreate {
   name?: string | null | undefined;
   /** text of the page */
   description?: string | null | undefined;
-  /** merchant_meta of the payments */
+  /** object that the link's payments get as their merchant_meta */
   metadata?: { [member: string]: unknown } | null | undefined;
-  /** where payers go after a payment */
+  /** address to which payers are sent after a payment */
   return_url?: string | null | undefined;
-  /** where payers go after a payment has failed */
+  /** address to which payers are sent after a payment has failed */
   fail_url?: string | null | undefined;
-  /** whether its address accepts payments. Default: `true`. */
+  /** whether payments can be made at the link's address. Default: `true`. */
   active?: boolean | null | undefined;
 }
 
-/** amount of the payments */
+/** amount of the payments that are made at the link */
 export interface LinkCreateAmount {
-  /** minor units; of a dynamic link: what the page suggests */
+  /** amount in minor units; for a dynamic link, the amount that the page suggests */
   default: bigint;
   /** currency code */
   currency: "RUB" | "UAH" | "AZN" | "USD" | "EUR" | "GBP" | "CHF" | "TRY" | "KZT" | "CAD" | "SGD" | "IDR" | "RUBT" | "USDT" | "USDC" | "EURT" | "ETH" | "TRX" | "TON" | "ZOLT";
-  /** network of the currency; required if it is on several */
+  /** network of the currency; required if the currency is on several networks */
   network?: string | null | undefined;
-  /** the least that a payer may enter */
+  /** smallest amount that a payer may enter */
   min?: bigint | null | undefined;
-  /** the most that a payer may enter */
+  /** greatest amount that a payer may enter */
   max?: bigint | null | undefined;
 }
 
@@ -279,9 +279,9 @@ export interface Link {
   partner_id: number;
   /** environment */
   env: "prod" | "test";
-  /** amount of the payments */
+  /** amount of the payments that are made at the link */
   amount: LinkAmount;
-  /** fixed: the amount is amount.default; dynamic: the payer enters it */
+  /** whether the amount is always amount.default (fixed), or the payer enters it (dynamic) */
   amount_type: "fixed" | "dynamic";
   /** how the link can be paid */
   pay_config: LinkPayConfig;
@@ -293,33 +293,33 @@ export interface Link {
   name: string | null;
   /** text of the page */
   description: string | null;
-  /** merchant_meta of the payments */
+  /** object that the link's payments get as their merchant_meta */
   metadata: { [member: string]: unknown } | null;
-  /** where payers go after a payment */
+  /** address to which payers are sent after a payment */
   return_url: string | null;
-  /** where payers go after a payment has failed */
+  /** address to which payers are sent after a payment has failed */
   fail_url: string | null;
-  /** whether its address accepts payments */
+  /** whether payments can be made at the link's address */
   active: boolean;
-  /** its address */
+  /** address of the link's page */
   url: string;
-  /** address of its QR code */
+  /** address of the link's QR code */
   qr_url: string;
-  /** charged payments */
+  /** number and sum of the link's charged payments */
   payments: LinkPayments;
 }
 
-/** amount of the payments */
+/** amount of the payments that are made at the link */
 export interface LinkAmount {
-  /** minor units; of a dynamic link: what the page suggests */
+  /** amount in minor units; for a dynamic link, the amount that the page suggests */
   default: bigint;
   /** currency code */
   currency: "RUB" | "UAH" | "AZN" | "USD" | "EUR" | "GBP" | "CHF" | "TRY" | "KZT" | "CAD" | "SGD" | "IDR" | "RUBT" | "USDT" | "USDC" | "EURT" | "ETH" | "TRX" | "TON" | "ZOLT";
-  /** network of the currency; required if it is on several */
+  /** network of the currency; required if the currency is on several networks */
   network: string | null;
-  /** the least that a payer may enter */
+  /** smallest amount that a payer may enter */
   min: bigint | null;
-  /** the most that a payer may enter */
+  /** greatest amount that a payer may enter */
   max: bigint | null;
 }
 
@@ -342,36 +342,36 @@ export interface Product {
   header: string;
   /** short description */
   text: string;
-  /** minor units; if absent, the payer enters the amount */
+  /** price in minor units; if absent, the payer enters the amount */
   price: bigint | null;
   /** currency code */
   currency: "RUB" | "UAH" | "AZN" | "USD" | "EUR" | "GBP" | "CHF" | "TRY" | "KZT" | "CAD" | "SGD" | "IDR" | "RUBT" | "USDT" | "USDC" | "EURT" | "ETH" | "TRX" | "TON" | "ZOLT";
-  /** network of the currency; required if it is on several */
+  /** network of the currency; required if the currency is on several networks */
   network: string | null;
-  /** how many are sold at once: an integer from 1 to 9999 */
+  /** number of pieces that are sold at once: an integer from 1 to 9999 */
   qty: string;
   /** address of an uploaded image */
   image: string | null;
-  /** whether its address accepts payments */
+  /** whether payments can be made at the product's address */
   active: boolean;
-  /** its address */
+  /** address of the product's page */
   url: string;
-  /** address of its QR code */
+  /** address of the product's QR code */
   qr_url: string;
 }
 
-/** charged payments */
+/** number and sum of the link's charged payments */
 export interface LinkPayments {
   /** number of charged payments */
   count: number;
-  /** their sum in minor units */
+  /** sum of the charged payments in minor units */
   amount: bigint;
 }
 
 export interface LinkPatch {
-  /** amount of the payments */
+  /** amount of the payments that are made at the link */
   amount?: LinkPatchAmount | undefined;
-  /** fixed: the amount is amount.default; dynamic: the payer enters it */
+  /** whether the amount is always amount.default (fixed), or the payer enters it (dynamic) */
   amount_type?: "fixed" | "dynamic" | undefined;
   /** how the link can be paid */
   pay_config?: LinkPatchPayConfig | undefined;
@@ -383,27 +383,27 @@ export interface LinkPatch {
   name?: string | null | undefined;
   /** text of the page */
   description?: string | null | undefined;
-  /** merchant_meta of the payments */
+  /** object that the link's payments get as their merchant_meta */
   metadata?: { [member: string]: unknown } | null | undefined;
-  /** where payers go after a payment */
+  /** address to which payers are sent after a payment */
   return_url?: string | null | undefined;
-  /** where payers go after a payment has failed */
+  /** address to which payers are sent after a payment has failed */
   fail_url?: string | null | undefined;
-  /** whether its address accepts payments */
+  /** whether payments can be made at the link's address */
   active?: boolean | undefined;
 }
 
-/** amount of the payments */
+/** amount of the payments that are made at the link */
 export interface LinkPatchAmount {
-  /** minor units; of a dynamic link: what the page suggests */
+  /** amount in minor units; for a dynamic link, the amount that the page suggests */
   default?: bigint | undefined;
   /** currency code */
   currency?: "RUB" | "UAH" | "AZN" | "USD" | "EUR" | "GBP" | "CHF" | "TRY" | "KZT" | "CAD" | "SGD" | "IDR" | "RUBT" | "USDT" | "USDC" | "EURT" | "ETH" | "TRX" | "TON" | "ZOLT" | undefined;
-  /** network of the currency; required if it is on several */
+  /** network of the currency; required if the currency is on several networks */
   network?: string | null | undefined;
-  /** the least that a payer may enter */
+  /** smallest amount that a payer may enter */
   min?: bigint | null | undefined;
-  /** the most that a payer may enter */
+  /** greatest amount that a payer may enter */
   max?: bigint | null | undefined;
 }
 
@@ -422,17 +422,17 @@ export interface ProductCreate {
   header: string;
   /** short description */
   text: string;
-  /** minor units; if absent, the payer enters the amount */
+  /** price in minor units; if absent, the payer enters the amount */
   price?: bigint | null | undefined;
   /** currency code. Default: `RUB`. */
   currency?: "RUB" | "UAH" | "AZN" | "USD" | "EUR" | "GBP" | "CHF" | "TRY" | "KZT" | "CAD" | "SGD" | "IDR" | "RUBT" | "USDT" | "USDC" | "EURT" | "ETH" | "TRX" | "TON" | "ZOLT" | null | undefined;
-  /** network of the currency; required if it is on several */
+  /** network of the currency; required if the currency is on several networks */
   network?: string | null | undefined;
-  /** how many are sold at once: an integer from 1 to 9999. Default: `1`. */
+  /** number of pieces that are sold at once: an integer from 1 to 9999. Default: `1`. */
   qty?: string | null | undefined;
   /** address of an uploaded image */
   image?: string | null | undefined;
-  /** whether its address accepts payments. Default: `true`. */
+  /** whether payments can be made at the product's address. Default: `true`. */
   active?: boolean | null | undefined;
 }
 
@@ -441,17 +441,17 @@ export interface ProductPatch {
   header?: string | undefined;
   /** short description */
   text?: string | undefined;
-  /** minor units; if absent, the payer enters the amount */
+  /** price in minor units; if absent, the payer enters the amount */
   price?: bigint | null | undefined;
   /** currency code */
   currency?: "RUB" | "UAH" | "AZN" | "USD" | "EUR" | "GBP" | "CHF" | "TRY" | "KZT" | "CAD" | "SGD" | "IDR" | "RUBT" | "USDT" | "USDC" | "EURT" | "ETH" | "TRX" | "TON" | "ZOLT" | undefined;
-  /** network of the currency; required if it is on several */
+  /** network of the currency; required if the currency is on several networks */
   network?: string | null | undefined;
-  /** how many are sold at once: an integer from 1 to 9999 */
+  /** number of pieces that are sold at once: an integer from 1 to 9999 */
   qty?: string | undefined;
   /** address of an uploaded image */
   image?: string | null | undefined;
-  /** whether its address accepts payments */
+  /** whether payments can be made at the product's address */
   active?: boolean | undefined;
 }
 
@@ -461,18 +461,18 @@ export interface UploadImageRequest {
 }
 
 export interface Image {
-  /** its address */
+  /** address of the image */
   url: string;
-  /** pixels */
+  /** width in pixels */
   width: number;
-  /** pixels */
+  /** height in pixels */
   height: number;
 }
 
 export interface ListLoginsRow {
-  /** higher for later attempts */
+  /** number of the attempt; later attempts have higher numbers */
   number: number;
-  /** when */
+  /** when the attempt was made */
   at: string;
   /** the login; null if no account has it */
   login: string | null;
@@ -480,13 +480,13 @@ export interface ListLoginsRow {
   user_id: string | null;
   /** the partner whose own login it is */
   partner_id: number | null;
-  /** how it ended */
+  /** how the attempt ended */
   outcome: "succeeded" | "failed" | "locked_out" | "deactivated";
-  /** the address from which it came */
+  /** the address from which the attempt came */
   source: string | null;
-  /** whether it was made at the console */
+  /** whether the attempt was made at the console */
   console: boolean;
-  /** how many attempts it stands for: those on a login that is locked out are counted together */
+  /** number of attempts that the row stands for; attempts with a login that is locked out are counted together */
   count: number;
 }
 
@@ -495,7 +495,7 @@ export interface OrganizationCreate {
   name: string;
   /** kind of organization. Default: `merchant`. */
   type?: "bank" | "merchant" | null | undefined;
-  /** keys and sessions are accepted only while the organization is active; archived is final. Default: `active`. */
+  /** keys and sessions are accepted only while the organization is active; the status archived is final. Default: `active`. */
   status?: "provisioning" | "active" | "maintenance" | "archived" | null | undefined;
   /** any of participatory_finance, islamic_finance and dual_control */
   modules?: string[] | null | undefined;
@@ -510,7 +510,7 @@ export interface Organization {
   name: string;
   /** kind of organization */
   type: "bank" | "merchant";
-  /** keys and sessions are accepted only while the organization is active; archived is final */
+  /** keys and sessions are accepted only while the organization is active; the status archived is final */
   status: "provisioning" | "active" | "maintenance" | "archived";
   /** any of participatory_finance, islamic_finance and dual_control */
   modules: string[];
@@ -525,7 +525,7 @@ export interface OrganizationPatch {
   name?: string | undefined;
   /** kind of organization */
   type?: "bank" | "merchant" | undefined;
-  /** keys and sessions are accepted only while the organization is active; archived is final */
+  /** keys and sessions are accepted only while the organization is active; the status archived is final */
   status?: "provisioning" | "active" | "maintenance" | "archived" | undefined;
   /** any of participatory_finance, islamic_finance and dual_control */
   modules?: string[] | null | undefined;
@@ -544,9 +544,9 @@ export interface PartnerCreate {
   email?: string | null | undefined;
   /** language of the descriptions of the partner's transactions; English if absent */
   lang?: string | null | undefined;
-  /** address of notifications, used for terminals that have none */
+  /** address to which notifications are sent, for terminals that have no address of their own */
   notify_url?: string | null | undefined;
-  /** signs notifications to notify_url */
+  /** secret with which notifications to notify_url are signed */
   secret?: string | null | undefined;
   /** addresses and CIDR prefixes from which requests may come; an empty list means any */
   source_addresses?: string[] | null | undefined;
@@ -565,7 +565,7 @@ export interface PartnerCreateOverdraftLimit {
   network?: string | null | undefined;
   /** environment. Default: `prod`. */
   env?: "prod" | "test" | null | undefined;
-  /** minor units */
+  /** amount in minor units */
   amount: bigint;
 }
 
@@ -577,14 +577,14 @@ export interface PartnerCreateBranding {
   logo?: string | null | undefined;
   /** color of the buttons, #rrggbb */
   color?: string | null | undefined;
-  /** where payers find help */
+  /** e-mail address at which payers find help */
   support_email?: string | null | undefined;
   /** address of the merchant's terms */
   terms_url?: string | null | undefined;
 }
 
 export interface CreatePartnerResult {
-  /** number of the partner, from one sequence of the platform */
+  /** number of the partner; the whole platform has one sequence of numbers */
   id: number;
   /** name of the merchant */
   name: string;
@@ -598,9 +598,9 @@ export interface CreatePartnerResult {
   email: string | null;
   /** language of the descriptions of the partner's transactions; English if absent */
   lang: string | null;
-  /** address of notifications, used for terminals that have none */
+  /** address to which notifications are sent, for terminals that have no address of their own */
   notify_url: string | null;
-  /** signs notifications to notify_url */
+  /** secret with which notifications to notify_url are signed */
   secret: "•••" | null;
   /** addresses and CIDR prefixes from which requests may come; an empty list means any */
   source_addresses: string[];
@@ -608,7 +608,7 @@ export interface CreatePartnerResult {
   overdraft_limit: CreatePartnerResultOverdraftLimit[];
   /** how payers' pages present the merchant */
   branding: CreatePartnerResultBranding | null;
-  /** the same fields */
+  /** the record again, with the same fields as at the top level */
   data: Partner;
 }
 
@@ -619,7 +619,7 @@ export interface CreatePartnerResultOverdraftLimit {
   network: string;
   /** environment */
   env: "prod" | "test";
-  /** minor units */
+  /** amount in minor units */
   amount: bigint;
 }
 
@@ -631,14 +631,14 @@ export interface CreatePartnerResultBranding {
   logo: string | null;
   /** color of the buttons, #rrggbb */
   color: string | null;
-  /** where payers find help */
+  /** e-mail address at which payers find help */
   support_email: string | null;
   /** address of the merchant's terms */
   terms_url: string | null;
 }
 
 export interface Partner {
-  /** number of the partner, from one sequence of the platform */
+  /** number of the partner; the whole platform has one sequence of numbers */
   id: number;
   /** name of the merchant */
   name: string;
@@ -652,9 +652,9 @@ export interface Partner {
   email: string | null;
   /** language of the descriptions of the partner's transactions; English if absent */
   lang: string | null;
-  /** address of notifications, used for terminals that have none */
+  /** address to which notifications are sent, for terminals that have no address of their own */
   notify_url: string | null;
-  /** signs notifications to notify_url */
+  /** secret with which notifications to notify_url are signed */
   secret: "•••" | null;
   /** addresses and CIDR prefixes from which requests may come; an empty list means any */
   source_addresses: string[];
@@ -671,7 +671,7 @@ export interface PartnerOverdraftLimit {
   network: string;
   /** environment */
   env: "prod" | "test";
-  /** minor units */
+  /** amount in minor units */
   amount: bigint;
 }
 
@@ -683,7 +683,7 @@ export interface PartnerBranding {
   logo: string | null;
   /** color of the buttons, #rrggbb */
   color: string | null;
-  /** where payers find help */
+  /** e-mail address at which payers find help */
   support_email: string | null;
   /** address of the merchant's terms */
   terms_url: string | null;
@@ -698,9 +698,9 @@ export interface PartnerPatch {
   email?: string | null | undefined;
   /** language of the descriptions of the partner's transactions; English if absent */
   lang?: string | null | undefined;
-  /** address of notifications, used for terminals that have none */
+  /** address to which notifications are sent, for terminals that have no address of their own */
   notify_url?: string | null | undefined;
-  /** signs notifications to notify_url */
+  /** secret with which notifications to notify_url are signed */
   secret?: string | null | undefined;
   /** addresses and CIDR prefixes from which requests may come; an empty list means any */
   source_addresses?: string[] | null | undefined;
@@ -719,7 +719,7 @@ export interface PartnerPatchOverdraftLimit {
   network?: string | null | undefined;
   /** environment. Default: `prod`. */
   env?: "prod" | "test" | null | undefined;
-  /** minor units */
+  /** amount in minor units */
   amount: bigint;
 }
 
@@ -731,7 +731,7 @@ export interface PartnerPatchBranding {
   logo?: string | null | undefined;
   /** color of the buttons, #rrggbb */
   color?: string | null | undefined;
-  /** where payers find help */
+  /** e-mail address at which payers find help */
   support_email?: string | null | undefined;
   /** address of the merchant's terms */
   terms_url?: string | null | undefined;
@@ -799,7 +799,7 @@ export interface TerminalCreate {
   name: string;
   /** number of the partner */
   partner_id: number;
-  /** provider of the terminal; empty for type merchant */
+  /** provider of the terminal; empty for a terminal of type merchant */
   provider?: string | null | undefined;
   /** transactions that the terminal serves; a terminal of type merchant only configures notifications */
   type: "payment" | "payout" | "merchant";
@@ -817,55 +817,55 @@ export interface TerminalCreate {
 
 /** settings of the terminal and parameters of its provider */
 export interface TerminalCreateProviderParams {
-  /** terminals with lower values are tried first; of equal values, the lower id is first */
+  /** terminals with lower values are tried first; among terminals with equal values, the one with the lower id is first */
   priority?: number | null | undefined;
-  /** whether money is held until commit or cancel */
+  /** whether the money is held until the transaction is committed or cancelled */
   two_phase?: boolean | null | undefined;
-  /** after how many seconds a hold is released. Default: `604800`. */
+  /** number of seconds after which held money is released. Default: `604800`. */
   hold_ttl_seconds?: number | null | undefined;
-  /** accepted currencies; empty: all */
+  /** currencies that the terminal accepts; an empty list means all */
   currencies?: ("RUB" | "UAH" | "AZN" | "USD" | "EUR" | "GBP" | "CHF" | "TRY" | "KZT" | "CAD" | "SGD" | "IDR" | "RUBT" | "USDT" | "USDC" | "EURT" | "ETH" | "TRX" | "TON" | "ZOLT")[] | null | undefined;
-  /** accepted networks; empty: all. Only those of the transaction's currency count */
+  /** networks that the terminal accepts; an empty list means all. The list does not matter for a currency that has no networks */
   networks?: string[] | null | undefined;
-  /** accepted types of money_storage; empty: all */
+  /** types of `money_storage` that the terminal accepts; an empty list means all */
   methods?: string[] | null | undefined;
-  /** lower bound, included, in minor units */
+  /** smallest amount that the terminal accepts, in minor units */
   min_amount?: bigint | null | undefined;
-  /** upper bound, included, in minor units: above zero */
+  /** greatest amount that the terminal accepts, in minor units; must be above zero */
   max_amount?: bigint | null | undefined;
-  /** fee as a part of the amount, in basis points */
+  /** fee in proportion to the amount, in basis points (hundredths of a percent) */
   fee_bps?: string | null | undefined;
   /** fixed fee, in minor units */
   fee_fixed?: bigint | null | undefined;
-  /** deduct (the default): the merchant receives less; on_top: the payer pays the fee */
+  /** `deduct` (the default): the fee is deducted from what the merchant receives; `on_top`: the payer pays the fee */
   fee_mode?: "deduct" | "on_top" | null | undefined;
   /** whether a refund returns the fee too */
   fee_refundable?: boolean | null | undefined;
   /** currency to which transactions in other currencies are converted, at the organization's rate */
   settlement_currency?: string | null | undefined;
-  /** network of settlement_currency; required if that currency is on several */
+  /** network of settlement_currency; required if that currency is on several networks */
   settlement_network?: string | null | undefined;
-  /** replaces the description that the payer sees */
+  /** description that the payer sees in place of the transaction's own */
   description?: string | null | undefined;
 }
 
 /** how the merchant and its operators are notified */
 export interface TerminalCreateMerchantParams {
-  /** address of notifications */
+  /** address to which notifications are sent */
   notify_url?: string | null | undefined;
-  /** signs notifications */
+  /** secret with which notifications are signed */
   secret?: string | null | undefined;
-  /** the secret before, for a second signature while it is replaced */
+  /** the previous secret, with which a second signature is made while the secret is being replaced */
   secret_previous?: string | null | undefined;
-  /** Telegram chats that alerts go to */
+  /** Telegram chats to which alerts are sent */
   tg_ids_to_notify?: unknown[] | null | undefined;
-  /** e-mail addresses that alerts go to */
+  /** e-mail addresses to which alerts are sent */
   emails_to_notify?: string[] | null | undefined;
-  /** alerts are sent of transactions of this amount or more, in minor units */
+  /** an alert is sent for each transaction of at least this amount, in minor units */
   large_transaction_threshold?: bigint | null | undefined;
-  /** statuses that are notified: a list, or "all" */
+  /** statuses about which the merchant is notified: a list, or "all" */
   notify_statuses?: unknown | undefined;
-  /** how many attempts the payer of a hosted payment has: after each refusal but the last, the payer may try another card. Default: `3`. */
+  /** number of attempts that the payer of a hosted payment has; after each refusal except the last, the payer may try another card. Default: `3`. */
   hosted_attempts?: number | null | undefined;
 }
 
@@ -882,7 +882,7 @@ export interface Terminal {
   name: string;
   /** number of the partner */
   partner_id: number;
-  /** provider of the terminal; empty for type merchant */
+  /** provider of the terminal; empty for a terminal of type merchant */
   provider: string;
   /** transactions that the terminal serves; a terminal of type merchant only configures notifications */
   type: "payment" | "payout" | "merchant";
@@ -915,55 +915,55 @@ export interface TerminalPatch {
 
 /** settings of the terminal and parameters of its provider */
 export interface TerminalPatchProviderParams {
-  /** terminals with lower values are tried first; of equal values, the lower id is first */
+  /** terminals with lower values are tried first; among terminals with equal values, the one with the lower id is first */
   priority?: number | null | undefined;
-  /** whether money is held until commit or cancel */
+  /** whether the money is held until the transaction is committed or cancelled */
   two_phase?: boolean | null | undefined;
-  /** after how many seconds a hold is released. Default: `604800`. */
+  /** number of seconds after which held money is released. Default: `604800`. */
   hold_ttl_seconds?: number | null | undefined;
-  /** accepted currencies; empty: all */
+  /** currencies that the terminal accepts; an empty list means all */
   currencies?: ("RUB" | "UAH" | "AZN" | "USD" | "EUR" | "GBP" | "CHF" | "TRY" | "KZT" | "CAD" | "SGD" | "IDR" | "RUBT" | "USDT" | "USDC" | "EURT" | "ETH" | "TRX" | "TON" | "ZOLT")[] | null | undefined;
-  /** accepted networks; empty: all. Only those of the transaction's currency count */
+  /** networks that the terminal accepts; an empty list means all. The list does not matter for a currency that has no networks */
   networks?: string[] | null | undefined;
-  /** accepted types of money_storage; empty: all */
+  /** types of `money_storage` that the terminal accepts; an empty list means all */
   methods?: string[] | null | undefined;
-  /** lower bound, included, in minor units */
+  /** smallest amount that the terminal accepts, in minor units */
   min_amount?: bigint | null | undefined;
-  /** upper bound, included, in minor units: above zero */
+  /** greatest amount that the terminal accepts, in minor units; must be above zero */
   max_amount?: bigint | null | undefined;
-  /** fee as a part of the amount, in basis points */
+  /** fee in proportion to the amount, in basis points (hundredths of a percent) */
   fee_bps?: string | null | undefined;
   /** fixed fee, in minor units */
   fee_fixed?: bigint | null | undefined;
-  /** deduct (the default): the merchant receives less; on_top: the payer pays the fee */
+  /** `deduct` (the default): the fee is deducted from what the merchant receives; `on_top`: the payer pays the fee */
   fee_mode?: "deduct" | "on_top" | null | undefined;
   /** whether a refund returns the fee too */
   fee_refundable?: boolean | null | undefined;
   /** currency to which transactions in other currencies are converted, at the organization's rate */
   settlement_currency?: string | null | undefined;
-  /** network of settlement_currency; required if that currency is on several */
+  /** network of settlement_currency; required if that currency is on several networks */
   settlement_network?: string | null | undefined;
-  /** replaces the description that the payer sees */
+  /** description that the payer sees in place of the transaction's own */
   description?: string | null | undefined;
 }
 
 /** how the merchant and its operators are notified */
 export interface TerminalPatchMerchantParams {
-  /** address of notifications */
+  /** address to which notifications are sent */
   notify_url?: string | null | undefined;
-  /** signs notifications */
+  /** secret with which notifications are signed */
   secret?: string | null | undefined;
-  /** the secret before, for a second signature while it is replaced */
+  /** the previous secret, with which a second signature is made while the secret is being replaced */
   secret_previous?: string | null | undefined;
-  /** Telegram chats that alerts go to */
+  /** Telegram chats to which alerts are sent */
   tg_ids_to_notify?: unknown[] | null | undefined;
-  /** e-mail addresses that alerts go to */
+  /** e-mail addresses to which alerts are sent */
   emails_to_notify?: string[] | null | undefined;
-  /** alerts are sent of transactions of this amount or more, in minor units */
+  /** an alert is sent for each transaction of at least this amount, in minor units */
   large_transaction_threshold?: bigint | null | undefined;
-  /** statuses that are notified: a list, or "all" */
+  /** statuses about which the merchant is notified: a list, or "all" */
   notify_statuses?: unknown | undefined;
-  /** how many attempts the payer of a hosted payment has: after each refusal but the last, the payer may try another card. Default: `3`. */
+  /** number of attempts that the payer of a hosted payment has; after each refusal except the last, the payer may try another card. Default: `3`. */
   hosted_attempts?: number | null | undefined;
 }
 
@@ -976,11 +976,11 @@ export interface PatchTerminalResult {
 export interface LimitCreate {
   /** number of the partner */
   partner_id: number;
-  /** bounds only the transactions of this terminal */
+  /** if set, the limit applies only to the transactions of this terminal */
   terminal_id?: string | null | undefined;
-  /** kind of bound */
+  /** kind of the limit */
   kind: "per_transaction" | "daily_volume" | "monthly_volume" | "velocity";
-  /** bounds only payments, or only payouts */
+  /** if set, the limit applies only to payments, or only to payouts */
   type?: "payment" | "payout" | null | undefined;
   /** currency code */
   currency?: "RUB" | "UAH" | "AZN" | "USD" | "EUR" | "GBP" | "CHF" | "TRY" | "KZT" | "CAD" | "SGD" | "IDR" | "RUBT" | "USDT" | "USDC" | "EURT" | "ETH" | "TRX" | "TON" | "ZOLT" | null | undefined;
@@ -988,13 +988,13 @@ export interface LimitCreate {
   network?: string | null | undefined;
   /** environment. Default: `prod`. */
   env?: "prod" | "test" | null | undefined;
-  /** largest amount in minor units, for every kind except velocity */
+  /** greatest amount in minor units; for every kind of limit except velocity */
   max_amount?: bigint | null | undefined;
-  /** largest number of attempts in a window, for velocity */
+  /** greatest number of attempts in a window; only for the kind velocity */
   max_count?: number | null | undefined;
-  /** length of the sliding window, for velocity */
+  /** length of the sliding window, only for the kind velocity */
   window?: "minute" | "hour" | null | undefined;
-  /** transactions that are counted together. Default: `partner`. */
+  /** whose transactions are counted together. Default: `partner`. */
   scope?: "partner" | "card" | "email" | "ip" | null | undefined;
   /** whether the limit is in force. Default: `true`. */
   active?: boolean | null | undefined;
@@ -1005,11 +1005,11 @@ export interface Limit {
   id: string;
   /** number of the partner */
   partner_id: number;
-  /** bounds only the transactions of this terminal */
+  /** if set, the limit applies only to the transactions of this terminal */
   terminal_id: string | null;
-  /** kind of bound */
+  /** kind of the limit */
   kind: "per_transaction" | "daily_volume" | "monthly_volume" | "velocity";
-  /** bounds only payments, or only payouts */
+  /** if set, the limit applies only to payments, or only to payouts */
   type: "payment" | "payout" | null;
   /** currency code */
   currency: "RUB" | "UAH" | "AZN" | "USD" | "EUR" | "GBP" | "CHF" | "TRY" | "KZT" | "CAD" | "SGD" | "IDR" | "RUBT" | "USDT" | "USDC" | "EURT" | "ETH" | "TRX" | "TON" | "ZOLT" | null;
@@ -1017,13 +1017,13 @@ export interface Limit {
   network: string;
   /** environment */
   env: "prod" | "test";
-  /** largest amount in minor units, for every kind except velocity */
+  /** greatest amount in minor units; for every kind of limit except velocity */
   max_amount: bigint | null;
-  /** largest number of attempts in a window, for velocity */
+  /** greatest number of attempts in a window; only for the kind velocity */
   max_count: number | null;
-  /** length of the sliding window, for velocity */
+  /** length of the sliding window, only for the kind velocity */
   window: "minute" | "hour" | null;
-  /** transactions that are counted together */
+  /** whose transactions are counted together */
   scope: "partner" | "card" | "email" | "ip";
   /** whether the limit is in force */
   active: boolean;
@@ -1032,9 +1032,9 @@ export interface Limit {
 }
 
 export interface LimitPatch {
-  /** largest amount in minor units, for every kind except velocity */
+  /** greatest amount in minor units; for every kind of limit except velocity */
   max_amount?: bigint | null | undefined;
-  /** largest number of attempts in a window, for velocity */
+  /** greatest number of attempts in a window; only for the kind velocity */
   max_count?: number | null | undefined;
   /** whether the limit is in force */
   active?: boolean | undefined;
@@ -1064,7 +1064,7 @@ export interface CreateApiKeyResult {
   created_at: string;
   /** when the key expires; absent means never */
   expires_at: string | null;
-  /** the same fields */
+  /** the record again, with the same fields as at the top level */
   data: NewApiKey;
 }
 
@@ -1112,15 +1112,15 @@ export interface RotateAdminTokenResult {
 }
 
 export interface SettlePartnerRequest {
-  /** `in`: from the partner's bank; `out`: to it */
+  /** `in`: the money came from the partner's bank; `out`: it went to that bank */
   direction: "in" | "out";
-  /** minor units; `out` at most the available amount plus the overdraft */
+  /** the amount in minor units; for `out`, at most the available amount plus the overdraft */
   amount: bigint;
   /** currency code */
   currency: "RUB" | "UAH" | "AZN" | "USD" | "EUR" | "GBP" | "CHF" | "TRY" | "KZT" | "CAD" | "SGD" | "IDR" | "RUBT" | "USDT" | "USDC" | "EURT" | "ETH" | "TRX" | "TON" | "ZOLT";
-  /** required if the currency is on several networks; an empty text is the money whose network was never known. Ignored for a national currency */
+  /** network of the currency; required if the currency is on several networks. An empty text stands for money whose network was never known. Ignored for a national currency */
   network?: string | null | undefined;
-  /** environment; for a provider that of the terminal. Default: `prod`. */
+  /** environment; for a settlement with a provider, it must be the terminal's. Default: `prod`. */
   env?: "prod" | "test" | null | undefined;
   /** the bank's or the provider's reference, unique for the partner or the terminal */
   reference: string;
@@ -1133,17 +1133,17 @@ export interface Settlement {
   partner_id: number;
   /** the terminal whose provider settled */
   terminal_id?: string;
-  /** amount that the provider settled, its fee included */
+  /** amount that the provider settled, including its fee */
   gross?: bigint;
   /** fee that the provider kept */
   fee?: bigint;
-  /** amount that arrived: gross less fee */
+  /** amount that arrived: `gross` minus `fee` */
   net?: bigint;
-  /** in: from the partner's bank; out: to it */
+  /** `in`: the money came from the partner's bank; `out`: it went to that bank */
   direction?: "in" | "out";
-  /** minor units */
+  /** amount in minor units */
   amount?: bigint;
-  /** amounts in several assets */
+  /** the amounts, if the settlement has several assets */
   lines?: SettlementLine[];
   /** currency code */
   currency?: string;
@@ -1155,12 +1155,12 @@ export interface Settlement {
   reference: string;
   /** when it was created */
   created_at: string;
-  /** number of its first entry in the journal */
+  /** number of the settlement's first entry in the journal */
   seq: number;
 }
 
 export interface SettlementLine {
-  /** minor units */
+  /** amount in minor units */
   amount: bigint;
   /** currency code */
   currency: "RUB" | "UAH" | "AZN" | "USD" | "EUR" | "GBP" | "CHF" | "TRY" | "KZT" | "CAD" | "SGD" | "IDR" | "RUBT" | "USDT" | "USDC" | "EURT" | "ETH" | "TRX" | "TON" | "ZOLT";
@@ -1171,15 +1171,15 @@ export interface SettlementLine {
 }
 
 export interface SettleProviderRequest {
-  /** what the provider settled, its fee included */
+  /** the amount that the provider settled, including its fee */
   gross: bigint;
-  /** what it kept, at most gross; may be `"0"` */
+  /** the fee that the provider kept, at most `gross`; may be `"0"` */
   fee: bigint;
   /** currency code */
   currency: "RUB" | "UAH" | "AZN" | "USD" | "EUR" | "GBP" | "CHF" | "TRY" | "KZT" | "CAD" | "SGD" | "IDR" | "RUBT" | "USDT" | "USDC" | "EURT" | "ETH" | "TRX" | "TON" | "ZOLT";
-  /** required if the currency is on several networks; an empty text is the money whose network was never known. Ignored for a national currency */
+  /** network of the currency; required if the currency is on several networks. An empty text stands for money whose network was never known. Ignored for a national currency */
   network?: string | null | undefined;
-  /** environment; for a provider that of the terminal. Default: `prod`. */
+  /** environment; for a settlement with a provider, it must be the terminal's. Default: `prod`. */
   env?: "prod" | "test" | null | undefined;
   /** the bank's or the provider's reference, unique for the partner or the terminal */
   reference: string;
@@ -1190,7 +1190,7 @@ export interface RatePut {
   from: "RUB" | "UAH" | "AZN" | "USD" | "EUR" | "GBP" | "CHF" | "TRY" | "KZT" | "CAD" | "SGD" | "IDR" | "RUBT" | "USDT" | "USDC" | "EURT" | "ETH" | "TRX" | "TON" | "ZOLT";
   /** currency in which the value is given */
   to: "RUB" | "UAH" | "AZN" | "USD" | "EUR" | "GBP" | "CHF" | "TRY" | "KZT" | "CAD" | "SGD" | "IDR" | "RUBT" | "USDT" | "USDC" | "EURT" | "ETH" | "TRX" | "TON" | "ZOLT";
-  /** value of one major unit of from, in major units of to; above zero */
+  /** value of one major unit of the currency `from`, in major units of the currency `to`; above zero */
   rate: string;
 }
 
@@ -1201,7 +1201,7 @@ export interface Rate {
   from: "RUB" | "UAH" | "AZN" | "USD" | "EUR" | "GBP" | "CHF" | "TRY" | "KZT" | "CAD" | "SGD" | "IDR" | "RUBT" | "USDT" | "USDC" | "EURT" | "ETH" | "TRX" | "TON" | "ZOLT";
   /** currency in which the value is given */
   to: "RUB" | "UAH" | "AZN" | "USD" | "EUR" | "GBP" | "CHF" | "TRY" | "KZT" | "CAD" | "SGD" | "IDR" | "RUBT" | "USDT" | "USDC" | "EURT" | "ETH" | "TRX" | "TON" | "ZOLT";
-  /** value of one major unit of from, in major units of to; above zero */
+  /** value of one major unit of the currency `from`, in major units of the currency `to`; above zero */
   rate: string;
   /** when it was created */
   created_at: string;
@@ -1210,9 +1210,9 @@ export interface Rate {
 }
 
 export interface GetLimitUsageResult {
-  /** settled in the window: minor units */
+  /** what is used in the window: the settled amount in minor units */
   used: bigint;
-  /** under way or held */
+  /** what is under way or held in the window */
   reserved: bigint;
   /** what the limit still allows */
   remaining: bigint;
@@ -1230,9 +1230,9 @@ export interface CreateBlocklistEntryRequest {
 export interface BlocklistEntry {
   /** id of the record */
   id: string;
-  /** kind of value */
+  /** kind of the value */
   kind: "bin" | "card" | "email" | "phone" | "ip" | "country";
-  /** value that is refused; for a card, its first six and last four digits */
+  /** value that is refused; for a card, only its first six and last four digits are shown */
   value: string;
   /** whether the value is refused */
   active: boolean;
@@ -1243,19 +1243,19 @@ export interface BlocklistEntry {
 }
 
 export interface ListedDelivery {
-  /** as sent, the same at each attempt */
+  /** id of the event as it was sent, which is the same in each attempt */
   event_id: string;
-  /** the transaction that the delivery is about; null if it is about none */
+  /** the transaction that the delivery is about; null if it is about no transaction */
   transaction_id: string | null;
-  /** of a delivery about a subscription */
+  /** the subscription, if the delivery is about one */
   subscription_id?: string;
-  /** the terminal whose address or recipients get it; for a receipt the transaction's terminal; for a partner without a terminal a UUID that stands for the partner */
+  /** the terminal whose address or recipients get the delivery; for a receipt, the terminal of the transaction; for a partner without a terminal, a UUID that stands for the partner */
   terminal_id: string;
-  /** `webhook`: signed, to a merchant; `stream`: the subscription stream; `operators`: by Telegram and e-mail, about a transaction; `receipt`: by e-mail, to a payer; `bulletin`: by Telegram and e-mail, about no transaction */
+  /** `webhook`: a signed notification to a merchant; `stream`: a notification of the subscription stream to a merchant; `operators`: a message to operators about a transaction, by Telegram and e-mail; `receipt`: a receipt to a payer, by e-mail; `bulletin`: a message to operators that is about no transaction, by Telegram and e-mail */
   channel: "webhook" | "stream" | "operators" | "receipt" | "bulletin";
-  /** as sent: `transaction.charged`, `subscription.renewed`; to operators `large_transaction`, `negative_revenue`, `large_transaction+negative_revenue` (both at once), `failed_transactions`, `daily_summary`; to payers `receipt` */
+  /** the type as it was sent: to merchants, for example `transaction.charged` or `subscription.renewed`; to operators, `large_transaction`, `negative_revenue`, `large_transaction+negative_revenue` (both at once), `failed_transactions` or `daily_summary`; to payers, `receipt` */
   type: string | null;
-  /** `pending`: an attempt follows, or is under way; `delivered`; `parked`: given up */
+  /** `pending`: an attempt follows or is under way; `delivered`: an attempt was acknowledged; `parked`: the server has given up */
   state: "pending" | "delivered" | "parked";
   /** number of attempts */
   attempts: number;
@@ -1266,33 +1266,33 @@ export interface ListedDelivery {
 }
 
 export interface ReplayParkedRequest {
-  /** the terminal, or the UUID that stands for a partner without one */
+  /** the terminal, or the UUID that stands for a partner without a terminal */
   terminal_id: string;
-  /** only what was booked at this time or later */
+  /** only deliveries of events that were booked at this time or later */
   from?: string | null | undefined;
-  /** only what was booked at this time or before */
+  /** only deliveries of events that were booked at this time or earlier */
   to?: string | null | undefined;
 }
 
 export interface ReplayParkedResult {
-  /** number of deliveries */
+  /** number of deliveries that are tried again */
   replayed: number;
 }
 
 export interface Delivery {
-  /** as sent, the same at each attempt */
+  /** id of the event as it was sent, which is the same in each attempt */
   event_id: string;
-  /** the transaction that the delivery is about; null if it is about none */
+  /** the transaction that the delivery is about; null if it is about no transaction */
   transaction_id: string | null;
-  /** of a delivery about a subscription */
+  /** the subscription, if the delivery is about one */
   subscription_id?: string;
-  /** the terminal whose address or recipients get it; for a receipt the transaction's terminal; for a partner without a terminal a UUID that stands for the partner */
+  /** the terminal whose address or recipients get the delivery; for a receipt, the terminal of the transaction; for a partner without a terminal, a UUID that stands for the partner */
   terminal_id: string;
-  /** `webhook`: signed, to a merchant; `stream`: the subscription stream; `operators`: by Telegram and e-mail, about a transaction; `receipt`: by e-mail, to a payer; `bulletin`: by Telegram and e-mail, about no transaction */
+  /** `webhook`: a signed notification to a merchant; `stream`: a notification of the subscription stream to a merchant; `operators`: a message to operators about a transaction, by Telegram and e-mail; `receipt`: a receipt to a payer, by e-mail; `bulletin`: a message to operators that is about no transaction, by Telegram and e-mail */
   channel: "webhook" | "stream" | "operators" | "receipt" | "bulletin";
-  /** as sent: `transaction.charged`, `subscription.renewed`; to operators `large_transaction`, `negative_revenue`, `large_transaction+negative_revenue` (both at once), `failed_transactions`, `daily_summary`; to payers `receipt` */
+  /** the type as it was sent: to merchants, for example `transaction.charged` or `subscription.renewed`; to operators, `large_transaction`, `negative_revenue`, `large_transaction+negative_revenue` (both at once), `failed_transactions` or `daily_summary`; to payers, `receipt` */
   type: string | null;
-  /** `pending`: an attempt follows, or is under way; `delivered`; `parked`: given up */
+  /** `pending`: an attempt follows or is under way; `delivered`: an attempt was acknowledged; `parked`: the server has given up */
   state: "pending" | "delivered" | "parked";
   /** the attempts; the last 48 are kept */
   attempts: DeliveryAttempt[];
@@ -1305,9 +1305,9 @@ export interface Delivery {
 export interface DeliveryAttempt {
   /** when the attempt's envelope (the body that was sent) was built */
   at: string;
-  /** the status of the response; null without a response */
+  /** the status of the receiver's response; null if there was no response */
   status: number | null;
-  /** why it was not acknowledged; null if it was */
+  /** why the attempt was not acknowledged; null if it was acknowledged */
   error: string | null;
   /** how long the attempt took */
   duration_ms: number;
@@ -1316,11 +1316,11 @@ export interface DeliveryAttempt {
 export interface TestDeliveryResult {
   /** id of the event */
   event_id: string;
-  /** whether it was acknowledged */
+  /** whether the receiver acknowledged the notification */
   delivered: boolean;
-  /** the status of the response; null without a response */
+  /** the status of the receiver's response; null if there was no response */
   status: number | null;
-  /** why it was not acknowledged; null if it was */
+  /** why the attempt was not acknowledged; null if it was acknowledged */
   error: string | null;
   /** how long the attempt took */
   duration_ms: number;
@@ -1329,20 +1329,20 @@ export interface TestDeliveryResult {
 export interface SearchResult {
   /** at most 50 records */
   hits: SearchResultHit[];
-  /** false if there may be more: the response is full, or the index of transactions is behind under heavy load, or very many transactions have to be compared */
+  /** false if there may be more records: because the response is full, because the index of transactions is behind under heavy load, or because very many transactions would have to be compared */
   complete: boolean;
 }
 
 export interface SearchResultHit {
   /** kind of the record */
   kind: "partner" | "terminal" | "api_key" | "user" | "limit" | "blocklist_entry" | "rate" | "settlement" | "transaction" | "subscription" | "link" | "product" | "contract" | "delivery";
-  /** id of the record; of a partner its number */
+  /** id of the record; for a partner, the partner's number */
   id: string;
-  /** name, login or txid; null if it is not read */
+  /** name, login or txid; null if the search does not read it */
   name: string | null;
-  /** number of the partner; null if it is not read, or there is none */
+  /** number of the partner; null if the search does not read it, or if there is none */
   partner_id: number | null;
-  /** the field that has the text */
+  /** the field in which the text was found */
   field: string;
 }
 
@@ -1352,9 +1352,9 @@ export interface GetClockResult {
 }
 
 export interface MoveClockRequest {
-  /** the new time, or */
+  /** the new time; a request has either `now` or `advance_seconds` */
   now?: string | null | undefined;
-  /** how far to advance; exactly one of the two */
+  /** by how many seconds the clock is advanced */
   advance_seconds?: number | null | undefined;
 }
 
@@ -1371,53 +1371,53 @@ export interface ListTransactionsQuery {
   type?: "payment" | "payout" | undefined;
   /** The environment. Default: `prod`. */
   env?: "prod" | "test" | undefined;
-  /** Created at this time or later. */
+  /** Only transactions that were created at this time or later. */
   started_from?: string | undefined;
-  /** Created at this time or before. */
+  /** Only transactions that were created at this time or earlier. */
   started_to?: string | undefined;
-  /** Last changed at this time or later. */
+  /** Only transactions that last changed at this time or later. */
   updated_from?: string | undefined;
-  /** Last changed at this time or before. */
+  /** Only transactions that last changed at this time or earlier. */
   updated_to?: string | undefined;
-  /** Finished at this time or later. */
+  /** Only transactions that finished at this time or later. */
   finished_from?: string | undefined;
-  /** Finished at this time or before. */
+  /** Only transactions that finished at this time or earlier. */
   finished_to?: string | undefined;
-  /** At least this amount in minor units. */
+  /** Only transactions of at least this amount, in minor units. */
   amount_from?: bigint | undefined;
-  /** At most this amount in minor units. */
+  /** Only transactions of at most this amount, in minor units. */
   amount_to?: bigint | undefined;
-  /** With this retrieval reference number of the provider. */
+  /** Only transactions with this retrieval reference number of the provider. */
   rrn?: string | undefined;
-  /** Made at this payment link. */
+  /** Only transactions that were made at this payment link. */
   link_id?: string | undefined;
   /** How many rows a page has at most. Default: `20`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
   /** The time by which the list is ordered, newest first. Default: `started`. */
   order_by?: "started" | "updated" | undefined;
-  /** With `end_cursor`: only the transactions between the two times, both included. Alone it is ignored. */
+  /** Together with `end_cursor`: only the transactions between the two times, including both. Without `end_cursor` it is ignored. */
   start_cursor?: string | undefined;
   /** See `start_cursor`. */
   end_cursor?: string | undefined;
-  /** With the admin token: the partner whose transactions are listed, required. A partner may not send it. */
+  /** The partner whose transactions are listed. Required with the admin token; a partner may not send it. */
   partner_id?: number | undefined;
-  /** With the admin token: another name of `started_from`; both apply if both are sent. A partner may not send it. */
+  /** Another name of `started_from`, only with the admin token; a partner may not send it. If both are sent, both apply. */
   from?: string | undefined;
 }
 
 /** The parameters of getTurnover. */
 export interface GetTurnoverQuery {
-  /** The first UTC day. Absent: 29 days before `to`. */
+  /** The first UTC day. If absent, 29 days before `to`. */
   from?: string | undefined;
-  /** The last UTC day. Absent: today. */
+  /** The last UTC day. If absent, today. */
   to?: string | undefined;
   /** The environment. Default: `prod`. */
   env?: "prod" | "test" | undefined;
   /** Only this currency. */
   currency?: "RUB" | "UAH" | "AZN" | "USD" | "EUR" | "GBP" | "CHF" | "TRY" | "KZT" | "CAD" | "SGD" | "IDR" | "RUBT" | "USDT" | "USDC" | "EURT" | "ETH" | "TRX" | "TON" | "ZOLT" | undefined;
-  /** The partner, required with the admin token and with a session of the organization. A partner may not send it. */
+  /** The partner. Required with the admin token and with a session of the organization; a partner may not send it. */
   partner_id?: number | undefined;
 }
 
@@ -1425,13 +1425,13 @@ export interface GetTurnoverQuery {
 export interface ListLinksQuery {
   /** The environment. Default: `prod`. */
   env?: "prod" | "test" | undefined;
-  /** Only those that accept payments, or only the others. */
+  /** `true`: only those that accept payments; `false`: only those that do not. */
   active?: "true" | "false" | undefined;
   /** How many rows a page has at most. Default: `20`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
-  /** The partner whose records are listed. Required with the admin token; a partner may send its own number only. */
+  /** The partner whose records are listed. Required with the admin token; a partner may send only its own number. */
   partner_id?: number | undefined;
 }
 
@@ -1439,13 +1439,13 @@ export interface ListLinksQuery {
 export interface ListProductsQuery {
   /** The environment. Default: `prod`. */
   env?: "prod" | "test" | undefined;
-  /** Only those that accept payments, or only the others. */
+  /** `true`: only those that accept payments; `false`: only those that do not. */
   active?: "true" | "false" | undefined;
   /** How many rows a page has at most. Default: `20`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
-  /** The partner whose records are listed. Required with the admin token; a partner may send its own number only. */
+  /** The partner whose records are listed. Required with the admin token; a partner may send only its own number. */
   partner_id?: number | undefined;
 }
 
@@ -1453,7 +1453,7 @@ export interface ListProductsQuery {
 export interface ListLoginsQuery {
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
@@ -1461,7 +1461,7 @@ export interface ListLoginsQuery {
 export interface ListOrganizationsQuery {
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
@@ -1469,7 +1469,7 @@ export interface ListOrganizationsQuery {
 export interface ListPartnersQuery {
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
@@ -1479,7 +1479,7 @@ export interface ListUsersQuery {
   partner_id?: number | undefined;
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
@@ -1489,7 +1489,7 @@ export interface ListTerminalsQuery {
   partner_id?: number | undefined;
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
@@ -1499,7 +1499,7 @@ export interface ListLimitsQuery {
   partner_id?: number | undefined;
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
@@ -1509,7 +1509,7 @@ export interface ListApiKeysQuery {
   partner_id?: number | undefined;
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
@@ -1519,7 +1519,7 @@ export interface ListPartnerSettlementsQuery {
   env?: "prod" | "test" | undefined;
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
@@ -1529,7 +1529,7 @@ export interface ListTerminalSettlementsQuery {
   env?: "prod" | "test" | undefined;
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
@@ -1537,47 +1537,47 @@ export interface ListTerminalSettlementsQuery {
 export interface ListRatesQuery {
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
 /** The parameters of getLimitUsage. */
 export interface GetLimitUsageQuery {
-  /** The payer, for a limit with the scope `email`. */
+  /** The payer's e-mail address, for a limit with the scope `email`. */
   email?: string | undefined;
-  /** The payer, for a limit with the scope `ip`. */
+  /** The payer's IP address, for a limit with the scope `ip`. */
   ip?: string | undefined;
-  /** The payer, for a limit with the scope `card`: the card's fingerprint. */
+  /** The fingerprint of the payer's card, for a limit with the scope `card`. */
   card?: string | undefined;
-  /** The payer, for a limit with the scope `card`: a transaction of the partner that was paid with the card. */
+  /** A transaction of the partner that was paid with the payer's card, for a limit with the scope `card`. */
   transaction_id?: string | undefined;
 }
 
 /** The parameters of listBlocklist. */
 export interface ListBlocklistQuery {
-  /** Only this kind. */
+  /** Only entries of this kind. */
   kind?: "bin" | "card" | "email" | "phone" | "ip" | "country" | undefined;
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
 /** The parameters of listDeliveries. */
 export interface ListDeliveriesQuery {
-  /** About this transaction. */
+  /** Only deliveries about this transaction. */
   transaction_id?: string | undefined;
-  /** To this terminal. */
+  /** Only deliveries to this terminal. */
   terminal_id?: string | undefined;
-  /** Only this state. */
+  /** Only deliveries in this state. */
   state?: "pending" | "delivered" | "parked" | undefined;
-  /** Booked at this time or later. */
+  /** Only deliveries of events that were booked at this time or later. */
   from?: string | undefined;
-  /** Booked at this time or before. */
+  /** Only deliveries of events that were booked at this time or earlier. */
   to?: string | undefined;
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 

@@ -7,29 +7,29 @@ export type ErrorCode = "bad_request" | "conflict" | "expired" | "flow_not_conti
 export interface TransactionCreate {
   /** `payment`: money comes in; `payout`: money goes out */
   type: "payment" | "payout";
-  /** minor units, above zero */
+  /** the amount in minor units: a string of digits, above zero. A JSON number is refused */
   amount: bigint;
   /** currency code. Default: `RUB`. */
   currency?: "RUB" | "UAH" | "AZN" | "USD" | "EUR" | "GBP" | "CHF" | "TRY" | "KZT" | "CAD" | "SGD" | "IDR" | "RUBT" | "USDT" | "USDC" | "EURT" | "ETH" | "TRX" | "TON" | "ZOLT" | null | undefined;
-  /** the blockchain, such as `tron`, of a currency that is on several */
+  /** the network (blockchain) of a currency that is on several networks, such as `tron` */
   network?: string | null | undefined;
-  /** `prod` moves money, `test` does not. It is read from here only. Default: `prod`. */
+  /** `prod` moves money, `test` does not. Only this member sets the environment. Default: `prod`. */
   env?: "prod" | "test" | null | undefined;
-  /** your own id of the transaction. It makes the create idempotent. An empty one is returned as sent, and does not */
+  /** your own id of the transaction. A repeated request with the same `txid` returns the stored transaction and creates no second one. An empty `txid` is returned as it was sent, but does not prevent a second transaction */
   txid?: string | null | undefined;
-  /** the payer enters the credentials on a page of this server, `widget_url` */
+  /** whether the payer enters the credentials on a page of this server, whose address is `widget_url` */
   hosted?: boolean | null | undefined;
   /** the same as `hosted` */
   show_widget?: boolean | null | undefined;
-  /** where the payer is sent after success; required for a payment that is not hosted. `{transaction_id}` and `{txid}` in it are filled in */
+  /** where the payer is sent after success; required for a payment that is not hosted. In the address, `{transaction_id}` and `{txid}` are replaced by the two ids */
   returnUrl?: string | null | undefined;
   /** where the payer is sent after a failure; required for a payment that is not hosted */
   failUrl?: string | null | undefined;
-  /** the payer's card, account or other means of payment; required unless hosted */
+  /** the payer's card, account or other means of payment; required unless the transaction is hosted */
   money_storage?: MoneyStorage | null | undefined;
-  /** what the payer sees */
+  /** the description that the payer sees */
   description?: string | null | undefined;
-  /** the payer. At most 16 KiB */
+  /** the payer; an object of at most 16 KiB */
   customer?: TransactionCreateCustomer | null | undefined;
   /** an object of yours, at most 64 KiB, which responses and notifications show */
   merchant_meta?: { [member: string]: unknown } | null | undefined;
@@ -39,37 +39,37 @@ export interface TransactionCreate {
 
 /** A means of payment. `bank_card` and `direct_debit` have keys of their own; every other type, such as `sbp`, `qr_code` or `crypto`, needs none. */
 export interface MoneyStorage {
-  /** the method */
+  /** the method of payment */
   type: "bank_card" | "bank_account" | "sbp" | "qr_code" | "crypto" | "e_wallet" | "phone_payment" | "bnpl" | "open_banking" | "direct_debit" | "apple_pay" | "google_pay" | "voucher" | "gift_card" | "totp" | "provider_token" | "square_nonce" | "sepa" | "upi" | "netbanking" | "boleto" | "revolut_payout" | "encrypted_qr" | "native_gas" | "username_subscription" | "pix" | "oxxo" | "klarna" | "alipay" | "wechat_pay" | "paynow" | "grabpay" | "ideal" | "bancontact" | "paypal_account" | "venmo" | "emi" | "interac_present" | "mollie_redirect" | "revolut_checkout" | "open_banking_redirect";
-  /** `bank_card`: 12 to 19 digits with a valid check digit */
+  /** for `bank_card`: the card number, 12 to 19 digits with a valid check digit */
   cardnumber?: string | null | undefined;
-  /** `bank_card`, payments: the name on the card, at most 255 characters */
+  /** for payments by `bank_card`: the name on the card, at most 255 characters */
   cardholder?: string | null | undefined;
-  /** `bank_card`, payments: the month of expiry */
+  /** for payments by `bank_card`: the month of expiry */
   exp_month?: string | null | undefined;
-  /** `bank_card`, payments: the year of expiry */
+  /** for payments by `bank_card`: the year of expiry */
   exp_year?: string | null | undefined;
-  /** `bank_card`, payments: the verification value, which is never stored */
+  /** for payments by `bank_card`: the verification value, which is never stored */
   cvv?: string | null | undefined;
-  /** `direct_debit`: `ach` (USD), `bacs` (GBP) or `acss` (CAD, payments only) */
+  /** for `direct_debit`: `ach` (USD), `bacs` (GBP) or `acss` (CAD, payments only) */
   scheme?: string | null | undefined;
-  /** `ach` */
+  /** for `ach` */
   routing_number?: string | null | undefined;
-  /** `bacs` */
+  /** for `bacs` */
   sort_code?: string | null | undefined;
-  /** `acss` */
+  /** for `acss` */
   institution_number?: string | null | undefined;
-  /** `acss` */
+  /** for `acss` */
   transit_number?: string | null | undefined;
-  /** `ach`, `bacs` and `acss` */
+  /** for `ach`, `bacs` and `acss` */
   account_number?: string | null | undefined;
-  /** `crypto`: the network of the payment */
+  /** for `crypto`: the network of the payment */
   network?: string | null | undefined;
 }
 
-/** the payer. At most 16 KiB */
+/** the payer; an object of at most 16 KiB */
 export interface TransactionCreateCustomer {
-  /** gets the receipt by e-mail, if the server sends mail */
+  /** the payer's e-mail address, to which the receipt is sent if the server sends e-mail */
   email?: string | null | undefined;
   phone?: string | null | undefined;
   name?: string | null | undefined;
@@ -87,59 +87,59 @@ export interface Transaction {
   txid: string | null;
   /** `payment` or `payout` */
   type: "payment" | "payout";
-  /** the state, see above */
+  /** the state of the transaction */
   status: TransactionStatus;
-  /** why it did not succeed: a sentence in the partner's language, empty on success */
+  /** why the transaction did not succeed, as a sentence in the partner's language; empty on success */
   error_description: string;
-  /** why it did not succeed, for programs; null on success */
+  /** why the transaction did not succeed, as a code for programs; null on success */
   error_code: FailureCode | null;
   /** the requested amount in minor units */
   amount: bigint;
   /** the amount plus a fee that is charged on top: what the payer pays */
   amount_with_fee: bigint;
-  /** `merchant_amount` in `currency_dest`, into which a terminal may convert */
+  /** `merchant_amount`, converted into `currency_dest` if the terminal converts */
   amount_dest: bigint;
-  /** the amount less a fee that is deducted */
+  /** the amount minus a fee that is deducted */
   merchant_amount: bigint;
   /** currency code */
   currency: string;
-  /** the currency into which it was converted; `currency` if it was not */
+  /** the currency into which the amount was converted; the same as `currency` if it was not converted */
   currency_dest: string;
   /** environment */
   env: "prod" | "test";
   /** number of decimals of the currency; null while the network is not known */
   scale: number | null;
-  /** what the payer sees; null until a terminal is chosen */
+  /** the description that the payer sees; null until a terminal is chosen */
   description: string | null;
-  /** the object that you sent, plus those keys of the provider that you did not send. Its key `lang` is set to the partner's language */
+  /** the object that you sent, plus the provider's keys, except keys that you sent yourself. The key `lang` is set to the partner's language */
   merchant_meta: { [member: string]: unknown };
-  /** how it is paid; null while that is not known */
+  /** the means of payment; null while it is not known */
   payment_method: TransactionPaymentMethod | null;
   /** the object that you sent */
   customer: { [member: string]: unknown } | null;
-  /** when it was created */
+  /** when the transaction was created */
   started: string;
-  /** when it reached a final status */
+  /** when the transaction reached a final status */
   finished: string | null;
-  /** the page for the payer of a hosted transaction, open for 15 minutes; null if no payer is awaited, and for callers who must not have it */
+  /** address of the payer's page for a hosted transaction, which is open for 15 minutes; null if no payer is awaited, and for callers who must not have the address */
   widget_url: string | null;
   /** the name of the terminal's provider; empty until a terminal is chosen */
   route: string;
   /** the exchange rate, if the amount was converted */
   currency_rate?: string;
-  /** the network of the currency, if it has one and it is known */
+  /** the network of the currency, if the currency has one and the network is known */
   network?: string;
   /** the network of `currency_dest`, if the amount was converted */
   network_dest?: string;
   /** number of decimals of `currency_dest`, if the amount was converted */
   scale_dest?: number | null;
-  /** of a payment: what the payer's browser has to do; null if nothing */
+  /** for a payment: what the payer's browser has to do; null if it has nothing to do */
   auth_params?: TransactionAuthParams | null;
-  /** of a payment: what the provider asks the payer for; empty if nothing */
+  /** for a payment: what the provider asks the payer for; empty if it asks for nothing */
   additional_params_for_auth?: { [member: string]: unknown };
-  /** while the payer has to act: a page on which the payer can take any action, open for 15 minutes; null for callers who must not have it */
+  /** while the payer has to act: address of a page on which the payer can take any action, which is open for 15 minutes; null for callers who must not have the address */
   simple_auth_redirect_url?: string | null;
-  /** the banks from which the recipient of a payout chooses (spelled so in the protocol) */
+  /** the banks from which the recipient of a payout chooses (the name of the member is misspelled in the protocol) */
   availble_destinations?: TransactionAvailbleDestination[];
   /** the deadline of the payer's action */
   expires_at?: string;
@@ -147,19 +147,19 @@ export interface Transaction {
   rrn?: string;
   /** until when the money is held */
   hold_expires_at?: string;
-  /** how much of a hold was captured. After a partial capture, `amount_with_fee`, `merchant_amount` and `amount_dest` refer to it */
+  /** how much of the held money was captured. After a partial capture, `amount_with_fee`, `merchant_amount` and `amount_dest` refer to the captured amount */
   captured_amount?: bigint;
   /** id of the last refund */
   refund_id?: string;
-  /** outcome of the last refund: a sentence in the partner's language */
+  /** outcome of the last refund, as a sentence in the partner's language */
   refund_msg?: string;
   /** the sum of the refunds that succeeded */
   refunded_amount?: bigint;
   /** the refunds, oldest first; at most 100 are kept */
   refunds?: Refund[];
-  /** the payment link at which it was made */
+  /** id of the payment link at which the payment was made */
   link_id?: string;
-  /** of a reversed transaction: the transaction that returned the money */
+  /** for a reversed transaction: id of the transaction that returned the money */
   return_id?: string;
 }
 
@@ -169,11 +169,11 @@ export type TransactionStatus = "created" | "new" | "authorizing" | "action_requ
 /** Why a transaction or a refund did not succeed. */
 export type FailureCode = "unexpected_card" | "return_urls_missing" | "no_terminal" | "insufficient_balance" | "fee_exceeds_amount" | "amount_out_of_range" | "no_exchange_rate" | "limit_exceeded" | "anti_fraud" | "card_declined" | "insufficient_funds" | "expired_card" | "processing_error" | "authentication_failed" | "payer_action_expired" | "interrupted" | "forced_by_terminal" | "hold_expired" | "cancelled" | "refund_refused";
 
-/** how it is paid; null while that is not known */
+/** the means of payment; null while it is not known */
 export interface TransactionPaymentMethod {
-  /** the type of money_storage */
+  /** the type of `money_storage` */
   type: "bank_card" | "bank_account" | "sbp" | "qr_code" | "crypto" | "e_wallet" | "phone_payment" | "bnpl" | "open_banking" | "direct_debit" | "apple_pay" | "google_pay" | "voucher" | "gift_card" | "totp" | "provider_token" | "square_nonce" | "sepa" | "upi" | "netbanking" | "boleto" | "revolut_payout" | "encrypted_qr" | "native_gas" | "username_subscription" | "pix" | "oxxo" | "klarna" | "alipay" | "wechat_pay" | "paynow" | "grabpay" | "ideal" | "bancontact" | "paypal_account" | "venmo" | "emi" | "interac_present" | "mollie_redirect" | "revolut_checkout" | "open_banking_redirect";
-  /** of a card; null if it is unknown */
+  /** the brand of a card; null if it is unknown */
   brand?: "visa" | "mastercard" | "amex" | "mir" | "discover" | "jcb" | "diners" | "unionpay" | "uzcard" | "humo" | "troy" | "maestro" | null;
   /** the card's first six digits */
   bin?: string;
@@ -181,7 +181,7 @@ export interface TransactionPaymentMethod {
   last4?: string;
 }
 
-/** of a payment: what the payer's browser has to do; null if nothing */
+/** for a payment: what the payer's browser has to do; null if it has nothing to do */
 export interface TransactionAuthParams {
   /** `redirect`, `auth_3ds_form` or `none` */
   type: string;
@@ -207,17 +207,17 @@ export interface Refund {
   refund_id: string;
   /** the refunded part of the transaction's amount */
   amount: bigint;
-  /** the part of the fee that was returned with it */
+  /** the part of the fee that was returned with the refund */
   fee_amount: bigint;
   /** `pending` until the provider has answered */
   status: "pending" | "succeeded" | "failed";
-  /** why it failed */
+  /** why the refund failed */
   error_code: FailureCode | null;
-  /** the outcome: a sentence in the partner's language */
+  /** the outcome, as a sentence in the partner's language */
   msg: string;
-  /** when it was requested */
+  /** when the refund was requested */
   created: string;
-  /** null while it is pending */
+  /** when the refund ended; null while it is pending */
   finished: string | null;
 }
 
@@ -231,15 +231,15 @@ export interface AggregateTransactionsResult {
 export interface TransactionSums {
   /** currency code */
   currency: string;
-  /** empty for none */
+  /** network of the currency; empty if the currency has none */
   network: string;
   /** environment */
   env: "prod" | "test";
-  /** the UTC day of creation, if it is grouped by */
+  /** the UTC day of creation, if `group_by` has `day` */
   day?: string;
-  /** if it is grouped by */
+  /** the type of the transactions, if `group_by` has `type` */
   type?: "payment" | "payout";
-  /** if it is grouped by */
+  /** the status of the transactions, if `group_by` has `status` */
   status?: TransactionStatus;
   /** number of transactions */
   count: number;
@@ -256,19 +256,19 @@ export interface TransactionSums {
 }
 
 export interface AggregateTransactionsResultMeta {
-  /** time of the newest event in the sums; null without events */
+  /** time of the newest event in the sums; null if there are no events */
   as_of: string | null;
 }
 
 export interface ChangeTransactionRequest {
   /** `refund` returns settled money; `cancel` ends a transaction that has not settled */
   type: "refund" | "cancel";
-  /** how much to refund, in minor units; all that is left if absent. null is refused */
+  /** how much to refund, as in minor units; if absent, all that is left. null is refused */
   amount?: bigint | undefined;
 }
 
 export interface CommitTransactionRequest {
-  /** how much to capture; the rest is released. All if absent */
+  /** how much to capture; the rest is released. If absent, the whole held amount */
   amount?: bigint | undefined;
 }
 
@@ -277,36 +277,36 @@ export interface ContinueTransactionRequest {
   money_storage: MoneyStorage;
   /** the route that the payer has chosen, if the transaction offers several */
   route?: string | null | undefined;
-  /** what the provider's risk checks need to know of the payer's browser, at most 16 KiB */
+  /** what the provider's risk checks need to know about the payer's browser, at most 16 KiB */
   browser_data?: ContinueTransactionRequestBrowserData | null | undefined;
 }
 
-/** what the provider's risk checks need to know of the payer's browser, at most 16 KiB */
+/** what the provider's risk checks need to know about the payer's browser, at most 16 KiB */
 export interface ContinueTransactionRequestBrowserData {
   /** the browser's language */
   language?: string | null | undefined;
   /** the browser's User-Agent */
   user_agent?: string | null | undefined;
-  /** minutes from UTC */
+  /** the browser's offset from UTC, in minutes */
   timezone?: number | null | undefined;
 }
 
 export interface CompleteTransactionRequest {
   /** what the provider asked for, such as `{"otp":"123456"}`. A `status` in it is dropped */
   additional_params_for_auth?: { [member: string]: unknown } | null | undefined;
-  /** holds the object, or is the object, if it is not at the top level */
+  /** if `additional_params_for_auth` is not at the top level: an object that contains it, or that object itself */
   params?: { [member: string]: unknown } | undefined;
 }
 
 export interface ChooseTargetDestinationRequest {
-  /** one of `availble_destinations` */
+  /** the `target_bank_id` of one of `availble_destinations` */
   target_bank_id: string;
 }
 
 export interface Balance {
   /** currency code */
   currency: string;
-  /** network of the currency; empty for none, or if it is not known */
+  /** network of the currency; empty if the currency has none, or if the network is not known */
   network: string;
   /** environment */
   env: "prod" | "test";
@@ -324,7 +324,7 @@ export interface GetTurnoverResult {
   meta: GetTurnoverResultMeta;
 }
 
-/** What a partner's transactions did on one day. */
+/** What happened to a partner's transactions on one day. */
 export interface Turnover {
   /** UTC day */
   day: string;
@@ -332,13 +332,13 @@ export interface Turnover {
   type: "payment" | "payout";
   /** currency code */
   currency: string;
-  /** empty for none, or if it is not known */
+  /** network of the currency; empty if the currency has none, or if the network is not known */
   network: string;
   /** environment */
   env: "prod" | "test";
   /** number of decimals; null if the currency does not have this network */
   scale: number | null;
-  /** charges that ended on this day: `charged` and all `declines` */
+  /** charges that ended on this day: the sum of `charged` and all `declines` */
   attempts: number;
   /** charges that succeeded */
   charged: number;
@@ -350,18 +350,18 @@ export interface Turnover {
   refunded_amount: bigint;
   /** payments that were reversed (chargebacks) on this day */
   reversals: number;
-  /** what no refund had returned, in minor units; 0 while `scale` is null */
+  /** the amount that no refund had returned before, in minor units; 0 while `scale` is null */
   reversed_amount: bigint;
   /** charges that did not succeed, the most frequent reason first */
   declines: TurnoverDecline[];
-  /** when the last of these things happened */
+  /** when the last of these events happened */
   last_at: string;
 }
 
 export interface TurnoverDecline {
-  /** why; `other` for all other reasons */
+  /** the reason; `other` stands for all other reasons */
   error_code: "unexpected_card" | "return_urls_missing" | "no_terminal" | "insufficient_balance" | "fee_exceeds_amount" | "amount_out_of_range" | "no_exchange_rate" | "limit_exceeded" | "anti_fraud" | "card_declined" | "insufficient_funds" | "expired_card" | "processing_error" | "authentication_failed" | "payer_action_expired" | "interrupted" | "forced_by_terminal" | "hold_expired" | "cancelled" | "other";
-  /** how many */
+  /** number of charges */
   count: number;
 }
 
@@ -370,14 +370,14 @@ export interface GetTurnoverResultMeta {
   from: string;
   /** the last day */
   to: string;
-  /** time of the organization's last event that is counted; null if none is */
+  /** time of the organization's last event that is counted; null if no event is counted */
   as_of: string | null;
 }
 
 export interface CreateSubscriptionRequest {
-  /** your own payment that is `charged` by card and has left a token */
+  /** a payment of yours that was made by card, is `charged`, and left a token with which the card can be charged again */
   initial_payment_id: string;
-  /** minor units, in the currency, network and env of the initial payment */
+  /** amount of each renewal in minor units, in the currency, network and env of the initial payment */
   amount: bigint;
   /** days of 24 hours between renewals */
   period_days: number;
@@ -390,15 +390,15 @@ export interface Subscription {
   id: string;
   /** `active`; `past_due`: the last renewal was not paid and is tried again; `paused`; `cancelled` */
   status: "active" | "past_due" | "paused" | "cancelled";
-  /** as in the create; it never changes */
+  /** the payment that you named when you created the subscription; it never changes */
   initial_payment_id: string;
-  /** minor units; it never changes */
+  /** amount of each renewal in minor units; it never changes */
   amount: bigint;
-  /** that of the initial payment */
+  /** currency of the initial payment */
   currency: string;
-  /** that of the initial payment; empty for none */
+  /** network of the initial payment; empty if it has none */
   network: string;
-  /** that of the initial payment */
+  /** environment of the initial payment */
   env: "prod" | "test";
   /** days of 24 hours between renewals; it never changes */
   period_days: number;
@@ -419,9 +419,9 @@ export interface Subscription {
 export interface LinkCreate {
   /** environment. Default: `prod`. */
   env?: "prod" | "test" | null | undefined;
-  /** amount of the payments */
+  /** amount of the payments that are made at the link */
   amount: LinkCreateAmount;
-  /** fixed: the amount is amount.default; dynamic: the payer enters it */
+  /** whether the amount is always amount.default (fixed), or the payer enters it (dynamic) */
   amount_type: "fixed" | "dynamic";
   /** how the link can be paid */
   pay_config: LinkCreatePayConfig;
@@ -433,27 +433,27 @@ export interface LinkCreate {
   name?: string | null | undefined;
   /** text of the page */
   description?: string | null | undefined;
-  /** merchant_meta of the payments */
+  /** object that the link's payments get as their merchant_meta */
   metadata?: { [member: string]: unknown } | null | undefined;
-  /** where payers go after a payment */
+  /** address to which payers are sent after a payment */
   return_url?: string | null | undefined;
-  /** where payers go after a payment has failed */
+  /** address to which payers are sent after a payment has failed */
   fail_url?: string | null | undefined;
-  /** whether its address accepts payments. Default: `true`. */
+  /** whether payments can be made at the link's address. Default: `true`. */
   active?: boolean | null | undefined;
 }
 
-/** amount of the payments */
+/** amount of the payments that are made at the link */
 export interface LinkCreateAmount {
-  /** minor units; of a dynamic link: what the page suggests */
+  /** amount in minor units; for a dynamic link, the amount that the page suggests */
   default: bigint;
   /** currency code */
   currency: "RUB" | "UAH" | "AZN" | "USD" | "EUR" | "GBP" | "CHF" | "TRY" | "KZT" | "CAD" | "SGD" | "IDR" | "RUBT" | "USDT" | "USDC" | "EURT" | "ETH" | "TRX" | "TON" | "ZOLT";
-  /** network of the currency; required if it is on several */
+  /** network of the currency; required if the currency is on several networks */
   network?: string | null | undefined;
-  /** the least that a payer may enter */
+  /** smallest amount that a payer may enter */
   min?: bigint | null | undefined;
-  /** the most that a payer may enter */
+  /** greatest amount that a payer may enter */
   max?: bigint | null | undefined;
 }
 
@@ -472,9 +472,9 @@ export interface Link {
   partner_id: number;
   /** environment */
   env: "prod" | "test";
-  /** amount of the payments */
+  /** amount of the payments that are made at the link */
   amount: LinkAmount;
-  /** fixed: the amount is amount.default; dynamic: the payer enters it */
+  /** whether the amount is always amount.default (fixed), or the payer enters it (dynamic) */
   amount_type: "fixed" | "dynamic";
   /** how the link can be paid */
   pay_config: LinkPayConfig;
@@ -486,33 +486,33 @@ export interface Link {
   name: string | null;
   /** text of the page */
   description: string | null;
-  /** merchant_meta of the payments */
+  /** object that the link's payments get as their merchant_meta */
   metadata: { [member: string]: unknown } | null;
-  /** where payers go after a payment */
+  /** address to which payers are sent after a payment */
   return_url: string | null;
-  /** where payers go after a payment has failed */
+  /** address to which payers are sent after a payment has failed */
   fail_url: string | null;
-  /** whether its address accepts payments */
+  /** whether payments can be made at the link's address */
   active: boolean;
-  /** its address */
+  /** address of the link's page */
   url: string;
-  /** address of its QR code */
+  /** address of the link's QR code */
   qr_url: string;
-  /** charged payments */
+  /** number and sum of the link's charged payments */
   payments: LinkPayments;
 }
 
-/** amount of the payments */
+/** amount of the payments that are made at the link */
 export interface LinkAmount {
-  /** minor units; of a dynamic link: what the page suggests */
+  /** amount in minor units; for a dynamic link, the amount that the page suggests */
   default: bigint;
   /** currency code */
   currency: "RUB" | "UAH" | "AZN" | "USD" | "EUR" | "GBP" | "CHF" | "TRY" | "KZT" | "CAD" | "SGD" | "IDR" | "RUBT" | "USDT" | "USDC" | "EURT" | "ETH" | "TRX" | "TON" | "ZOLT";
-  /** network of the currency; required if it is on several */
+  /** network of the currency; required if the currency is on several networks */
   network: string | null;
-  /** the least that a payer may enter */
+  /** smallest amount that a payer may enter */
   min: bigint | null;
-  /** the most that a payer may enter */
+  /** greatest amount that a payer may enter */
   max: bigint | null;
 }
 
@@ -535,36 +535,36 @@ export interface Product {
   header: string;
   /** short description */
   text: string;
-  /** minor units; if absent, the payer enters the amount */
+  /** price in minor units; if absent, the payer enters the amount */
   price: bigint | null;
   /** currency code */
   currency: "RUB" | "UAH" | "AZN" | "USD" | "EUR" | "GBP" | "CHF" | "TRY" | "KZT" | "CAD" | "SGD" | "IDR" | "RUBT" | "USDT" | "USDC" | "EURT" | "ETH" | "TRX" | "TON" | "ZOLT";
-  /** network of the currency; required if it is on several */
+  /** network of the currency; required if the currency is on several networks */
   network: string | null;
-  /** how many are sold at once: an integer from 1 to 9999 */
+  /** number of pieces that are sold at once: an integer from 1 to 9999 */
   qty: string;
   /** address of an uploaded image */
   image: string | null;
-  /** whether its address accepts payments */
+  /** whether payments can be made at the product's address */
   active: boolean;
-  /** its address */
+  /** address of the product's page */
   url: string;
-  /** address of its QR code */
+  /** address of the product's QR code */
   qr_url: string;
 }
 
-/** charged payments */
+/** number and sum of the link's charged payments */
 export interface LinkPayments {
   /** number of charged payments */
   count: number;
-  /** their sum in minor units */
+  /** sum of the charged payments in minor units */
   amount: bigint;
 }
 
 export interface LinkPatch {
-  /** amount of the payments */
+  /** amount of the payments that are made at the link */
   amount?: LinkPatchAmount | undefined;
-  /** fixed: the amount is amount.default; dynamic: the payer enters it */
+  /** whether the amount is always amount.default (fixed), or the payer enters it (dynamic) */
   amount_type?: "fixed" | "dynamic" | undefined;
   /** how the link can be paid */
   pay_config?: LinkPatchPayConfig | undefined;
@@ -576,27 +576,27 @@ export interface LinkPatch {
   name?: string | null | undefined;
   /** text of the page */
   description?: string | null | undefined;
-  /** merchant_meta of the payments */
+  /** object that the link's payments get as their merchant_meta */
   metadata?: { [member: string]: unknown } | null | undefined;
-  /** where payers go after a payment */
+  /** address to which payers are sent after a payment */
   return_url?: string | null | undefined;
-  /** where payers go after a payment has failed */
+  /** address to which payers are sent after a payment has failed */
   fail_url?: string | null | undefined;
-  /** whether its address accepts payments */
+  /** whether payments can be made at the link's address */
   active?: boolean | undefined;
 }
 
-/** amount of the payments */
+/** amount of the payments that are made at the link */
 export interface LinkPatchAmount {
-  /** minor units; of a dynamic link: what the page suggests */
+  /** amount in minor units; for a dynamic link, the amount that the page suggests */
   default?: bigint | undefined;
   /** currency code */
   currency?: "RUB" | "UAH" | "AZN" | "USD" | "EUR" | "GBP" | "CHF" | "TRY" | "KZT" | "CAD" | "SGD" | "IDR" | "RUBT" | "USDT" | "USDC" | "EURT" | "ETH" | "TRX" | "TON" | "ZOLT" | undefined;
-  /** network of the currency; required if it is on several */
+  /** network of the currency; required if the currency is on several networks */
   network?: string | null | undefined;
-  /** the least that a payer may enter */
+  /** smallest amount that a payer may enter */
   min?: bigint | null | undefined;
-  /** the most that a payer may enter */
+  /** greatest amount that a payer may enter */
   max?: bigint | null | undefined;
 }
 
@@ -613,17 +613,17 @@ export interface ProductCreate {
   header: string;
   /** short description */
   text: string;
-  /** minor units; if absent, the payer enters the amount */
+  /** price in minor units; if absent, the payer enters the amount */
   price?: bigint | null | undefined;
   /** currency code. Default: `RUB`. */
   currency?: "RUB" | "UAH" | "AZN" | "USD" | "EUR" | "GBP" | "CHF" | "TRY" | "KZT" | "CAD" | "SGD" | "IDR" | "RUBT" | "USDT" | "USDC" | "EURT" | "ETH" | "TRX" | "TON" | "ZOLT" | null | undefined;
-  /** network of the currency; required if it is on several */
+  /** network of the currency; required if the currency is on several networks */
   network?: string | null | undefined;
-  /** how many are sold at once: an integer from 1 to 9999. Default: `1`. */
+  /** number of pieces that are sold at once: an integer from 1 to 9999. Default: `1`. */
   qty?: string | null | undefined;
   /** address of an uploaded image */
   image?: string | null | undefined;
-  /** whether its address accepts payments. Default: `true`. */
+  /** whether payments can be made at the product's address. Default: `true`. */
   active?: boolean | null | undefined;
 }
 
@@ -632,17 +632,17 @@ export interface ProductPatch {
   header?: string | undefined;
   /** short description */
   text?: string | undefined;
-  /** minor units; if absent, the payer enters the amount */
+  /** price in minor units; if absent, the payer enters the amount */
   price?: bigint | null | undefined;
   /** currency code */
   currency?: "RUB" | "UAH" | "AZN" | "USD" | "EUR" | "GBP" | "CHF" | "TRY" | "KZT" | "CAD" | "SGD" | "IDR" | "RUBT" | "USDT" | "USDC" | "EURT" | "ETH" | "TRX" | "TON" | "ZOLT" | undefined;
-  /** network of the currency; required if it is on several */
+  /** network of the currency; required if the currency is on several networks */
   network?: string | null | undefined;
-  /** how many are sold at once: an integer from 1 to 9999 */
+  /** number of pieces that are sold at once: an integer from 1 to 9999 */
   qty?: string | undefined;
   /** address of an uploaded image */
   image?: string | null | undefined;
-  /** whether its address accepts payments */
+  /** whether payments can be made at the product's address */
   active?: boolean | undefined;
 }
 
@@ -652,11 +652,11 @@ export interface UploadImageRequest {
 }
 
 export interface Image {
-  /** its address */
+  /** address of the image */
   url: string;
-  /** pixels */
+  /** width in pixels */
   width: number;
-  /** pixels */
+  /** height in pixels */
   height: number;
 }
 
@@ -664,38 +664,38 @@ export interface AccountBalance {
   /** path of the account */
   account: string;
   asset: Asset;
-  /** posted */
+  /** sum of the posted debits */
   debits_posted: bigint;
-  /** posted */
+  /** sum of the posted credits */
   credits_posted: bigint;
-  /** held */
+  /** sum of the held debits */
   debits_pending: bigint;
-  /** held */
+  /** sum of the held credits */
   credits_pending: bigint;
   /** the posted balance, positive on the account's normal side */
   balance: bigint;
-  /** in a trial balance with `since`: the same at that moment */
+  /** in a trial balance with `since`: the same totals at that earlier time */
   since?: AccountBalanceSince;
 }
 
 export interface Asset {
   /** currency code */
   currency: string;
-  /** empty for none, or if it is not known */
+  /** network of the currency; empty if the currency has none, or if the network is not known */
   network: string;
   /** environment */
   env: "prod" | "test";
 }
 
-/** in a trial balance with `since`: the same at that moment */
+/** in a trial balance with `since`: the same totals at that earlier time */
 export interface AccountBalanceSince {
-  /** posted */
+  /** sum of the posted debits */
   debits_posted: bigint;
-  /** posted */
+  /** sum of the posted credits */
   credits_posted: bigint;
-  /** held */
+  /** sum of the held debits */
   debits_pending: bigint;
-  /** held */
+  /** sum of the held credits */
   credits_pending: bigint;
   /** the posted balance */
   balance: bigint;
@@ -710,53 +710,53 @@ export interface StatementLine {
   source: string;
   /** name of the event */
   event: string;
-  /** when it was stored */
+  /** when the event was stored */
   booked_at: string;
-  /** whether it is debited or credited */
+  /** whether the account is debited or credited */
   side: "debit" | "credit";
   /** minor units */
   amount: bigint;
   /** what the entry does: `pending` holds money, `capture` and `void` end a hold */
   phase: "posted" | "pending" | "capture" | "void";
-  /** the posted balance after the line */
+  /** the account's posted balance after the line */
   balance: bigint;
 }
 
 export interface GetTrialBalanceResult {
   data: AccountBalance[];
-  /** with `totals=true` on the first page: the sums over all accounts in each asset, at the moment of all pages */
+  /** only on the first page, with `totals=true`: the sums over all accounts in each asset, at the time that all pages have */
   totals?: GroupBalance[];
   /** where the next page begins */
   cursor: GetTrialBalanceResultCursor;
 }
 
 export interface GroupBalance {
-  /** what the paths of the group's accounts begin with; without a colon at its end it is one account's path, or the parameter `prefix` */
+  /** the text with which the paths of the group's accounts begin; if it does not end with a colon, it is the path of a single account, or the value of the parameter `prefix` */
   path: string;
   asset: Asset;
-  /** posted */
+  /** sum of the posted debits */
   debits_posted: bigint;
-  /** posted */
+  /** sum of the posted credits */
   credits_posted: bigint;
-  /** held */
+  /** sum of the held debits */
   debits_pending: bigint;
-  /** held */
+  /** sum of the held credits */
   credits_pending: bigint;
   /** the posted balance, positive on the normal side of `path`; on the debit side if `path` is empty */
   balance: bigint;
-  /** in a trial balance with `since`: the same at that moment */
+  /** in a trial balance with `since`: the same totals at that earlier time */
   since?: GroupBalanceSince;
 }
 
-/** in a trial balance with `since`: the same at that moment */
+/** in a trial balance with `since`: the same totals at that earlier time */
 export interface GroupBalanceSince {
-  /** posted */
+  /** sum of the posted debits */
   debits_posted: bigint;
-  /** posted */
+  /** sum of the posted credits */
   credits_posted: bigint;
-  /** held */
+  /** sum of the held debits */
   debits_pending: bigint;
-  /** held */
+  /** sum of the held credits */
   credits_pending: bigint;
   /** the posted balance */
   balance: bigint;
@@ -781,22 +781,22 @@ export interface Entry {
   event: string;
   /** what the entry does: `pending` holds money, `capture` and `void` end a hold */
   phase: "posted" | "pending" | "capture" | "void";
-  /** when it was stored */
+  /** when the event was stored */
   booked_at: string;
-  /** the day to which it belongs in the accounts */
+  /** the day to which the entry belongs in the accounts */
   effective_date: string;
-  /** number of the event whose entry it reverses */
+  /** number of the event whose entry this entry reverses; null if it reverses none */
   reverses: number | null;
-  /** number of the event whose pending entry it captures or voids */
+  /** number of the event whose pending entry this entry captures or voids */
   closes?: number;
-  /** the postings that the caller sees; all of them balance for each asset */
+  /** the postings that the caller may see; all postings of the entry together balance for each asset */
   postings: EntryPosting[];
 }
 
 export interface EntryPosting {
   /** path of the account */
   account: string;
-  /** whether it is debited or credited */
+  /** whether the account is debited or credited */
   side: "debit" | "credit";
   /** minor units */
   amount: bigint;
@@ -808,23 +808,23 @@ export interface EntryPosting {
 export interface Event {
   /** number of the event in the organization's journal */
   seq: number;
-  /** who asked for it */
+  /** who or what caused the event */
   author: Author;
   /** kind of the record */
   kind: "transaction" | "platform" | "organization" | "partner" | "terminal" | "api_key" | "session" | "user" | "settlement" | "limit" | "blocklist_entry" | "rate" | "admin_reply" | "reply" | "subscription" | "contract" | "screening" | "period" | "retention" | "link" | "product" | "image" | "transfer";
   /** id of the record */
   source: string;
-  /** the record's version after it */
+  /** the record's version after the event */
   version: number;
   /** name of the event */
   event: string;
-  /** the record's state before */
+  /** the record's state before the event */
   from: string | null;
-  /** the record's state after */
+  /** the record's state after the event */
   to: string | null;
-  /** when it was stored */
+  /** when the event was stored */
   booked_at: string;
-  /** if it moved money */
+  /** the entry, if the event moved money */
   entry?: EventEntry;
 }
 
@@ -833,28 +833,28 @@ export interface Author {
   kind: "admin_token" | "api_key" | "session" | "payer" | "provider" | "system";
   /** id of the key or user, or number of the partner, as far as the caller may see it */
   id?: string;
-  /** its name or login at the time of the response */
+  /** name or login of the author at the time of the response */
   name?: string;
 }
 
-/** if it moved money */
+/** the entry, if the event moved money */
 export interface EventEntry {
   /** what the entry does: `pending` holds money, `capture` and `void` end a hold */
   phase: "posted" | "pending" | "capture" | "void";
-  /** the day to which it belongs in the accounts */
+  /** the day to which the entry belongs in the accounts */
   effective_date: string;
-  /** number of the event whose entry it reverses */
+  /** number of the event whose entry this entry reverses; null if it reverses none */
   reverses: number | null;
-  /** number of the event whose pending entry it captures or voids */
+  /** number of the event whose pending entry this entry captures or voids */
   closes?: number;
-  /** the postings that the caller sees; all of them balance for each asset */
+  /** the postings that the caller may see; all postings of the entry together balance for each asset */
   postings: EventEntryPosting[];
 }
 
 export interface EventEntryPosting {
   /** path of the account */
   account: string;
-  /** whether it is debited or credited */
+  /** whether the account is debited or credited */
   side: "debit" | "credit";
   /** minor units */
   amount: bigint;
@@ -866,7 +866,7 @@ export interface EventEntryPosting {
 export interface TransactionEvent {
   /** the same in every attempt and unique to the event: use it to recognize repetitions */
   event_id: string;
-  /** when this attempt's envelope was built, in Unix seconds */
+  /** when the envelope (the body) of this attempt was built, in Unix seconds */
   timestamp: number;
   /** what happened */
   type: "transaction.created" | "transaction.new" | "transaction.authorizing" | "transaction.action_required" | "transaction.charging" | "transaction.pre_authorized_3ds" | "transaction.auth_required" | "transaction.unknown" | "transaction.cancelled" | "transaction.payment_suspended" | "transaction.payout_suspended" | "transaction.charged" | "transaction.refunding" | "transaction.refunded" | "transaction.rejected" | "transaction.failed" | "transaction.reversed" | "transaction.test";
@@ -884,17 +884,17 @@ export interface TransactionEventData {
   id: string;
   /** minor units */
   amount: bigint;
-  /** after deducted fees and a conversion */
+  /** the amount after deducted fees and a conversion */
   amount_dest: bigint;
-  /** with fees that are charged on top */
+  /** the amount with fees that are charged on top */
   amount_with_fee: bigint;
   /** the status */
   status: TransactionStatus;
-  /** empty on success */
+  /** why the transaction did not succeed; empty on success */
   error_description: string;
-  /** null on success */
+  /** why the transaction did not succeed, as a code; null on success */
   error_code: FailureCode | null;
-  /** the object of the create, and keys of the provider */
+  /** the object that you sent, and keys of the provider */
   merchant_meta: { [member: string]: unknown };
 }
 
@@ -907,15 +907,15 @@ export interface SubscriptionEvent {
   subscription: SubscriptionEventSubscription;
   /** number of the partner */
   partner_id: number;
-  /** the initial payment */
+  /** id of the initial payment */
   initial_payment_id: string;
-  /** the object of the create */
+  /** the object that you sent */
   metadata: { [member: string]: unknown };
 }
 
 /** the subscription as it was at the event */
 export interface SubscriptionEventSubscription {
-  /** the id */
+  /** id of the subscription */
   id: string;
   /** the status */
   status: "active" | "past_due" | "paused" | "cancelled";
@@ -923,13 +923,13 @@ export interface SubscriptionEventSubscription {
   amount: bigint;
   /** currency code */
   currency: string;
-  /** empty for none */
+  /** network of the currency; empty if the currency has none */
   network: string;
   /** environment */
   env: "prod" | "test";
   /** days between renewals */
   period_days: number;
-  /** null if no renewal follows by itself */
+  /** when the next renewal is due; null if no renewal follows by itself */
   next_renewal_at: string | null;
   /** number of paid renewals */
   renewals: number;
@@ -945,36 +945,38 @@ export interface ListTransactionsQuery {
   type?: "payment" | "payout" | undefined;
   /** The environment. Default: `prod`. */
   env?: "prod" | "test" | undefined;
-  /** Created at this time or later. */
+  /** Only transactions that were created at this time or later. */
   started_from?: string | undefined;
-  /** Created at this time or before. */
+  /** Only transactions that were created at this time or earlier. */
   started_to?: string | undefined;
-  /** Last changed at this time or later. */
+  /** Only transactions that last changed at this time or later. */
   updated_from?: string | undefined;
-  /** Last changed at this time or before. */
+  /** Only transactions that last changed at this time or earlier. */
   updated_to?: string | undefined;
-  /** Finished at this time or later. */
+  /** Only transactions that finished at this time or later. */
   finished_from?: string | undefined;
-  /** Finished at this time or before. */
+  /** Only transactions that finished at this time or earlier. */
   finished_to?: string | undefined;
-  /** At least this amount in minor units. */
+  /** Only transactions of at least this amount, in minor units. */
   amount_from?: bigint | undefined;
-  /** At most this amount in minor units. */
+  /** Only transactions of at most this amount, in minor units. */
   amount_to?: bigint | undefined;
-  /** With this retrieval reference number of the provider. */
+  /** Only transactions with this retrieval reference number of the provider. */
   rrn?: string | undefined;
-  /** Made at this payment link. */
+  /** Only transactions that were made at this payment link. */
   link_id?: string | undefined;
   /** How many rows a page has at most. Default: `20`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
   /** The time by which the list is ordered, newest first. Default: `started`. */
   order_by?: "started" | "updated" | undefined;
-  /** With `end_cursor`: only the transactions between the two times, both included. Alone it is ignored. */
+  /** Together with `end_cursor`: only the transactions between the two times, including both. Without `end_cursor` it is ignored. */
   start_cursor?: string | undefined;
   /** See `start_cursor`. */
   end_cursor?: string | undefined;
+  /** Another name of `started_from`, only with the admin token; a partner may not send it. If both are sent, both apply. */
+  from?: string | undefined;
 }
 
 /** The parameters of aggregateTransactions. */
@@ -985,47 +987,47 @@ export interface AggregateTransactionsQuery {
   type?: "payment" | "payout" | undefined;
   /** The environment. Default: `prod`. */
   env?: "prod" | "test" | undefined;
-  /** Created at this time or later. */
+  /** Only transactions that were created at this time or later. */
   started_from?: string | undefined;
-  /** Created at this time or before. */
+  /** Only transactions that were created at this time or earlier. */
   started_to?: string | undefined;
-  /** Last changed at this time or later. */
+  /** Only transactions that last changed at this time or later. */
   updated_from?: string | undefined;
-  /** Last changed at this time or before. */
+  /** Only transactions that last changed at this time or earlier. */
   updated_to?: string | undefined;
-  /** Finished at this time or later. */
+  /** Only transactions that finished at this time or later. */
   finished_from?: string | undefined;
-  /** Finished at this time or before. */
+  /** Only transactions that finished at this time or earlier. */
   finished_to?: string | undefined;
-  /** At least this amount in minor units. */
+  /** Only transactions of at least this amount, in minor units. */
   amount_from?: bigint | undefined;
-  /** At most this amount in minor units. */
+  /** Only transactions of at most this amount, in minor units. */
   amount_to?: bigint | undefined;
-  /** With this retrieval reference number of the provider. */
+  /** Only transactions with this retrieval reference number of the provider. */
   rrn?: string | undefined;
-  /** Made at this payment link. */
+  /** Only transactions that were made at this payment link. */
   link_id?: string | undefined;
   /** Only this currency. */
   currency?: "RUB" | "UAH" | "AZN" | "USD" | "EUR" | "GBP" | "CHF" | "TRY" | "KZT" | "CAD" | "SGD" | "IDR" | "RUBT" | "USDT" | "USDC" | "EURT" | "ETH" | "TRX" | "TON" | "ZOLT" | undefined;
-  /** What makes a group besides currency, network and env: a list of `type`, `status` and `day`, separated by commas. Default: `type,status`. */
+  /** What forms a group in addition to currency, network and env: a list of `type`, `status` and `day`, separated by commas. Default: `type,status`. */
   group_by?: string | undefined;
 }
 
 /** The parameters of listBalances. */
 export interface ListBalancesQuery {
-  /** The environment; both if absent. */
+  /** The environment. If absent, both environments. */
   env?: "prod" | "test" | undefined;
   /** Only this currency. */
   currency?: "RUB" | "UAH" | "AZN" | "USD" | "EUR" | "GBP" | "CHF" | "TRY" | "KZT" | "CAD" | "SGD" | "IDR" | "RUBT" | "USDT" | "USDC" | "EURT" | "ETH" | "TRX" | "TON" | "ZOLT" | undefined;
-  /** Only this network; an empty value selects the balances without a network. */
+  /** Only this network. An empty value selects the balances without a network. */
   network?: string | undefined;
 }
 
 /** The parameters of getTurnover. */
 export interface GetTurnoverQuery {
-  /** The first UTC day. Absent: 29 days before `to`. */
+  /** The first UTC day. If absent, 29 days before `to`. */
   from?: string | undefined;
-  /** The last UTC day. Absent: today. */
+  /** The last UTC day. If absent, today. */
   to?: string | undefined;
   /** The environment. Default: `prod`. */
   env?: "prod" | "test" | undefined;
@@ -1041,7 +1043,7 @@ export interface ListSubscriptionsQuery {
   status?: "active" | "past_due" | "paused" | "cancelled" | undefined;
   /** How many rows a page has at most. Default: `20`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
@@ -1049,11 +1051,11 @@ export interface ListSubscriptionsQuery {
 export interface ListLinksQuery {
   /** The environment. Default: `prod`. */
   env?: "prod" | "test" | undefined;
-  /** Only those that accept payments, or only the others. */
+  /** `true`: only those that accept payments; `false`: only those that do not. */
   active?: "true" | "false" | undefined;
   /** How many rows a page has at most. Default: `20`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
@@ -1061,27 +1063,27 @@ export interface ListLinksQuery {
 export interface ListProductsQuery {
   /** The environment. Default: `prod`. */
   env?: "prod" | "test" | undefined;
-  /** Only those that accept payments, or only the others. */
+  /** `true`: only those that accept payments; `false`: only those that do not. */
   active?: "true" | "false" | undefined;
   /** How many rows a page has at most. Default: `20`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
 /** The parameters of listAccounts. */
 export interface ListAccountsQuery {
-  /** Only accounts whose paths begin so. */
+  /** Only accounts whose paths begin with this text. */
   prefix?: string | undefined;
   /** Only this currency. */
   currency?: string | undefined;
-  /** Only this network; an empty value selects assets without a network. */
+  /** Only this network. An empty value selects assets without a network. */
   network?: string | undefined;
   /** The environment. Default: `prod`. */
   env?: "prod" | "test" | undefined;
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
@@ -1089,17 +1091,17 @@ export interface ListAccountsQuery {
 export interface GetAccountQuery {
   /** Only this currency. */
   currency?: string | undefined;
-  /** Only this network; an empty value selects assets without a network. */
+  /** Only this network. An empty value selects assets without a network. */
   network?: string | undefined;
   /** The environment. Default: `prod`. */
   env?: "prod" | "test" | undefined;
-  /** The moment of the balances, with `by=effective` also a day. Now if absent. */
+  /** The time at which the balances are taken; with `by=effective`, it may also be a day. If absent, now. */
   at?: string | undefined;
-  /** By which of their times entries are included: when they were stored, or the day to which they belong. Default: `booked`. */
+  /** The time of an entry that decides whether it is included: `booked` is when it was stored, `effective` is the day to which it belongs. Default: `booked`. */
   by?: "booked" | "effective" | undefined;
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
@@ -1107,17 +1109,17 @@ export interface GetAccountQuery {
 export interface ListPostingsQuery {
   /** Only this currency. */
   currency?: string | undefined;
-  /** Only this network; an empty value selects assets without a network. */
+  /** Only this network. An empty value selects assets without a network. */
   network?: string | undefined;
   /** The environment. Default: `prod`. */
   env?: "prod" | "test" | undefined;
-  /** Booked at this time or later. */
+  /** Only what was booked at this time or later. */
   from?: string | undefined;
-  /** Booked at this time or before. */
+  /** Only what was booked at this time or earlier. */
   to?: string | undefined;
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
@@ -1127,55 +1129,55 @@ export interface GetTrialBalanceQuery {
   env?: "prod" | "test" | undefined;
   /** Only this currency. */
   currency?: string | undefined;
-  /** Only this network; an empty value selects assets without a network. */
+  /** Only this network. An empty value selects assets without a network. */
   network?: string | undefined;
-  /** The moment of the balances, with `by=effective` also a day. Now if absent. */
+  /** The time at which the balances are taken; with `by=effective`, it may also be a day. If absent, now. */
   at?: string | undefined;
-  /** By which of their times entries are included: when they were stored, or the day to which they belong. Default: `booked`. */
+  /** The time of an entry that decides whether it is included: `booked` is when it was stored, `effective` is the day to which it belongs. Default: `booked`. */
   by?: "booked" | "effective" | undefined;
-  /** An earlier moment, not after `at`: each row also has its totals then. */
+  /** An earlier time, not after `at`. Each row then also has the totals at this earlier time. */
   since?: string | undefined;
   /** Whether the first page also has the sums over all accounts. Default: `false`. */
   totals?: "false" | "true" | undefined;
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
 /** The parameters of listEntries. */
 export interface ListEntriesQuery {
-  /** Of this record. */
+  /** Only events of the record with this id. */
   source?: string | undefined;
-  /** On this account. */
+  /** Only entries with a posting on this account. */
   account?: string | undefined;
-  /** With this name, such as `settle`. */
+  /** Only events with this name, such as `settle`. */
   event?: string | undefined;
   /** The environment. Default: `prod`. */
   env?: "prod" | "test" | undefined;
-  /** Booked at this time or later. */
+  /** Only what was booked at this time or later. */
   from?: string | undefined;
-  /** Booked at this time or before. */
+  /** Only what was booked at this time or earlier. */
   to?: string | undefined;
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
 /** The parameters of listEvents. */
 export interface ListEventsQuery {
-  /** Of this record. */
+  /** Only events of the record with this id. */
   source?: string | undefined;
-  /** By authors of this kind. */
+  /** Only events that an author of this kind caused. */
   author?: "admin_token" | "api_key" | "session" | "payer" | "provider" | "system" | undefined;
-  /** Changes of the records of the administration that somebody asked for: `platform`, `organization`, `partner`, `terminal`, `api_key`, `user`, `settlement`, `limit`, `blocklist_entry`, `rate`, `period`. */
+  /** Only changes that somebody requested to records of the administration, which are `platform`, `organization`, `partner`, `terminal`, `api_key`, `user`, `settlement`, `limit`, `blocklist_entry`, `rate`, `period`. */
   kind?: "administration" | undefined;
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
-/** The response to a hosted create. */
+/** The response to a request that creates a hosted transaction. */
 export type HostedTransaction = Pick<Transaction, "id" | "txid" | "type" | "status" | "amount" | "currency" | "env" | "started" | "widget_url">;

@@ -858,7 +858,7 @@ export class SessionOperations extends Client {
   /**
    * List what may be done with the contract now.
    *
-   * Each action of the product: whether the caller may take it now, why not, what its body takes, and where it leads. A refusal is the body of the response that the action would get.
+   * The response says for each action of the product whether the caller may take it now and, if not, why; which fields its request has; and to which statuses it leads. A `refusal` is the body of the response that a request for the action would get.
    */
   listCertificateIssueActions(id: string, options?: RequestOptions): Promise<ContractAction[]> {
     return this.send<ContractAction[]>(operations.listCertificateIssueActions, [id], undefined, undefined, options);
@@ -894,7 +894,7 @@ export class SessionOperations extends Client {
    *
    * State transitions:
    *
-   * - `draft` → `under_review`: it is to be reviewed
+   * - `draft` → `under_review`: the contract is to be reviewed
    */
   submitCertificateIssue(id: string, options?: RequestOptions): Promise<CertificateIssue> {
     return this.send<CertificateIssue>(operations.submitCertificateIssue, [id], undefined, undefined, options);
@@ -905,7 +905,7 @@ export class SessionOperations extends Client {
    *
    * State transitions:
    *
-   * - `under_review` → `review_passed`: the review has passed it
+   * - `under_review` → `review_passed`: the review has approved the contract
    */
   reviewCertificateIssue(id: string, params: ReviewCertificateIssueRequest, options?: RequestOptions): Promise<CertificateIssue> {
     return this.send<CertificateIssue>(operations.reviewCertificateIssue, [id], params, undefined, options);
@@ -916,7 +916,7 @@ export class SessionOperations extends Client {
    *
    * State transitions:
    *
-   * - `under_review` → `rejected`: the review has refused it
+   * - `under_review` → `rejected`: the review has refused the contract
    */
   rejectCertificateIssue(id: string, params: RejectCertificateIssueRequest, options?: RequestOptions): Promise<CertificateIssue> {
     return this.send<CertificateIssue>(operations.rejectCertificateIssue, [id], params, undefined, options);
@@ -1037,7 +1037,7 @@ export class SessionOperations extends Client {
   /**
    * List what may be done with the contract now.
    *
-   * Each action of the product: whether the caller may take it now, why not, what its body takes, and where it leads. A refusal is the body of the response that the action would get.
+   * The response says for each action of the product whether the caller may take it now and, if not, why; which fields its request has; and to which statuses it leads. A `refusal` is the body of the response that a request for the action would get.
    */
   listPartnershipActions(id: string, options?: RequestOptions): Promise<ContractAction[]> {
     return this.send<ContractAction[]>(operations.listPartnershipActions, [id], undefined, undefined, options);
@@ -1063,7 +1063,7 @@ export class SessionOperations extends Client {
    *
    * State transitions:
    *
-   * - `draft` → `under_review`: it is to be reviewed
+   * - `draft` → `under_review`: the contract is to be reviewed
    */
   submitPartnership(id: string, options?: RequestOptions): Promise<Partnership> {
     return this.send<Partnership>(operations.submitPartnership, [id], undefined, undefined, options);
@@ -1074,7 +1074,7 @@ export class SessionOperations extends Client {
    *
    * State transitions:
    *
-   * - `under_review` → `review_passed`: the review has passed it
+   * - `under_review` → `review_passed`: the review has approved the contract
    */
   reviewPartnership(id: string, params: ReviewPartnershipRequest, options?: RequestOptions): Promise<Partnership> {
     return this.send<Partnership>(operations.reviewPartnership, [id], params, undefined, options);
@@ -1085,7 +1085,7 @@ export class SessionOperations extends Client {
    *
    * State transitions:
    *
-   * - `under_review` → `rejected`: the review has refused it
+   * - `under_review` → `rejected`: the review has refused the contract
    */
   rejectPartnership(id: string, params: RejectPartnershipRequest, options?: RequestOptions): Promise<Partnership> {
     return this.send<Partnership>(operations.rejectPartnership, [id], params, undefined, options);
@@ -1096,8 +1096,8 @@ export class SessionOperations extends Client {
    *
    * State transitions:
    *
-   * - `draft` → `funded`: both have put their capital in
-   * - `review_passed` → `funded`: both have put their capital in
+   * - `draft` → `funded`: the bank and the customer have put their capital in
+   * - `review_passed` → `funded`: the bank and the customer have put their capital in
    */
   fundPartnership(id: string, options?: RequestOptions): Promise<Partnership> {
     return this.send<Partnership>(operations.fundPartnership, [id], undefined, undefined, options);
@@ -1157,8 +1157,8 @@ export class SessionOperations extends Client {
    *
    * State transitions:
    *
-   * - `active` → `dissolved`: it was given up
-   * - `buyout_in_progress` → `dissolved`: it was given up
+   * - `active` → `dissolved`: the partnership was given up
+   * - `buyout_in_progress` → `dissolved`: the partnership was given up
    */
   dissolvePartnership(id: string, params: DissolvePartnershipRequest, options?: RequestOptions): Promise<Partnership> {
     return this.send<Partnership>(operations.dissolvePartnership, [id], params, undefined, options);
@@ -1177,7 +1177,7 @@ export class SessionOperations extends Client {
   /**
    * List what may be done with the contract now.
    *
-   * Each action of the product: whether the caller may take it now, why not, what its body takes, and where it leads. A refusal is the body of the response that the action would get.
+   * The response says for each action of the product whether the caller may take it now and, if not, why; which fields its request has; and to which statuses it leads. A `refusal` is the body of the response that a request for the action would get.
    */
   listLeaseActions(id: string, options?: RequestOptions): Promise<ContractAction[]> {
     return this.send<ContractAction[]>(operations.listLeaseActions, [id], undefined, undefined, options);
@@ -1208,7 +1208,7 @@ export class SessionOperations extends Client {
    *
    * State transitions:
    *
-   * - `draft` → `under_review`: it is to be reviewed
+   * - `draft` → `under_review`: the contract is to be reviewed
    */
   submitLease(id: string, options?: RequestOptions): Promise<Lease> {
     return this.send<Lease>(operations.submitLease, [id], undefined, undefined, options);
@@ -1219,7 +1219,7 @@ export class SessionOperations extends Client {
    *
    * State transitions:
    *
-   * - `under_review` → `review_passed`: the review has passed it
+   * - `under_review` → `review_passed`: the review has approved the contract
    */
   reviewLease(id: string, params: ReviewLeaseRequest, options?: RequestOptions): Promise<Lease> {
     return this.send<Lease>(operations.reviewLease, [id], params, undefined, options);
@@ -1230,7 +1230,7 @@ export class SessionOperations extends Client {
    *
    * State transitions:
    *
-   * - `under_review` → `rejected`: the review has refused it
+   * - `under_review` → `rejected`: the review has refused the contract
    */
   rejectLease(id: string, params: RejectLeaseRequest, options?: RequestOptions): Promise<Lease> {
     return this.send<Lease>(operations.rejectLease, [id], params, undefined, options);
@@ -1336,7 +1336,7 @@ export class SessionOperations extends Client {
    *
    * State transitions:
    *
-   * - `active` → `terminated`: it was given up
+   * - `active` → `terminated`: the lease was given up
    */
   terminateLease(id: string, params: TerminateLeaseRequest, options?: RequestOptions): Promise<Lease> {
     return this.send<Lease>(operations.terminateLease, [id], params, undefined, options);
@@ -1355,7 +1355,7 @@ export class SessionOperations extends Client {
   /**
    * List what may be done with the contract now.
    *
-   * Each action of the product: whether the caller may take it now, why not, what its body takes, and where it leads. A refusal is the body of the response that the action would get.
+   * The response says for each action of the product whether the caller may take it now and, if not, why; which fields its request has; and to which statuses it leads. A `refusal` is the body of the response that a request for the action would get.
    */
   listManagedInvestmentActions(id: string, options?: RequestOptions): Promise<ContractAction[]> {
     return this.send<ContractAction[]>(operations.listManagedInvestmentActions, [id], undefined, undefined, options);
@@ -1381,7 +1381,7 @@ export class SessionOperations extends Client {
    *
    * State transitions:
    *
-   * - `draft` → `under_review`: it is to be reviewed
+   * - `draft` → `under_review`: the contract is to be reviewed
    */
   submitManagedInvestment(id: string, options?: RequestOptions): Promise<ManagedInvestment> {
     return this.send<ManagedInvestment>(operations.submitManagedInvestment, [id], undefined, undefined, options);
@@ -1392,7 +1392,7 @@ export class SessionOperations extends Client {
    *
    * State transitions:
    *
-   * - `under_review` → `review_passed`: the review has passed it
+   * - `under_review` → `review_passed`: the review has approved the contract
    */
   reviewManagedInvestment(id: string, params: ReviewManagedInvestmentRequest, options?: RequestOptions): Promise<ManagedInvestment> {
     return this.send<ManagedInvestment>(operations.reviewManagedInvestment, [id], params, undefined, options);
@@ -1403,7 +1403,7 @@ export class SessionOperations extends Client {
    *
    * State transitions:
    *
-   * - `under_review` → `rejected`: the review has refused it
+   * - `under_review` → `rejected`: the review has refused the contract
    */
   rejectManagedInvestment(id: string, params: RejectManagedInvestmentRequest, options?: RequestOptions): Promise<ManagedInvestment> {
     return this.send<ManagedInvestment>(operations.rejectManagedInvestment, [id], params, undefined, options);
@@ -1480,7 +1480,7 @@ export class SessionOperations extends Client {
   /**
    * List what may be done with the contract now.
    *
-   * Each action of the product: whether the caller may take it now, why not, what its body takes, and where it leads. A refusal is the body of the response that the action would get.
+   * The response says for each action of the product whether the caller may take it now and, if not, why; which fields its request has; and to which statuses it leads. A `refusal` is the body of the response that a request for the action would get.
    */
   listInvestmentDepositActions(id: string, options?: RequestOptions): Promise<ContractAction[]> {
     return this.send<ContractAction[]>(operations.listInvestmentDepositActions, [id], undefined, undefined, options);
@@ -1592,7 +1592,7 @@ export class SessionOperations extends Client {
   /**
    * List what may be done with the contract now.
    *
-   * Each action of the product: whether the caller may take it now, why not, what its body takes, and where it leads. A refusal is the body of the response that the action would get.
+   * The response says for each action of the product whether the caller may take it now and, if not, why; which fields its request has; and to which statuses it leads. A `refusal` is the body of the response that a request for the action would get.
    */
   listInstalmentSaleActions(id: string, options?: RequestOptions): Promise<ContractAction[]> {
     return this.send<ContractAction[]>(operations.listInstalmentSaleActions, [id], undefined, undefined, options);
@@ -1623,7 +1623,7 @@ export class SessionOperations extends Client {
    *
    * State transitions:
    *
-   * - `draft` → `under_review`: it is to be reviewed
+   * - `draft` → `under_review`: the contract is to be reviewed
    */
   submitInstalmentSale(id: string, options?: RequestOptions): Promise<InstalmentSale> {
     return this.send<InstalmentSale>(operations.submitInstalmentSale, [id], undefined, undefined, options);
@@ -1634,7 +1634,7 @@ export class SessionOperations extends Client {
    *
    * State transitions:
    *
-   * - `under_review` → `review_passed`: the review has passed it
+   * - `under_review` → `review_passed`: the review has approved the contract
    */
   reviewInstalmentSale(id: string, params: ReviewInstalmentSaleRequest, options?: RequestOptions): Promise<InstalmentSale> {
     return this.send<InstalmentSale>(operations.reviewInstalmentSale, [id], params, undefined, options);
@@ -1645,7 +1645,7 @@ export class SessionOperations extends Client {
    *
    * State transitions:
    *
-   * - `under_review` → `rejected`: the review has refused it
+   * - `under_review` → `rejected`: the review has refused the contract
    */
   rejectInstalmentSale(id: string, params: RejectInstalmentSaleRequest, options?: RequestOptions): Promise<InstalmentSale> {
     return this.send<InstalmentSale>(operations.rejectInstalmentSale, [id], params, undefined, options);
@@ -1690,7 +1690,7 @@ export class SessionOperations extends Client {
    *
    * State transitions:
    *
-   * - `asset_delivered` → `active`: it is sold, and the price is owed
+   * - `asset_delivered` → `active`: the asset is sold, and the customer owes the price
    */
   activateInstalmentSale(id: string, params?: ActivateInstalmentSaleRequest, options?: RequestOptions): Promise<InstalmentSale> {
     return this.send<InstalmentSale>(operations.activateInstalmentSale, [id], params, undefined, options);
@@ -1713,7 +1713,7 @@ export class SessionOperations extends Client {
    *
    * State transitions:
    *
-   * - `active` → `active`: what is late was reported
+   * - `active` → `active`: the overdue amount was reported
    */
   recordDelinquencyInstalmentSale(id: string, params: RecordDelinquencyInstalmentSaleRequest, options?: RequestOptions): Promise<InstalmentSale> {
     return this.send<InstalmentSale>(operations.recordDelinquencyInstalmentSale, [id], params, undefined, options);
@@ -1724,11 +1724,11 @@ export class SessionOperations extends Client {
    *
    * State transitions:
    *
-   * - `draft` → `cancelled`: it was given up before delivery
-   * - `under_review` → `cancelled`: it was given up before delivery
-   * - `review_passed` → `cancelled`: it was given up before delivery
-   * - `asset_ordered` → `cancelled`: it was given up before delivery
-   * - `asset_purchased` → `cancelled`: it was given up before delivery
+   * - `draft` → `cancelled`: the sale was given up before delivery
+   * - `under_review` → `cancelled`: the sale was given up before delivery
+   * - `review_passed` → `cancelled`: the sale was given up before delivery
+   * - `asset_ordered` → `cancelled`: the sale was given up before delivery
+   * - `asset_purchased` → `cancelled`: the sale was given up before delivery
    */
   cancelInstalmentSale(id: string, options?: RequestOptions): Promise<InstalmentSale> {
     return this.send<InstalmentSale>(operations.cancelInstalmentSale, [id], undefined, undefined, options);
@@ -1758,7 +1758,7 @@ export class SessionOperations extends Client {
   /**
    * List what may be done with the contract now.
    *
-   * Each action of the product: whether the caller may take it now, why not, what its body takes, and where it leads. A refusal is the body of the response that the action would get.
+   * The response says for each action of the product whether the caller may take it now and, if not, why; which fields its request has; and to which statuses it leads. A `refusal` is the body of the response that a request for the action would get.
    */
   listSafekeepingDepositActions(id: string, options?: RequestOptions): Promise<ContractAction[]> {
     return this.send<ContractAction[]>(operations.listSafekeepingDepositActions, [id], undefined, undefined, options);
@@ -1847,7 +1847,7 @@ export class SessionOperations extends Client {
   /**
    * List what may be done with the contract now.
    *
-   * Each action of the product: whether the caller may take it now, why not, what its body takes, and where it leads. A refusal is the body of the response that the action would get.
+   * The response says for each action of the product whether the caller may take it now and, if not, why; which fields its request has; and to which statuses it leads. A `refusal` is the body of the response that a request for the action would get.
    */
   listSukukActions(id: string, options?: RequestOptions): Promise<ContractAction[]> {
     return this.send<ContractAction[]>(operations.listSukukActions, [id], undefined, undefined, options);
@@ -1888,8 +1888,8 @@ export class SessionOperations extends Client {
    *
    * State transitions:
    *
-   * - `draft` → `review_passed`: the board has approved it
-   * - `under_review` → `review_passed`: the review has passed it
+   * - `draft` → `review_passed`: the board has approved the contract
+   * - `under_review` → `review_passed`: the review has approved the contract
    */
   approveSukuk(id: string, params: ApproveSukukRequest, options?: RequestOptions): Promise<Sukuk> {
     return this.send<Sukuk>(operations.approveSukuk, [id], params, undefined, options);
@@ -1900,8 +1900,8 @@ export class SessionOperations extends Client {
    *
    * State transitions:
    *
-   * - `draft` → `rejected`: the board has refused it
-   * - `under_review` → `rejected`: the review has refused it
+   * - `draft` → `rejected`: the board has refused the contract
+   * - `under_review` → `rejected`: the review has refused the contract
    */
   rejectSukuk(id: string, params: RejectSukukRequest, options?: RequestOptions): Promise<Sukuk> {
     return this.send<Sukuk>(operations.rejectSukuk, [id], params, undefined, options);
@@ -2021,7 +2021,7 @@ export class SessionOperations extends Client {
   /**
    * List what may be done with the contract now.
    *
-   * Each action of the product: whether the caller may take it now, why not, what its body takes, and where it leads. A refusal is the body of the response that the action would get.
+   * The response says for each action of the product whether the caller may take it now and, if not, why; which fields its request has; and to which statuses it leads. A `refusal` is the body of the response that a request for the action would get.
    */
   listMusharakaActions(id: string, options?: RequestOptions): Promise<ContractAction[]> {
     return this.send<ContractAction[]>(operations.listMusharakaActions, [id], undefined, undefined, options);
@@ -2074,7 +2074,7 @@ export class SessionOperations extends Client {
   /**
    * List what may be done with the contract now.
    *
-   * Each action of the product: whether the caller may take it now, why not, what its body takes, and where it leads. A refusal is the body of the response that the action would get.
+   * The response says for each action of the product whether the caller may take it now and, if not, why; which fields its request has; and to which statuses it leads. A `refusal` is the body of the response that a request for the action would get.
    */
   listIjaraActions(id: string, options?: RequestOptions): Promise<ContractAction[]> {
     return this.send<ContractAction[]>(operations.listIjaraActions, [id], undefined, undefined, options);
@@ -2110,8 +2110,8 @@ export class SessionOperations extends Client {
    *
    * State transitions:
    *
-   * - `draft` → `review_passed`: the board has approved it
-   * - `under_review` → `review_passed`: the review has passed it
+   * - `draft` → `review_passed`: the board has approved the contract
+   * - `under_review` → `review_passed`: the review has approved the contract
    */
   approveIjara(id: string, params: ApproveIjaraRequest, options?: RequestOptions): Promise<Ijara> {
     return this.send<Ijara>(operations.approveIjara, [id], params, undefined, options);
@@ -2122,8 +2122,8 @@ export class SessionOperations extends Client {
    *
    * State transitions:
    *
-   * - `draft` → `rejected`: the board has refused it
-   * - `under_review` → `rejected`: the review has refused it
+   * - `draft` → `rejected`: the board has refused the contract
+   * - `under_review` → `rejected`: the review has refused the contract
    */
   rejectIjara(id: string, params: RejectIjaraRequest, options?: RequestOptions): Promise<Ijara> {
     return this.send<Ijara>(operations.rejectIjara, [id], params, undefined, options);
@@ -2228,7 +2228,7 @@ export class SessionOperations extends Client {
    *
    * State transitions:
    *
-   * - `active` → `terminated`: it was given up
+   * - `active` → `terminated`: the lease was given up
    */
   terminateIjara(id: string, params: TerminateIjaraRequest, options?: RequestOptions): Promise<Ijara> {
     return this.send<Ijara>(operations.terminateIjara, [id], params, undefined, options);
@@ -2247,7 +2247,7 @@ export class SessionOperations extends Client {
   /**
    * List what may be done with the contract now.
    *
-   * Each action of the product: whether the caller may take it now, why not, what its body takes, and where it leads. A refusal is the body of the response that the action would get.
+   * The response says for each action of the product whether the caller may take it now and, if not, why; which fields its request has; and to which statuses it leads. A `refusal` is the body of the response that a request for the action would get.
    */
   listMudarabaActions(id: string, options?: RequestOptions): Promise<ContractAction[]> {
     return this.send<ContractAction[]>(operations.listMudarabaActions, [id], undefined, undefined, options);
@@ -2278,8 +2278,8 @@ export class SessionOperations extends Client {
    *
    * State transitions:
    *
-   * - `draft` → `review_passed`: the board has approved it
-   * - `under_review` → `review_passed`: the review has passed it
+   * - `draft` → `review_passed`: the board has approved the contract
+   * - `under_review` → `review_passed`: the review has approved the contract
    */
   approveMudaraba(id: string, params: ApproveMudarabaRequest, options?: RequestOptions): Promise<Mudaraba> {
     return this.send<Mudaraba>(operations.approveMudaraba, [id], params, undefined, options);
@@ -2290,8 +2290,8 @@ export class SessionOperations extends Client {
    *
    * State transitions:
    *
-   * - `draft` → `rejected`: the board has refused it
-   * - `under_review` → `rejected`: the review has refused it
+   * - `draft` → `rejected`: the board has refused the contract
+   * - `under_review` → `rejected`: the review has refused the contract
    */
   rejectMudaraba(id: string, params: RejectMudarabaRequest, options?: RequestOptions): Promise<Mudaraba> {
     return this.send<Mudaraba>(operations.rejectMudaraba, [id], params, undefined, options);
@@ -2367,7 +2367,7 @@ export class SessionOperations extends Client {
   /**
    * List what may be done with the contract now.
    *
-   * Each action of the product: whether the caller may take it now, why not, what its body takes, and where it leads. A refusal is the body of the response that the action would get.
+   * The response says for each action of the product whether the caller may take it now and, if not, why; which fields its request has; and to which statuses it leads. A `refusal` is the body of the response that a request for the action would get.
    */
   listMurabahaActions(id: string, options?: RequestOptions): Promise<ContractAction[]> {
     return this.send<ContractAction[]>(operations.listMurabahaActions, [id], undefined, undefined, options);
@@ -2403,8 +2403,8 @@ export class SessionOperations extends Client {
    *
    * State transitions:
    *
-   * - `draft` → `review_passed`: the board has approved it
-   * - `under_review` → `review_passed`: the review has passed it
+   * - `draft` → `review_passed`: the board has approved the contract
+   * - `under_review` → `review_passed`: the review has approved the contract
    */
   approveMurabaha(id: string, params: ApproveMurabahaRequest, options?: RequestOptions): Promise<Murabaha> {
     return this.send<Murabaha>(operations.approveMurabaha, [id], params, undefined, options);
@@ -2448,7 +2448,7 @@ export class SessionOperations extends Client {
    *
    * State transitions:
    *
-   * - `asset_delivered` → `active`: it is sold, and the price is owed
+   * - `asset_delivered` → `active`: the asset is sold, and the customer owes the price
    */
   activateMurabaha(id: string, params?: ActivateMurabahaRequest, options?: RequestOptions): Promise<Murabaha> {
     return this.send<Murabaha>(operations.activateMurabaha, [id], params, undefined, options);
@@ -2471,7 +2471,7 @@ export class SessionOperations extends Client {
    *
    * State transitions:
    *
-   * - `active` → `active`: what is late was reported
+   * - `active` → `active`: the overdue amount was reported
    */
   recordDelinquencyMurabaha(id: string, params: RecordDelinquencyMurabahaRequest, options?: RequestOptions): Promise<Murabaha> {
     return this.send<Murabaha>(operations.recordDelinquencyMurabaha, [id], params, undefined, options);
@@ -2490,7 +2490,7 @@ export class SessionOperations extends Client {
   /**
    * List what may be done with the contract now.
    *
-   * Each action of the product: whether the caller may take it now, why not, what its body takes, and where it leads. A refusal is the body of the response that the action would get.
+   * The response says for each action of the product whether the caller may take it now and, if not, why; which fields its request has; and to which statuses it leads. A `refusal` is the body of the response that a request for the action would get.
    */
   listWadiahActions(id: string, options?: RequestOptions): Promise<ContractAction[]> {
     return this.send<ContractAction[]>(operations.listWadiahActions, [id], undefined, undefined, options);

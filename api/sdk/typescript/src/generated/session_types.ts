@@ -10,59 +10,59 @@ export interface Transaction {
   txid: string | null;
   /** `payment` or `payout` */
   type: "payment" | "payout";
-  /** the state, see above */
+  /** the state of the transaction */
   status: TransactionStatus;
-  /** why it did not succeed: a sentence in the partner's language, empty on success */
+  /** why the transaction did not succeed, as a sentence in the partner's language; empty on success */
   error_description: string;
-  /** why it did not succeed, for programs; null on success */
+  /** why the transaction did not succeed, as a code for programs; null on success */
   error_code: FailureCode | null;
   /** the requested amount in minor units */
   amount: bigint;
   /** the amount plus a fee that is charged on top: what the payer pays */
   amount_with_fee: bigint;
-  /** `merchant_amount` in `currency_dest`, into which a terminal may convert */
+  /** `merchant_amount`, converted into `currency_dest` if the terminal converts */
   amount_dest: bigint;
-  /** the amount less a fee that is deducted */
+  /** the amount minus a fee that is deducted */
   merchant_amount: bigint;
   /** currency code */
   currency: string;
-  /** the currency into which it was converted; `currency` if it was not */
+  /** the currency into which the amount was converted; the same as `currency` if it was not converted */
   currency_dest: string;
   /** environment */
   env: "prod" | "test";
   /** number of decimals of the currency; null while the network is not known */
   scale: number | null;
-  /** what the payer sees; null until a terminal is chosen */
+  /** the description that the payer sees; null until a terminal is chosen */
   description: string | null;
-  /** the object that you sent, plus those keys of the provider that you did not send. Its key `lang` is set to the partner's language */
+  /** the object that you sent, plus the provider's keys, except keys that you sent yourself. The key `lang` is set to the partner's language */
   merchant_meta: { [member: string]: unknown };
-  /** how it is paid; null while that is not known */
+  /** the means of payment; null while it is not known */
   payment_method: TransactionPaymentMethod | null;
   /** the object that you sent */
   customer: { [member: string]: unknown } | null;
-  /** when it was created */
+  /** when the transaction was created */
   started: string;
-  /** when it reached a final status */
+  /** when the transaction reached a final status */
   finished: string | null;
-  /** the page for the payer of a hosted transaction, open for 15 minutes; null if no payer is awaited, and for callers who must not have it */
+  /** address of the payer's page for a hosted transaction, which is open for 15 minutes; null if no payer is awaited, and for callers who must not have the address */
   widget_url: string | null;
   /** the name of the terminal's provider; empty until a terminal is chosen */
   route: string;
   /** the exchange rate, if the amount was converted */
   currency_rate?: string;
-  /** the network of the currency, if it has one and it is known */
+  /** the network of the currency, if the currency has one and the network is known */
   network?: string;
   /** the network of `currency_dest`, if the amount was converted */
   network_dest?: string;
   /** number of decimals of `currency_dest`, if the amount was converted */
   scale_dest?: number | null;
-  /** of a payment: what the payer's browser has to do; null if nothing */
+  /** for a payment: what the payer's browser has to do; null if it has nothing to do */
   auth_params?: TransactionAuthParams | null;
-  /** of a payment: what the provider asks the payer for; empty if nothing */
+  /** for a payment: what the provider asks the payer for; empty if it asks for nothing */
   additional_params_for_auth?: { [member: string]: unknown };
-  /** while the payer has to act: a page on which the payer can take any action, open for 15 minutes; null for callers who must not have it */
+  /** while the payer has to act: address of a page on which the payer can take any action, which is open for 15 minutes; null for callers who must not have the address */
   simple_auth_redirect_url?: string | null;
-  /** the banks from which the recipient of a payout chooses (spelled so in the protocol) */
+  /** the banks from which the recipient of a payout chooses (the name of the member is misspelled in the protocol) */
   availble_destinations?: TransactionAvailbleDestination[];
   /** the deadline of the payer's action */
   expires_at?: string;
@@ -70,19 +70,19 @@ export interface Transaction {
   rrn?: string;
   /** until when the money is held */
   hold_expires_at?: string;
-  /** how much of a hold was captured. After a partial capture, `amount_with_fee`, `merchant_amount` and `amount_dest` refer to it */
+  /** how much of the held money was captured. After a partial capture, `amount_with_fee`, `merchant_amount` and `amount_dest` refer to the captured amount */
   captured_amount?: bigint;
   /** id of the last refund */
   refund_id?: string;
-  /** outcome of the last refund: a sentence in the partner's language */
+  /** outcome of the last refund, as a sentence in the partner's language */
   refund_msg?: string;
   /** the sum of the refunds that succeeded */
   refunded_amount?: bigint;
   /** the refunds, oldest first; at most 100 are kept */
   refunds?: Refund[];
-  /** the payment link at which it was made */
+  /** id of the payment link at which the payment was made */
   link_id?: string;
-  /** of a reversed transaction: the transaction that returned the money */
+  /** for a reversed transaction: id of the transaction that returned the money */
   return_id?: string;
 }
 
@@ -92,11 +92,11 @@ export type TransactionStatus = "created" | "new" | "authorizing" | "action_requ
 /** Why a transaction or a refund did not succeed. */
 export type FailureCode = "unexpected_card" | "return_urls_missing" | "no_terminal" | "insufficient_balance" | "fee_exceeds_amount" | "amount_out_of_range" | "no_exchange_rate" | "limit_exceeded" | "anti_fraud" | "card_declined" | "insufficient_funds" | "expired_card" | "processing_error" | "authentication_failed" | "payer_action_expired" | "interrupted" | "forced_by_terminal" | "hold_expired" | "cancelled" | "refund_refused";
 
-/** how it is paid; null while that is not known */
+/** the means of payment; null while it is not known */
 export interface TransactionPaymentMethod {
-  /** the type of money_storage */
+  /** the type of `money_storage` */
   type: "bank_card" | "bank_account" | "sbp" | "qr_code" | "crypto" | "e_wallet" | "phone_payment" | "bnpl" | "open_banking" | "direct_debit" | "apple_pay" | "google_pay" | "voucher" | "gift_card" | "totp" | "provider_token" | "square_nonce" | "sepa" | "upi" | "netbanking" | "boleto" | "revolut_payout" | "encrypted_qr" | "native_gas" | "username_subscription" | "pix" | "oxxo" | "klarna" | "alipay" | "wechat_pay" | "paynow" | "grabpay" | "ideal" | "bancontact" | "paypal_account" | "venmo" | "emi" | "interac_present" | "mollie_redirect" | "revolut_checkout" | "open_banking_redirect";
-  /** of a card; null if it is unknown */
+  /** the brand of a card; null if it is unknown */
   brand?: "visa" | "mastercard" | "amex" | "mir" | "discover" | "jcb" | "diners" | "unionpay" | "uzcard" | "humo" | "troy" | "maestro" | null;
   /** the card's first six digits */
   bin?: string;
@@ -104,7 +104,7 @@ export interface TransactionPaymentMethod {
   last4?: string;
 }
 
-/** of a payment: what the payer's browser has to do; null if nothing */
+/** for a payment: what the payer's browser has to do; null if it has nothing to do */
 export interface TransactionAuthParams {
   /** `redirect`, `auth_3ds_form` or `none` */
   type: string;
@@ -130,17 +130,17 @@ export interface Refund {
   refund_id: string;
   /** the refunded part of the transaction's amount */
   amount: bigint;
-  /** the part of the fee that was returned with it */
+  /** the part of the fee that was returned with the refund */
   fee_amount: bigint;
   /** `pending` until the provider has answered */
   status: "pending" | "succeeded" | "failed";
-  /** why it failed */
+  /** why the refund failed */
   error_code: FailureCode | null;
-  /** the outcome: a sentence in the partner's language */
+  /** the outcome, as a sentence in the partner's language */
   msg: string;
-  /** when it was requested */
+  /** when the refund was requested */
   created: string;
-  /** null while it is pending */
+  /** when the refund ended; null while it is pending */
   finished: string | null;
 }
 
@@ -154,15 +154,15 @@ export interface AggregateTransactionsResult {
 export interface TransactionSums {
   /** currency code */
   currency: string;
-  /** empty for none */
+  /** network of the currency; empty if the currency has none */
   network: string;
   /** environment */
   env: "prod" | "test";
-  /** the UTC day of creation, if it is grouped by */
+  /** the UTC day of creation, if `group_by` has `day` */
   day?: string;
-  /** if it is grouped by */
+  /** the type of the transactions, if `group_by` has `type` */
   type?: "payment" | "payout";
-  /** if it is grouped by */
+  /** the status of the transactions, if `group_by` has `status` */
   status?: TransactionStatus;
   /** number of transactions */
   count: number;
@@ -179,7 +179,7 @@ export interface TransactionSums {
 }
 
 export interface AggregateTransactionsResultMeta {
-  /** time of the newest event in the sums; null without events */
+  /** time of the newest event in the sums; null if there are no events */
   as_of: string | null;
 }
 
@@ -190,15 +190,15 @@ export interface RoutingStep {
   name: string | null;
   /** the terminal's priority at the time */
   priority: number;
-  /** what happened at the terminal, see above */
+  /** what happened at the terminal */
   outcome: "refused" | "failed" | "not_sent" | "skipped" | "stopped" | "excluded" | "pending" | "accepted";
-  /** in English; null if there is none */
+  /** the reason, in English; null if there is none */
   reason: string | null;
-  /** the reason for programs; null if there is none */
+  /** the reason, as a code for programs; null if there is none */
   error_code: FailureCode | null;
-  /** when */
+  /** when it happened */
   at: string | null;
-  /** which attempt of a hosted payment's payer; 1 for other transactions */
+  /** number of the payer's attempt at a hosted payment; 1 for other transactions */
   attempt: number;
   /** the id by which the provider knows the charge; null if nothing was sent */
   reference: string | null;
@@ -207,7 +207,7 @@ export interface RoutingStep {
 export interface Balance {
   /** currency code */
   currency: string;
-  /** network of the currency; empty for none, or if it is not known */
+  /** network of the currency; empty if the currency has none, or if the network is not known */
   network: string;
   /** environment */
   env: "prod" | "test";
@@ -225,7 +225,7 @@ export interface GetTurnoverResult {
   meta: GetTurnoverResultMeta;
 }
 
-/** What a partner's transactions did on one day. */
+/** What happened to a partner's transactions on one day. */
 export interface Turnover {
   /** UTC day */
   day: string;
@@ -233,13 +233,13 @@ export interface Turnover {
   type: "payment" | "payout";
   /** currency code */
   currency: string;
-  /** empty for none, or if it is not known */
+  /** network of the currency; empty if the currency has none, or if the network is not known */
   network: string;
   /** environment */
   env: "prod" | "test";
   /** number of decimals; null if the currency does not have this network */
   scale: number | null;
-  /** charges that ended on this day: `charged` and all `declines` */
+  /** charges that ended on this day: the sum of `charged` and all `declines` */
   attempts: number;
   /** charges that succeeded */
   charged: number;
@@ -251,18 +251,18 @@ export interface Turnover {
   refunded_amount: bigint;
   /** payments that were reversed (chargebacks) on this day */
   reversals: number;
-  /** what no refund had returned, in minor units; 0 while `scale` is null */
+  /** the amount that no refund had returned before, in minor units; 0 while `scale` is null */
   reversed_amount: bigint;
   /** charges that did not succeed, the most frequent reason first */
   declines: TurnoverDecline[];
-  /** when the last of these things happened */
+  /** when the last of these events happened */
   last_at: string;
 }
 
 export interface TurnoverDecline {
-  /** why; `other` for all other reasons */
+  /** the reason; `other` stands for all other reasons */
   error_code: "unexpected_card" | "return_urls_missing" | "no_terminal" | "insufficient_balance" | "fee_exceeds_amount" | "amount_out_of_range" | "no_exchange_rate" | "limit_exceeded" | "anti_fraud" | "card_declined" | "insufficient_funds" | "expired_card" | "processing_error" | "authentication_failed" | "payer_action_expired" | "interrupted" | "forced_by_terminal" | "hold_expired" | "cancelled" | "other";
-  /** how many */
+  /** number of charges */
   count: number;
 }
 
@@ -271,7 +271,7 @@ export interface GetTurnoverResultMeta {
   from: string;
   /** the last day */
   to: string;
-  /** time of the organization's last event that is counted; null if none is */
+  /** time of the organization's last event that is counted; null if no event is counted */
   as_of: string | null;
 }
 
@@ -280,15 +280,15 @@ export interface Subscription {
   id: string;
   /** `active`; `past_due`: the last renewal was not paid and is tried again; `paused`; `cancelled` */
   status: "active" | "past_due" | "paused" | "cancelled";
-  /** as in the create; it never changes */
+  /** the payment that you named when you created the subscription; it never changes */
   initial_payment_id: string;
-  /** minor units; it never changes */
+  /** amount of each renewal in minor units; it never changes */
   amount: bigint;
-  /** that of the initial payment */
+  /** currency of the initial payment */
   currency: string;
-  /** that of the initial payment; empty for none */
+  /** network of the initial payment; empty if it has none */
   network: string;
-  /** that of the initial payment */
+  /** environment of the initial payment */
   env: "prod" | "test";
   /** days of 24 hours between renewals; it never changes */
   period_days: number;
@@ -315,9 +315,9 @@ export interface Link {
   partner_id: number;
   /** environment */
   env: "prod" | "test";
-  /** amount of the payments */
+  /** amount of the payments that are made at the link */
   amount: LinkAmount;
-  /** fixed: the amount is amount.default; dynamic: the payer enters it */
+  /** whether the amount is always amount.default (fixed), or the payer enters it (dynamic) */
   amount_type: "fixed" | "dynamic";
   /** how the link can be paid */
   pay_config: LinkPayConfig;
@@ -329,33 +329,33 @@ export interface Link {
   name: string | null;
   /** text of the page */
   description: string | null;
-  /** merchant_meta of the payments */
+  /** object that the link's payments get as their merchant_meta */
   metadata: { [member: string]: unknown } | null;
-  /** where payers go after a payment */
+  /** address to which payers are sent after a payment */
   return_url: string | null;
-  /** where payers go after a payment has failed */
+  /** address to which payers are sent after a payment has failed */
   fail_url: string | null;
-  /** whether its address accepts payments */
+  /** whether payments can be made at the link's address */
   active: boolean;
-  /** its address */
+  /** address of the link's page */
   url: string;
-  /** address of its QR code */
+  /** address of the link's QR code */
   qr_url: string;
-  /** charged payments */
+  /** number and sum of the link's charged payments */
   payments: LinkPayments;
 }
 
-/** amount of the payments */
+/** amount of the payments that are made at the link */
 export interface LinkAmount {
-  /** minor units; of a dynamic link: what the page suggests */
+  /** amount in minor units; for a dynamic link, the amount that the page suggests */
   default: bigint;
   /** currency code */
   currency: "RUB" | "UAH" | "AZN" | "USD" | "EUR" | "GBP" | "CHF" | "TRY" | "KZT" | "CAD" | "SGD" | "IDR" | "RUBT" | "USDT" | "USDC" | "EURT" | "ETH" | "TRX" | "TON" | "ZOLT";
-  /** network of the currency; required if it is on several */
+  /** network of the currency; required if the currency is on several networks */
   network: string | null;
-  /** the least that a payer may enter */
+  /** smallest amount that a payer may enter */
   min: bigint | null;
-  /** the most that a payer may enter */
+  /** greatest amount that a payer may enter */
   max: bigint | null;
 }
 
@@ -378,29 +378,29 @@ export interface Product {
   header: string;
   /** short description */
   text: string;
-  /** minor units; if absent, the payer enters the amount */
+  /** price in minor units; if absent, the payer enters the amount */
   price: bigint | null;
   /** currency code */
   currency: "RUB" | "UAH" | "AZN" | "USD" | "EUR" | "GBP" | "CHF" | "TRY" | "KZT" | "CAD" | "SGD" | "IDR" | "RUBT" | "USDT" | "USDC" | "EURT" | "ETH" | "TRX" | "TON" | "ZOLT";
-  /** network of the currency; required if it is on several */
+  /** network of the currency; required if the currency is on several networks */
   network: string | null;
-  /** how many are sold at once: an integer from 1 to 9999 */
+  /** number of pieces that are sold at once: an integer from 1 to 9999 */
   qty: string;
   /** address of an uploaded image */
   image: string | null;
-  /** whether its address accepts payments */
+  /** whether payments can be made at the product's address */
   active: boolean;
-  /** its address */
+  /** address of the product's page */
   url: string;
-  /** address of its QR code */
+  /** address of the product's QR code */
   qr_url: string;
 }
 
-/** charged payments */
+/** number and sum of the link's charged payments */
 export interface LinkPayments {
   /** number of charged payments */
   count: number;
-  /** their sum in minor units */
+  /** sum of the charged payments in minor units */
   amount: bigint;
 }
 
@@ -409,7 +409,7 @@ export interface GetSessionResult {
   organization_id: string;
   /** the roles */
   roles: ("admin" | "auditor" | "client" | "partner")[];
-  /** null for the sessions of `sandbox.json` */
+  /** when the session ends; null for the sessions of `sandbox.json` */
   expires_at: string | null;
 }
 
@@ -418,32 +418,32 @@ export interface ListSessionsRow {
   id: string;
   /** when it began */
   created_at: string;
-  /** its last use; null if it was not used yet */
+  /** when the session was last used; null if it was not used yet */
   last_used_at: string | null;
-  /** null for the sessions of `sandbox.json` */
+  /** when the session ends; null for the sessions of `sandbox.json` */
   expires_at: string | null;
   /** the address from which the login came */
   source: string | null;
-  /** whether it is a session of the console, which the API does not accept */
+  /** whether it is a session of the console; the API does not accept such a session */
   console: boolean;
-  /** whether the request was made with it */
+  /** whether the request was made with this session */
   current: boolean;
-  /** attempts to log in that failed since the login before; null if there were none */
+  /** the failed attempts to log in between the previous login and the login of this session; null if there were none */
   failures_before: ListSessionsRowFailuresBefore | null;
 }
 
-/** attempts to log in that failed since the login before; null if there were none */
+/** the failed attempts to log in between the previous login and the login of this session; null if there were none */
 export interface ListSessionsRowFailuresBefore {
-  /** how many */
+  /** number of failed attempts */
   count: number;
-  /** when the last one failed */
+  /** when the last failed attempt was made */
   last_at: string;
-  /** the address from which the last one came */
+  /** the address from which the last failed attempt came */
   last_source: string | null;
 }
 
 export interface EndOtherSessionsResult {
-  /** how many have ended */
+  /** number of sessions that were ended */
   ended: number;
 }
 
@@ -465,9 +465,9 @@ export interface GetOwnUserResult {
 }
 
 export interface PatchOwnUserRequest {
-  /** the language of the console; null is the browser's. Not for a partner */
+  /** the language of the console; null selects the browser's language. A partner cannot set it */
   lang?: "en" | "ru" | "ar" | null | undefined;
-  /** the new password, by the rule for a user's */
+  /** the new password, to which the rules for a user's password apply */
   pass?: string | undefined;
   /** the present password; required with `pass` */
   current_pass?: string | undefined;
@@ -494,38 +494,38 @@ export interface AccountBalance {
   /** path of the account */
   account: string;
   asset: Asset;
-  /** posted */
+  /** sum of the posted debits */
   debits_posted: bigint;
-  /** posted */
+  /** sum of the posted credits */
   credits_posted: bigint;
-  /** held */
+  /** sum of the held debits */
   debits_pending: bigint;
-  /** held */
+  /** sum of the held credits */
   credits_pending: bigint;
   /** the posted balance, positive on the account's normal side */
   balance: bigint;
-  /** in a trial balance with `since`: the same at that moment */
+  /** in a trial balance with `since`: the same totals at that earlier time */
   since?: AccountBalanceSince;
 }
 
 export interface Asset {
   /** currency code */
   currency: string;
-  /** empty for none, or if it is not known */
+  /** network of the currency; empty if the currency has none, or if the network is not known */
   network: string;
   /** environment */
   env: "prod" | "test";
 }
 
-/** in a trial balance with `since`: the same at that moment */
+/** in a trial balance with `since`: the same totals at that earlier time */
 export interface AccountBalanceSince {
-  /** posted */
+  /** sum of the posted debits */
   debits_posted: bigint;
-  /** posted */
+  /** sum of the posted credits */
   credits_posted: bigint;
-  /** held */
+  /** sum of the held debits */
   debits_pending: bigint;
-  /** held */
+  /** sum of the held credits */
   credits_pending: bigint;
   /** the posted balance */
   balance: bigint;
@@ -540,53 +540,53 @@ export interface StatementLine {
   source: string;
   /** name of the event */
   event: string;
-  /** when it was stored */
+  /** when the event was stored */
   booked_at: string;
-  /** whether it is debited or credited */
+  /** whether the account is debited or credited */
   side: "debit" | "credit";
   /** minor units */
   amount: bigint;
   /** what the entry does: `pending` holds money, `capture` and `void` end a hold */
   phase: "posted" | "pending" | "capture" | "void";
-  /** the posted balance after the line */
+  /** the account's posted balance after the line */
   balance: bigint;
 }
 
 export interface GetTrialBalanceResult {
   data: AccountBalance[];
-  /** with `totals=true` on the first page: the sums over all accounts in each asset, at the moment of all pages */
+  /** only on the first page, with `totals=true`: the sums over all accounts in each asset, at the time that all pages have */
   totals?: GroupBalance[];
   /** where the next page begins */
   cursor: GetTrialBalanceResultCursor;
 }
 
 export interface GroupBalance {
-  /** what the paths of the group's accounts begin with; without a colon at its end it is one account's path, or the parameter `prefix` */
+  /** the text with which the paths of the group's accounts begin; if it does not end with a colon, it is the path of a single account, or the value of the parameter `prefix` */
   path: string;
   asset: Asset;
-  /** posted */
+  /** sum of the posted debits */
   debits_posted: bigint;
-  /** posted */
+  /** sum of the posted credits */
   credits_posted: bigint;
-  /** held */
+  /** sum of the held debits */
   debits_pending: bigint;
-  /** held */
+  /** sum of the held credits */
   credits_pending: bigint;
   /** the posted balance, positive on the normal side of `path`; on the debit side if `path` is empty */
   balance: bigint;
-  /** in a trial balance with `since`: the same at that moment */
+  /** in a trial balance with `since`: the same totals at that earlier time */
   since?: GroupBalanceSince;
 }
 
-/** in a trial balance with `since`: the same at that moment */
+/** in a trial balance with `since`: the same totals at that earlier time */
 export interface GroupBalanceSince {
-  /** posted */
+  /** sum of the posted debits */
   debits_posted: bigint;
-  /** posted */
+  /** sum of the posted credits */
   credits_posted: bigint;
-  /** held */
+  /** sum of the held debits */
   debits_pending: bigint;
-  /** held */
+  /** sum of the held credits */
   credits_pending: bigint;
   /** the posted balance */
   balance: bigint;
@@ -611,22 +611,22 @@ export interface Entry {
   event: string;
   /** what the entry does: `pending` holds money, `capture` and `void` end a hold */
   phase: "posted" | "pending" | "capture" | "void";
-  /** when it was stored */
+  /** when the event was stored */
   booked_at: string;
-  /** the day to which it belongs in the accounts */
+  /** the day to which the entry belongs in the accounts */
   effective_date: string;
-  /** number of the event whose entry it reverses */
+  /** number of the event whose entry this entry reverses; null if it reverses none */
   reverses: number | null;
-  /** number of the event whose pending entry it captures or voids */
+  /** number of the event whose pending entry this entry captures or voids */
   closes?: number;
-  /** the postings that the caller sees; all of them balance for each asset */
+  /** the postings that the caller may see; all postings of the entry together balance for each asset */
   postings: EntryPosting[];
 }
 
 export interface EntryPosting {
   /** path of the account */
   account: string;
-  /** whether it is debited or credited */
+  /** whether the account is debited or credited */
   side: "debit" | "credit";
   /** minor units */
   amount: bigint;
@@ -638,23 +638,23 @@ export interface EntryPosting {
 export interface Event {
   /** number of the event in the organization's journal */
   seq: number;
-  /** who asked for it */
+  /** who or what caused the event */
   author: Author;
   /** kind of the record */
   kind: "transaction" | "platform" | "organization" | "partner" | "terminal" | "api_key" | "session" | "user" | "settlement" | "limit" | "blocklist_entry" | "rate" | "admin_reply" | "reply" | "subscription" | "contract" | "screening" | "period" | "retention" | "link" | "product" | "image" | "transfer";
   /** id of the record */
   source: string;
-  /** the record's version after it */
+  /** the record's version after the event */
   version: number;
   /** name of the event */
   event: string;
-  /** the record's state before */
+  /** the record's state before the event */
   from: string | null;
-  /** the record's state after */
+  /** the record's state after the event */
   to: string | null;
-  /** when it was stored */
+  /** when the event was stored */
   booked_at: string;
-  /** if it moved money */
+  /** the entry, if the event moved money */
   entry?: EventEntry;
 }
 
@@ -663,28 +663,28 @@ export interface Author {
   kind: "admin_token" | "api_key" | "session" | "payer" | "provider" | "system";
   /** id of the key or user, or number of the partner, as far as the caller may see it */
   id?: string;
-  /** its name or login at the time of the response */
+  /** name or login of the author at the time of the response */
   name?: string;
 }
 
-/** if it moved money */
+/** the entry, if the event moved money */
 export interface EventEntry {
   /** what the entry does: `pending` holds money, `capture` and `void` end a hold */
   phase: "posted" | "pending" | "capture" | "void";
-  /** the day to which it belongs in the accounts */
+  /** the day to which the entry belongs in the accounts */
   effective_date: string;
-  /** number of the event whose entry it reverses */
+  /** number of the event whose entry this entry reverses; null if it reverses none */
   reverses: number | null;
-  /** number of the event whose pending entry it captures or voids */
+  /** number of the event whose pending entry this entry captures or voids */
   closes?: number;
-  /** the postings that the caller sees; all of them balance for each asset */
+  /** the postings that the caller may see; all postings of the entry together balance for each asset */
   postings: EventEntryPosting[];
 }
 
 export interface EventEntryPosting {
   /** path of the account */
   account: string;
-  /** whether it is debited or credited */
+  /** whether the account is debited or credited */
   side: "debit" | "credit";
   /** minor units */
   amount: bigint;
@@ -703,12 +703,12 @@ export interface GetHeadResult {
 }
 
 export interface GetHeadKeyResult {
-  /** verifies the signed notes, in the form of golang.org/x/mod/sumdb/note */
+  /** the key that verifies the signed notes, in the form of golang.org/x/mod/sumdb/note */
   key: string;
 }
 
 export interface ProveInclusionResult {
-  /** number of the event, which is leaf seq − 1 */
+  /** number of the event, which is the leaf with the index `seq` − 1 */
   seq: number;
   /** number of events in the tree */
   size: number;
@@ -721,47 +721,47 @@ export interface ProveInclusionResult {
 }
 
 export interface ProveConsistencyResult {
-  /** the earlier number of events */
+  /** number of events in the earlier tree */
   from: number;
-  /** the later number of events */
+  /** number of events in the later tree */
   to: number;
   /** the root of the earlier tree */
   from_root: string;
   /** the root of the later tree */
   to_root: string;
-  /** the hashes that prove it */
+  /** the hashes that prove that the later tree begins with the earlier one */
   proof: string[];
 }
 
 export interface Period {
-  /** the closed month, of UTC days */
+  /** the closed month, which begins and ends at midnight UTC */
   month: string;
-  /** when it was closed */
+  /** when the month was closed */
   closed_at: string;
-  /** who closed it */
+  /** who closed the month */
   closed_by: PeriodClosedBy;
   /** number of the event that records the closing */
   seq: number;
   /** SHA-256 of the month's trial balance by effective date */
   hash: string;
-  /** rows of that trial balance */
+  /** number of rows of that trial balance */
   rows: number;
 }
 
-/** who closed it */
+/** who closed the month */
 export interface PeriodClosedBy {
   /** the session */
   session_id: string;
-  /** null for the session of `sandbox.json` */
+  /** id of the user; null for the session of `sandbox.json` */
   user_id: string | null;
   /** login of the user */
   login: string | null;
 }
 
 export interface CertificateIssueCreate {
-  /** region of the contract, one of the organization's */
+  /** code of the contract's region, which must be one of the organization's regions */
   region: "AE" | "SA" | "BH" | "QA" | "KW" | "OM" | "MY" | "ID" | "PK" | "BD" | "EG" | "JO" | "TR" | "KZ" | "UZ" | "AZ" | "KG" | "RU" | "GB";
-  /** currency code; that of the region if absent */
+  /** currency code; if absent, the currency of the region */
   currency?: "USD" | "EUR" | "AED" | "SAR" | "BHD" | "QAR" | "KWD" | "OMR" | "MYR" | "IDR" | "PKR" | "BDT" | "EGP" | "JOD" | "TRY" | "KZT" | "UZS" | "AZN" | "KGS" | "RUB" | "GBP" | null | undefined;
   /** an object of your own */
   metadata?: { [member: string]: unknown } | null | undefined;
@@ -783,17 +783,17 @@ export interface CertificateIssueCreate {
   expected_yield: number;
   /** term in months of 30 days */
   maturity_months: number;
-  /** fewest certificates of a subscription */
+  /** smallest number of certificates in a subscription */
   min_subscription?: number | null | undefined;
-  /** most certificates of a holder */
+  /** greatest number of certificates that a holder may have */
   max_subscription?: number | null | undefined;
   /** how often profit is distributed */
   profit_distribution_frequency?: "monthly" | "quarterly" | "semi_annually" | "annually" | null | undefined;
   /** how the certificates are redeemed */
   redemption_mode?: "bullet" | "amortizing" | "callable" | null | undefined;
-  /** whether they can be redeemed before maturity. Default: `false`. */
+  /** whether the certificates can be redeemed before maturity. Default: `false`. */
   early_redemption_allowed?: boolean | null | undefined;
-  /** what the holders lose at an early redemption, in all */
+  /** total amount that the holders lose at an early redemption */
   early_redemption_penalty?: bigint | null | undefined;
   /** first day of the offering */
   subscription_start?: string | null | undefined;
@@ -814,7 +814,7 @@ export interface CertificateIssueCreate {
 export interface CertificateIssue {
   /** id of the contract */
   id: string;
-  /** such as `CI-2026-000001`, without gaps in the organization */
+  /** such as `CI-2026-000001`; the numbers of an organization have no gaps */
   contract_number: string;
   /** state of the contract */
   status: "draft" | "under_review" | "review_passed" | "rejected" | "offering" | "subscribed" | "active" | "matured" | "redeemed" | "defaulted";
@@ -848,17 +848,17 @@ export interface CertificateIssue {
   expected_yield: number;
   /** term in months of 30 days */
   maturity_months: number;
-  /** fewest certificates of a subscription */
+  /** smallest number of certificates in a subscription */
   min_subscription: number | null;
-  /** most certificates of a holder */
+  /** greatest number of certificates that a holder may have */
   max_subscription: number | null;
   /** how often profit is distributed */
   profit_distribution_frequency: "monthly" | "quarterly" | "semi_annually" | "annually" | null;
   /** how the certificates are redeemed */
   redemption_mode: "bullet" | "amortizing" | "callable" | null;
-  /** whether they can be redeemed before maturity */
+  /** whether the certificates can be redeemed before maturity */
   early_redemption_allowed: boolean;
-  /** what the holders lose at an early redemption, in all */
+  /** total amount that the holders lose at an early redemption */
   early_redemption_penalty: bigint | null;
   /** first day of the offering */
   subscription_start: string | null;
@@ -898,7 +898,7 @@ export interface CertificateIssue {
   subscriptions_total: number | null;
   /** number of holders */
   holders_total: number | null;
-  /** how far an action has come that is carried out in batches; null when none are outstanding */
+  /** progress of an action that is carried out in batches; null if no such action is under way */
   progress: CertificateIssueProgress | null;
   /** when it was created */
   inserted_at: string;
@@ -908,7 +908,7 @@ export interface CertificateIssue {
 
 /** the approval of the contract */
 export interface CertificateIssueComplianceReview {
-  /** who approved it */
+  /** who approved the contract */
   approved_by?: string;
   /** date or time of the signature */
   signed_at?: string;
@@ -927,9 +927,9 @@ export interface CertificateIssueProfitDistribution {
   date: string | null;
   /** the distributed profit */
   total_profit: bigint | null;
-  /** profit of a certificate */
+  /** profit for each certificate */
   per_certificate: bigint | null;
-  /** number of certificates at that time */
+  /** number of outstanding certificates at that time */
   certificates_outstanding: number | null;
 }
 
@@ -942,7 +942,7 @@ export interface CertificateIssueSubscription {
   date: string | null;
 }
 
-/** how far an action has come that is carried out in batches; null when none are outstanding */
+/** progress of an action that is carried out in batches; null if no such action is under way */
 export interface CertificateIssueProgress {
   /** name of the action */
   action: string | null;
@@ -953,81 +953,81 @@ export interface CertificateIssueProgress {
 }
 
 export interface ContractAction {
-  /** its name in addresses */
+  /** name of the action, as it is in paths */
   action: string;
-  /** whether the caller may take it now */
+  /** whether the caller may take the action now */
   allowed: boolean;
-  /** why not: the body of the response that the action would get */
+  /** if the action is not allowed: the body of the response that a request for it would get; otherwise null */
   refusal: { [member: string]: unknown } | null;
-  /** the actions that come first, in their order; null: no action leads there any more */
+  /** the actions that have to be taken before this one, in their order; null if no sequence of actions leads to this one any more */
   after: string[] | null;
-  /** the statuses in which it is possible */
+  /** the statuses in which the action is possible */
   from: string[];
-  /** the statuses to which it may lead from the present one */
+  /** the statuses to which the action may lead from the present status */
   leads_to: ContractActionLeadsTo[];
-  /** what its body takes */
+  /** the fields of the request's body */
   fields: ContractField[];
 }
 
 export interface ContractActionLeadsTo {
   /** the status */
   status: string;
-  /** what has happened then */
+  /** what has happened when the contract reaches this status */
   why: string;
 }
 
 export interface ContractField {
-  /** its name */
+  /** name of the field */
   name: string;
-  /** the kind of its values */
+  /** kind of the field's values */
   kind: string;
-  /** whether it must be sent */
+  /** whether a request must have the field */
   required: boolean;
-  /** what it means */
+  /** meaning of the field */
   help: string;
-  /** the smallest number; amounts in minor units */
+  /** the smallest value of a number; for an amount, in minor units */
   minimum?: string;
-  /** the largest number that the contract allows now; amounts in minor units */
+  /** the largest value of a number that the contract allows now; for an amount, in minor units */
   maximum?: string;
-  /** fewest characters or entries */
+  /** smallest number of characters of a text, or of entries of a list */
   min_length?: number;
-  /** most characters or entries */
+  /** greatest number of characters of a text, or of entries of a list */
   max_length?: number;
   /** the possible values */
   words?: string[];
-  /** the value if none is sent */
+  /** the value that is used if none is sent */
   default?: unknown;
   /** the members of an object */
   fields?: ContractMember[];
 }
 
 export interface ContractMember {
-  /** its name */
+  /** name of the field */
   name: string;
-  /** the kind of its values */
+  /** kind of the field's values */
   kind: string;
-  /** whether it must be sent */
+  /** whether a request must have the field */
   required: boolean;
-  /** what it means */
+  /** meaning of the field */
   help: string;
-  /** the smallest number; amounts in minor units */
+  /** the smallest value of a number; for an amount, in minor units */
   minimum?: string;
-  /** the largest number that the contract allows now; amounts in minor units */
+  /** the largest value of a number that the contract allows now; for an amount, in minor units */
   maximum?: string;
-  /** fewest characters or entries */
+  /** smallest number of characters of a text, or of entries of a list */
   min_length?: number;
-  /** most characters or entries */
+  /** greatest number of characters of a text, or of entries of a list */
   max_length?: number;
   /** the possible values */
   words?: string[];
-  /** the value if none is sent */
+  /** the value that is used if none is sent */
   default?: unknown;
 }
 
 export interface ListedCertificateIssue {
   /** id of the contract */
   id: string;
-  /** such as `CI-2026-000001`, without gaps in the organization */
+  /** such as `CI-2026-000001`; the numbers of an organization have no gaps */
   contract_number: string;
   /** state of the contract */
   status: "draft" | "under_review" | "review_passed" | "rejected" | "offering" | "subscribed" | "active" | "matured" | "redeemed" | "defaulted";
@@ -1061,17 +1061,17 @@ export interface ListedCertificateIssue {
   expected_yield: number;
   /** term in months of 30 days */
   maturity_months: number;
-  /** fewest certificates of a subscription */
+  /** smallest number of certificates in a subscription */
   min_subscription: number | null;
-  /** most certificates of a holder */
+  /** greatest number of certificates that a holder may have */
   max_subscription: number | null;
   /** how often profit is distributed */
   profit_distribution_frequency: "monthly" | "quarterly" | "semi_annually" | "annually" | null;
   /** how the certificates are redeemed */
   redemption_mode: "bullet" | "amortizing" | "callable" | null;
-  /** whether they can be redeemed before maturity */
+  /** whether the certificates can be redeemed before maturity */
   early_redemption_allowed: boolean;
-  /** what the holders lose at an early redemption, in all */
+  /** total amount that the holders lose at an early redemption */
   early_redemption_penalty: bigint | null;
   /** first day of the offering */
   subscription_start: string | null;
@@ -1105,7 +1105,7 @@ export interface ListedCertificateIssue {
   maturity_date: string | null;
   /** day of the redemption */
   redemption_date: string | null;
-  /** how far an action has come that is carried out in batches; null when none are outstanding */
+  /** progress of an action that is carried out in batches; null if no such action is under way */
   progress: ListedCertificateIssueProgress | null;
   /** when it was created */
   inserted_at: string;
@@ -1115,7 +1115,7 @@ export interface ListedCertificateIssue {
 
 /** the approval of the contract */
 export interface ListedCertificateIssueComplianceReview {
-  /** who approved it */
+  /** who approved the contract */
   approved_by?: string;
   /** date or time of the signature */
   signed_at?: string;
@@ -1134,13 +1134,13 @@ export interface ListedCertificateIssueProfitDistribution {
   date: string | null;
   /** the distributed profit */
   total_profit: bigint | null;
-  /** profit of a certificate */
+  /** profit for each certificate */
   per_certificate: bigint | null;
-  /** number of certificates at that time */
+  /** number of outstanding certificates at that time */
   certificates_outstanding: number | null;
 }
 
-/** how far an action has come that is carried out in batches; null when none are outstanding */
+/** progress of an action that is carried out in batches; null if no such action is under way */
 export interface ListedCertificateIssueProgress {
   /** name of the action */
   action: string | null;
@@ -1171,7 +1171,7 @@ export interface ListCertificateIssueHoldersRow {
 }
 
 export interface ReviewCertificateIssueRequest {
-  /** who approved it */
+  /** who approved the contract */
   approved_by: string;
   /** date or time of the signature */
   signed_at?: string | null | undefined;
@@ -1187,9 +1187,9 @@ export interface RejectCertificateIssueRequest {
 }
 
 export interface OfferingCertificateIssueRequest {
-  /** first day of the offering, unless the creation had it */
+  /** first day of the offering; required unless it was set at the creation */
   subscription_start?: string | null | undefined;
-  /** last day of the offering, unless the creation had it */
+  /** last day of the offering; required unless it was set at the creation */
   subscription_end?: string | null | undefined;
 }
 
@@ -1228,19 +1228,19 @@ export interface DefaultCertificateIssueRequest {
 }
 
 export interface PartnershipCreate {
-  /** region of the contract, one of the organization's */
+  /** code of the contract's region, which must be one of the organization's regions */
   region: "AE" | "SA" | "BH" | "QA" | "KW" | "OM" | "MY" | "ID" | "PK" | "BD" | "EG" | "JO" | "TR" | "KZ" | "UZ" | "AZ" | "KG" | "RU" | "GB";
-  /** currency code; that of the region if absent */
+  /** currency code; if absent, the currency of the region */
   currency?: "USD" | "EUR" | "AED" | "SAR" | "BHD" | "QAR" | "KWD" | "OMR" | "MYR" | "IDR" | "PKR" | "BDT" | "EGP" | "JOD" | "TRY" | "KZT" | "UZS" | "AZN" | "KGS" | "RUB" | "GBP" | null | undefined;
   /** an object of your own */
   metadata?: { [member: string]: unknown } | null | undefined;
   /** the screening of the customer or the asset */
   screening_id?: string | null | undefined;
-  /** the partner */
+  /** the customer, who is the bank's partner */
   customer_id: string;
   /** a diminishing partnership ends when the customer has bought the bank's part */
   partnership_type: "permanent" | "diminishing";
-  /** bank_contribution plus customer_contribution */
+  /** `bank_contribution` plus `customer_contribution` */
   total_value: bigint;
   /** the bank's capital */
   bank_contribution: bigint;
@@ -1250,7 +1250,7 @@ export interface PartnershipCreate {
   profit_sharing_ratio: PartnershipCreateProfitSharingRatio;
   /** term in months of 30 days; required for a diminishing partnership */
   term_months?: number | null | undefined;
-  /** length of a period, of which each has a unit to buy. Default: `monthly`. */
+  /** length of a period; in each period the customer has a unit to buy. Default: `monthly`. */
   buyout_schedule?: "monthly" | "quarterly" | "semi_annually" | "annually" | null | undefined;
   /** rent of a period, in proportion to the bank's part */
   rental_amount?: bigint | null | undefined;
@@ -1271,7 +1271,7 @@ export interface PartnershipCreateProfitSharingRatio {
 export interface Partnership {
   /** id of the contract */
   id: string;
-  /** such as `PN-2026-000001`, without gaps in the organization */
+  /** such as `PN-2026-000001`; the numbers of an organization have no gaps */
   contract_number: string;
   /** state of the contract */
   status: "draft" | "under_review" | "review_passed" | "rejected" | "funded" | "active" | "buyout_in_progress" | "completed" | "dissolved";
@@ -1287,11 +1287,11 @@ export interface Partnership {
   compliance_review: PartnershipComplianceReview | null;
   /** the screening of the customer or the asset */
   screening_id: string | null;
-  /** the partner */
+  /** the customer, who is the bank's partner */
   customer_id: string;
   /** a diminishing partnership ends when the customer has bought the bank's part */
   partnership_type: "permanent" | "diminishing";
-  /** bank_contribution plus customer_contribution */
+  /** `bank_contribution` plus `customer_contribution` */
   total_value: bigint;
   /** the bank's capital */
   bank_contribution: bigint;
@@ -1301,7 +1301,7 @@ export interface Partnership {
   profit_sharing_ratio: PartnershipProfitSharingRatio;
   /** term in months of 30 days; required for a diminishing partnership */
   term_months: number | null;
-  /** length of a period, of which each has a unit to buy */
+  /** length of a period; in each period the customer has a unit to buy */
   buyout_schedule: "monthly" | "quarterly" | "semi_annually" | "annually";
   /** rent of a period, in proportion to the bank's part */
   rental_amount: bigint | null;
@@ -1313,7 +1313,7 @@ export interface Partnership {
   customer_ownership_percent: number | null;
   /** number of units of the bank's capital */
   units_total: number | null;
-  /** price of a unit; the last one takes the remainder */
+  /** price of a unit; the last unit takes the remainder */
   buyout_unit_value: bigint | null;
   /** number of units that the customer has bought */
   units_bought: number | null;
@@ -1339,7 +1339,7 @@ export interface Partnership {
   next_buyout_date: string | null;
   /** last day of the period that was reported last */
   last_profit_date: string | null;
-  /** why it was dissolved */
+  /** why the partnership was dissolved */
   dissolution_reason?: string;
   /** when it was created */
   inserted_at: string;
@@ -1349,7 +1349,7 @@ export interface Partnership {
 
 /** the approval of the contract */
 export interface PartnershipComplianceReview {
-  /** who approved it */
+  /** who approved the contract */
   approved_by?: string;
   /** date or time of the signature */
   signed_at?: string;
@@ -1378,16 +1378,16 @@ export interface PartnershipBuyoutHistory {
   units: number | null;
   /** what the customer paid */
   amount: bigint | null;
-  /** the customer's part after it, in percent */
+  /** the customer's part after the purchase, in percent */
   customer_ownership_percent: number | null;
-  /** the bank's part after it, in percent */
+  /** the bank's part after the purchase, in percent */
   bank_ownership_percent: number | null;
 }
 
 export interface ListedPartnership {
   /** id of the contract */
   id: string;
-  /** such as `PN-2026-000001`, without gaps in the organization */
+  /** such as `PN-2026-000001`; the numbers of an organization have no gaps */
   contract_number: string;
   /** state of the contract */
   status: "draft" | "under_review" | "review_passed" | "rejected" | "funded" | "active" | "buyout_in_progress" | "completed" | "dissolved";
@@ -1397,11 +1397,11 @@ export interface ListedPartnership {
   region: string;
   /** currency code */
   currency: string | null;
-  /** the partner */
+  /** the customer, who is the bank's partner */
   customer_id: string;
   /** a diminishing partnership ends when the customer has bought the bank's part */
   partnership_type: "permanent" | "diminishing";
-  /** bank_contribution plus customer_contribution */
+  /** `bank_contribution` plus `customer_contribution` */
   total_value: bigint;
   /** the bank's capital */
   bank_contribution: bigint;
@@ -1418,7 +1418,7 @@ export interface ListedPartnership {
 }
 
 export interface ReviewPartnershipRequest {
-  /** who approved it */
+  /** who approved the contract */
   approved_by: string;
   /** date or time of the signature */
   signed_at?: string | null | undefined;
@@ -1446,7 +1446,7 @@ export interface LossPartnershipRequest {
 }
 
 export interface BuyoutPartnershipRequest {
-  /** number of units, at most those that are left. Default: `1`. */
+  /** number of units, at most the number that is left. Default: `1`. */
   units?: number | null | undefined;
 }
 
@@ -1456,9 +1456,9 @@ export interface DissolvePartnershipRequest {
 }
 
 export interface LeaseCreate {
-  /** region of the contract, one of the organization's */
+  /** code of the contract's region, which must be one of the organization's regions */
   region: "AE" | "SA" | "BH" | "QA" | "KW" | "OM" | "MY" | "ID" | "PK" | "BD" | "EG" | "JO" | "TR" | "KZ" | "UZ" | "AZ" | "KG" | "RU" | "GB";
-  /** currency code; that of the region if absent */
+  /** currency code; if absent, the currency of the region */
   currency?: "USD" | "EUR" | "AED" | "SAR" | "BHD" | "QAR" | "KWD" | "OMR" | "MYR" | "IDR" | "PKR" | "BDT" | "EGP" | "JOD" | "TRY" | "KZT" | "UZS" | "AZN" | "KGS" | "RUB" | "GBP" | null | undefined;
   /** an object of your own */
   metadata?: { [member: string]: unknown } | null | undefined;
@@ -1474,7 +1474,7 @@ export interface LeaseCreate {
   asset_cost: bigint;
   /** term in months of 30 days */
   lease_term_months: number;
-  /** rent of a month */
+  /** rent for one month */
   monthly_rental: bigint;
   /** price at which the lessee buys the asset; required for a finance lease, at most the cost */
   purchase_option_price?: bigint | null | undefined;
@@ -1482,7 +1482,7 @@ export interface LeaseCreate {
   asset_type?: "vehicle" | "equipment" | "real_estate" | "aircraft" | "vessel" | "machinery" | null | undefined;
   /** rent that is billed at the activation */
   advance_rental?: bigint | null | undefined;
-  /** security that the lessee leaves */
+  /** amount that the lessee deposits as security */
   security_deposit?: bigint | null | undefined;
   /** value of the asset at the end, at most the cost */
   residual_value?: bigint | null | undefined;
@@ -1501,7 +1501,7 @@ export interface LeaseCreate {
 export interface Lease {
   /** id of the contract */
   id: string;
-  /** such as `LS-2026-000001`, without gaps in the organization */
+  /** such as `LS-2026-000001`; the numbers of an organization have no gaps */
   contract_number: string;
   /** state of the contract */
   status: "draft" | "under_review" | "review_passed" | "rejected" | "asset_acquired" | "active" | "transfer_pending" | "completed" | "terminated";
@@ -1529,7 +1529,7 @@ export interface Lease {
   asset_cost: bigint;
   /** term in months of 30 days */
   lease_term_months: number;
-  /** rent of a month */
+  /** rent for one month */
   monthly_rental: bigint;
   /** price at which the lessee buys the asset; required for a finance lease, at most the cost */
   purchase_option_price: bigint | null;
@@ -1537,7 +1537,7 @@ export interface Lease {
   asset_type: "vehicle" | "equipment" | "real_estate" | "aircraft" | "vessel" | "machinery" | null;
   /** rent that is billed at the activation */
   advance_rental: bigint | null;
-  /** security that the lessee leaves */
+  /** amount that the lessee deposits as security */
   security_deposit: bigint | null;
   /** value of the asset at the end, at most the cost */
   residual_value: bigint | null;
@@ -1549,13 +1549,13 @@ export interface Lease {
   asset_specifications: { [member: string]: unknown } | null;
   /** id of the product in your own catalogue */
   product_id: string | null;
-  /** whether it is a finance lease */
+  /** whether the lease is a finance lease */
   purchase_option: boolean | null;
-  /** the rent of the whole term, advance rental included */
+  /** the rent of the whole term, including the advance rental */
   total_rentals_due: bigint | null;
   /** the rent that was paid */
   total_rentals_paid: bigint | null;
-  /** the months with their rent */
+  /** the months of the lease with their rent */
   payment_schedule: LeasePaymentSchedule[];
   /** sum of the owner's expenses */
   total_owner_expenses: bigint | null;
@@ -1583,7 +1583,7 @@ export interface Lease {
   rent_receivable: bigint | null;
   /** day of the termination */
   termination_date: string | null;
-  /** why it was terminated */
+  /** why the lease was terminated */
   termination_reason?: string;
   /** when it was created */
   inserted_at: string;
@@ -1593,7 +1593,7 @@ export interface Lease {
 
 /** the approval of the contract */
 export interface LeaseComplianceReview {
-  /** who approved it */
+  /** who approved the contract */
   approved_by?: string;
   /** date or time of the signature */
   signed_at?: string;
@@ -1610,7 +1610,7 @@ export interface LeaseComplianceReview {
 export interface LeasePaymentSchedule {
   /** number of the payment */
   payment_number: number | null;
-  /** when it is due */
+  /** when the payment is due */
   due_date: string | null;
   /** the rent */
   amount: bigint | null;
@@ -1621,9 +1621,9 @@ export interface LeasePaymentSchedule {
 export interface LeaseOwnerExpense {
   /** day of the expense */
   date: string | null;
-  /** what it cost */
+  /** amount of the expense */
   amount: bigint | null;
-  /** what it was for */
+  /** what the expense was for */
   description: string | null;
   /** type of the expense */
   type: string | null;
@@ -1632,7 +1632,7 @@ export interface LeaseOwnerExpense {
 export interface ListedLease {
   /** id of the contract */
   id: string;
-  /** such as `LS-2026-000001`, without gaps in the organization */
+  /** such as `LS-2026-000001`; the numbers of an organization have no gaps */
   contract_number: string;
   /** state of the contract */
   status: "draft" | "under_review" | "review_passed" | "rejected" | "asset_acquired" | "active" | "transfer_pending" | "completed" | "terminated";
@@ -1660,7 +1660,7 @@ export interface ListedLease {
   asset_cost: bigint;
   /** term in months of 30 days */
   lease_term_months: number;
-  /** rent of a month */
+  /** rent for one month */
   monthly_rental: bigint;
   /** price at which the lessee buys the asset; required for a finance lease, at most the cost */
   purchase_option_price: bigint | null;
@@ -1668,7 +1668,7 @@ export interface ListedLease {
   asset_type: "vehicle" | "equipment" | "real_estate" | "aircraft" | "vessel" | "machinery" | null;
   /** rent that is billed at the activation */
   advance_rental: bigint | null;
-  /** security that the lessee leaves */
+  /** amount that the lessee deposits as security */
   security_deposit: bigint | null;
   /** value of the asset at the end, at most the cost */
   residual_value: bigint | null;
@@ -1680,9 +1680,9 @@ export interface ListedLease {
   asset_specifications: { [member: string]: unknown } | null;
   /** id of the product in your own catalogue */
   product_id: string | null;
-  /** whether it is a finance lease */
+  /** whether the lease is a finance lease */
   purchase_option: boolean | null;
-  /** the rent of the whole term, advance rental included */
+  /** the rent of the whole term, including the advance rental */
   total_rentals_due: bigint | null;
   /** the rent that was paid */
   total_rentals_paid: bigint | null;
@@ -1710,7 +1710,7 @@ export interface ListedLease {
   rent_receivable: bigint | null;
   /** day of the termination */
   termination_date: string | null;
-  /** why it was terminated */
+  /** why the lease was terminated */
   termination_reason?: string;
   /** when it was created */
   inserted_at: string;
@@ -1720,7 +1720,7 @@ export interface ListedLease {
 
 /** the approval of the contract */
 export interface ListedLeaseComplianceReview {
-  /** who approved it */
+  /** who approved the contract */
   approved_by?: string;
   /** date or time of the signature */
   signed_at?: string;
@@ -1735,7 +1735,7 @@ export interface ListedLeaseComplianceReview {
 }
 
 export interface ReviewLeaseRequest {
-  /** who approved it */
+  /** who approved the contract */
   approved_by: string;
   /** date or time of the signature */
   signed_at?: string | null | undefined;
@@ -1779,9 +1779,9 @@ export interface ArrearsLeaseRequest {
 }
 
 export interface ExpenseLeaseRequest {
-  /** what it costs */
+  /** amount of the expense */
   amount: bigint;
-  /** what it is for */
+  /** what the expense is for */
   description: string;
   /** type of the expense. Default: `maintenance`. */
   type?: string | null | undefined;
@@ -1793,7 +1793,7 @@ export interface TerminateLeaseRequest {
 }
 
 export interface ManagedInvestmentCreate {
-  /** region of the contract, one of the organization's */
+  /** code of the contract's region, which must be one of the organization's regions */
   region: "AE" | "SA" | "BH" | "QA" | "KW" | "OM" | "MY" | "ID" | "PK" | "BD" | "EG" | "JO" | "TR" | "KZ" | "UZ" | "AZ" | "KG" | "RU" | "GB";
   /** currency code */
   currency: "USD" | "EUR" | "AED" | "SAR" | "BHD" | "QAR" | "KWD" | "OMR" | "MYR" | "IDR" | "PKR" | "BDT" | "EGP" | "JOD" | "TRY" | "KZT" | "UZS" | "AZN" | "KGS" | "RUB" | "GBP";
@@ -1811,9 +1811,9 @@ export interface ManagedInvestmentCreate {
   profit_sharing_ratio: ManagedInvestmentCreateProfitSharingRatio;
   /** term in months of 30 days */
   term_months: number;
-  /** whether business_restrictions bind the manager. Default: `restricted`. */
+  /** whether `business_restrictions` bind the manager. Default: `restricted`. */
   mandate_type?: "restricted" | "unrestricted" | null | undefined;
-  /** what the manager may not do; recorded only */
+  /** what the manager may not do; the service only records it */
   business_restrictions?: string[] | null | undefined;
   /** description of the business */
   business_description?: string | null | undefined;
@@ -1834,7 +1834,7 @@ export interface ManagedInvestmentCreateProfitSharingRatio {
 export interface ManagedInvestment {
   /** id of the contract */
   id: string;
-  /** such as `MI-2026-000001`, without gaps in the organization */
+  /** such as `MI-2026-000001`; the numbers of an organization have no gaps */
   contract_number: string;
   /** state of the contract */
   status: "draft" | "under_review" | "review_passed" | "rejected" | "funded" | "active" | "completed" | "liquidated";
@@ -1862,9 +1862,9 @@ export interface ManagedInvestment {
   profit_sharing_ratio: ManagedInvestmentProfitSharingRatio;
   /** term in months of 30 days */
   term_months: number;
-  /** whether business_restrictions bind the manager */
+  /** whether `business_restrictions` bind the manager */
   mandate_type: "restricted" | "unrestricted";
-  /** what the manager may not do; recorded only */
+  /** what the manager may not do; the service only records it */
   business_restrictions: string[] | null;
   /** description of the business */
   business_description: string | null;
@@ -1876,7 +1876,7 @@ export interface ManagedInvestment {
   start_date: string | null;
   /** end of the term */
   expected_end_date: string | null;
-  /** day on which it ended */
+  /** day on which the investment ended */
   actual_end_date: string | null;
   /** the distributions of profit */
   profit_distributions: ManagedInvestmentProfitDistribution[];
@@ -1898,7 +1898,7 @@ export interface ManagedInvestment {
 
 /** the approval of the contract */
 export interface ManagedInvestmentComplianceReview {
-  /** who approved it */
+  /** who approved the contract */
   approved_by?: string;
   /** date or time of the signature */
   signed_at?: string;
@@ -1934,7 +1934,7 @@ export interface ManagedInvestmentProfitDistribution {
 export interface ListedManagedInvestment {
   /** id of the contract */
   id: string;
-  /** such as `MI-2026-000001`, without gaps in the organization */
+  /** such as `MI-2026-000001`; the numbers of an organization have no gaps */
   contract_number: string;
   /** state of the contract */
   status: "draft" | "under_review" | "review_passed" | "rejected" | "funded" | "active" | "completed" | "liquidated";
@@ -1962,9 +1962,9 @@ export interface ListedManagedInvestment {
   profit_sharing_ratio: ListedManagedInvestmentProfitSharingRatio;
   /** term in months of 30 days */
   term_months: number;
-  /** whether business_restrictions bind the manager */
+  /** whether `business_restrictions` bind the manager */
   mandate_type: "restricted" | "unrestricted";
-  /** what the manager may not do; recorded only */
+  /** what the manager may not do; the service only records it */
   business_restrictions: string[] | null;
   /** description of the business */
   business_description: string | null;
@@ -1976,7 +1976,7 @@ export interface ListedManagedInvestment {
   start_date: string | null;
   /** end of the term */
   expected_end_date: string | null;
-  /** day on which it ended */
+  /** day on which the investment ended */
   actual_end_date: string | null;
   /** the distributions of profit */
   profit_distributions: ListedManagedInvestmentProfitDistribution[];
@@ -1998,7 +1998,7 @@ export interface ListedManagedInvestment {
 
 /** the approval of the contract */
 export interface ListedManagedInvestmentComplianceReview {
-  /** who approved it */
+  /** who approved the contract */
   approved_by?: string;
   /** date or time of the signature */
   signed_at?: string;
@@ -2032,7 +2032,7 @@ export interface ListedManagedInvestmentProfitDistribution {
 }
 
 export interface ReviewManagedInvestmentRequest {
-  /** who approved it */
+  /** who approved the contract */
   approved_by: string;
   /** date or time of the signature */
   signed_at?: string | null | undefined;
@@ -2055,7 +2055,7 @@ export interface ProfitManagedInvestmentRequest {
 }
 
 export interface LossManagedInvestmentRequest {
-  /** the loss, at most current_value */
+  /** the loss, at most `current_value` */
   amount: bigint;
   /** last day of the period; today if absent */
   period_end_date?: string | null | undefined;
@@ -2067,7 +2067,7 @@ export interface CompleteManagedInvestmentRequest {
 }
 
 export interface InvestmentDepositCreate {
-  /** region of the contract, one of the organization's */
+  /** code of the contract's region, which must be one of the organization's regions */
   region: "AE" | "SA" | "BH" | "QA" | "KW" | "OM" | "MY" | "ID" | "PK" | "BD" | "EG" | "JO" | "TR" | "KZ" | "UZ" | "AZ" | "KG" | "RU" | "GB";
   /** currency code */
   currency: "USD" | "EUR" | "AED" | "SAR" | "BHD" | "QAR" | "KWD" | "OMR" | "MYR" | "IDR" | "PKR" | "BDT" | "EGP" | "JOD" | "TRY" | "KZT" | "UZS" | "AZN" | "KGS" | "RUB" | "GBP";
@@ -2083,25 +2083,25 @@ export interface InvestmentDepositCreate {
   term_months: number;
   /** how profit is shared */
   profit_sharing_ratio: InvestmentDepositCreateProfitSharingRatio;
-  /** whether the money is invested in the common pool or as investment_restrictions say. Default: `general`. */
+  /** whether the money is invested in the common pool or as `investment_restrictions` say. Default: `general`. */
   investment_type?: "general" | "restricted" | null | undefined;
-  /** where the money may not be invested; recorded only */
+  /** where the money may not be invested; the service only records it */
   investment_restrictions?: string[] | null | undefined;
   /** how often profit is distributed */
   distribution_frequency?: "monthly" | "quarterly" | "semi_annually" | "at_maturity" | null | undefined;
   /** expected profit in percent; not used in any calculation */
   indicative_rate?: number | null | undefined;
-  /** whether it can be withdrawn before maturity. Default: `false`. */
+  /** whether the deposit can be withdrawn before maturity. Default: `false`. */
   early_withdrawal_allowed?: boolean | null | undefined;
   /** percent of the depositor's profit that an early withdrawal costs */
   early_withdrawal_penalty_percent?: number | null | undefined;
-  /** whether it is renewed by itself at maturity. Default: `false`. */
+  /** whether the deposit is renewed automatically at maturity. Default: `false`. */
   auto_renewal?: boolean | null | undefined;
   /** the depositor's account; any text */
   account_id?: string | null | undefined;
   /** id of the product in your own catalogue */
   product_id?: string | null | undefined;
-  /** who opened it */
+  /** who opened the deposit */
   opened_by?: string | null | undefined;
   /** environment. Default: `prod`. */
   env?: "prod" | "test" | null | undefined;
@@ -2118,7 +2118,7 @@ export interface InvestmentDepositCreateProfitSharingRatio {
 export interface InvestmentDeposit {
   /** id of the contract */
   id: string;
-  /** such as `ID-2026-000001`, without gaps in the organization */
+  /** such as `ID-2026-000001`; the numbers of an organization have no gaps */
   contract_number: string;
   /** state of the contract */
   status: "pending" | "active" | "matured" | "withdrawn" | "closed";
@@ -2144,25 +2144,25 @@ export interface InvestmentDeposit {
   term_months: number;
   /** how profit is shared */
   profit_sharing_ratio: InvestmentDepositProfitSharingRatio;
-  /** whether the money is invested in the common pool or as investment_restrictions say */
+  /** whether the money is invested in the common pool or as `investment_restrictions` say */
   investment_type: "general" | "restricted";
-  /** where the money may not be invested; recorded only */
+  /** where the money may not be invested; the service only records it */
   investment_restrictions: string[] | null;
   /** how often profit is distributed */
   distribution_frequency: "monthly" | "quarterly" | "semi_annually" | "at_maturity" | null;
   /** expected profit in percent; not used in any calculation */
   indicative_rate: number | null;
-  /** whether it can be withdrawn before maturity */
+  /** whether the deposit can be withdrawn before maturity */
   early_withdrawal_allowed: boolean;
   /** percent of the depositor's profit that an early withdrawal costs */
   early_withdrawal_penalty_percent: number | null;
-  /** whether it is renewed by itself at maturity */
+  /** whether the deposit is renewed automatically at maturity */
   auto_renewal: boolean;
   /** the depositor's account; any text */
   account_id: string | null;
   /** id of the product in your own catalogue */
   product_id: string | null;
-  /** who opened it */
+  /** who opened the deposit */
   opened_by: string | null;
   /** the deposit's present value */
   current_value: bigint | null;
@@ -2182,9 +2182,9 @@ export interface InvestmentDeposit {
   last_renewal_date: string | null;
   /** number of renewals */
   renewals: number | null;
-  /** when it was closed */
+  /** when the deposit was closed */
   closed_at: string | null;
-  /** who closed it */
+  /** who closed the deposit */
   closed_by: string | null;
   /** when it was created */
   inserted_at: string;
@@ -2194,7 +2194,7 @@ export interface InvestmentDeposit {
 
 /** the approval of the contract */
 export interface InvestmentDepositComplianceReview {
-  /** who approved it */
+  /** who approved the contract */
   approved_by?: string;
   /** date or time of the signature */
   signed_at?: string;
@@ -2230,7 +2230,7 @@ export interface InvestmentDepositProfitDistribution {
 export interface ListedInvestmentDeposit {
   /** id of the contract */
   id: string;
-  /** such as `ID-2026-000001`, without gaps in the organization */
+  /** such as `ID-2026-000001`; the numbers of an organization have no gaps */
   contract_number: string;
   /** state of the contract */
   status: "pending" | "active" | "matured" | "withdrawn" | "closed";
@@ -2256,25 +2256,25 @@ export interface ListedInvestmentDeposit {
   term_months: number;
   /** how profit is shared */
   profit_sharing_ratio: ListedInvestmentDepositProfitSharingRatio;
-  /** whether the money is invested in the common pool or as investment_restrictions say */
+  /** whether the money is invested in the common pool or as `investment_restrictions` say */
   investment_type: "general" | "restricted";
-  /** where the money may not be invested; recorded only */
+  /** where the money may not be invested; the service only records it */
   investment_restrictions: string[] | null;
   /** how often profit is distributed */
   distribution_frequency: "monthly" | "quarterly" | "semi_annually" | "at_maturity" | null;
   /** expected profit in percent; not used in any calculation */
   indicative_rate: number | null;
-  /** whether it can be withdrawn before maturity */
+  /** whether the deposit can be withdrawn before maturity */
   early_withdrawal_allowed: boolean;
   /** percent of the depositor's profit that an early withdrawal costs */
   early_withdrawal_penalty_percent: number | null;
-  /** whether it is renewed by itself at maturity */
+  /** whether the deposit is renewed automatically at maturity */
   auto_renewal: boolean;
   /** the depositor's account; any text */
   account_id: string | null;
   /** id of the product in your own catalogue */
   product_id: string | null;
-  /** who opened it */
+  /** who opened the deposit */
   opened_by: string | null;
   /** the deposit's present value */
   current_value: bigint | null;
@@ -2294,9 +2294,9 @@ export interface ListedInvestmentDeposit {
   last_renewal_date: string | null;
   /** number of renewals */
   renewals: number | null;
-  /** when it was closed */
+  /** when the deposit was closed */
   closed_at: string | null;
-  /** who closed it */
+  /** who closed the deposit */
   closed_by: string | null;
   /** when it was created */
   inserted_at: string;
@@ -2306,7 +2306,7 @@ export interface ListedInvestmentDeposit {
 
 /** the approval of the contract */
 export interface ListedInvestmentDepositComplianceReview {
-  /** who approved it */
+  /** who approved the contract */
   approved_by?: string;
   /** date or time of the signature */
   signed_at?: string;
@@ -2346,7 +2346,7 @@ export interface ActivateInvestmentDepositRequest {
 
 /** the approval of the contract */
 export interface ActivateInvestmentDepositRequestComplianceReview {
-  /** who approved it */
+  /** who approved the contract */
   approved_by: string;
   /** date or time of the signature */
   signed_at?: string | null | undefined;
@@ -2371,13 +2371,13 @@ export interface LossInvestmentDepositRequest {
 }
 
 export interface RenewInvestmentDepositRequest {
-  /** the new term in months of 30 days; the last one if absent */
+  /** the new term in months of 30 days; if absent, it is as long as the previous term */
   term_months?: number | null | undefined;
-  /** how profit is shared from now on; as before if absent */
+  /** how profit is shared from now on; if absent, as before */
   profit_sharing_ratio?: RenewInvestmentDepositRequestProfitSharingRatio | null | undefined;
 }
 
-/** how profit is shared from now on; as before if absent */
+/** how profit is shared from now on; if absent, as before */
 export interface RenewInvestmentDepositRequestProfitSharingRatio {
   /** the bank's share in percent */
   bank: number;
@@ -2386,17 +2386,17 @@ export interface RenewInvestmentDepositRequestProfitSharingRatio {
 }
 
 export interface WithdrawInvestmentDepositRequest {
-  /** who withdraws it */
+  /** who withdraws the deposit */
   closed_by: string;
 }
 
 export interface CloseInvestmentDepositRequest {
-  /** who closes it */
+  /** who closes the deposit */
   closed_by: string;
 }
 
 export interface InstalmentSaleCreate {
-  /** region of the contract, one of the organization's */
+  /** code of the contract's region, which must be one of the organization's regions */
   region: "AE" | "SA" | "BH" | "QA" | "KW" | "OM" | "MY" | "ID" | "PK" | "BD" | "EG" | "JO" | "TR" | "KZ" | "UZ" | "AZ" | "KG" | "RU" | "GB";
   /** currency code */
   currency: "USD" | "EUR" | "AED" | "SAR" | "BHD" | "QAR" | "KWD" | "OMR" | "MYR" | "IDR" | "PKR" | "BDT" | "EGP" | "JOD" | "TRY" | "KZT" | "UZS" | "AZN" | "KGS" | "RUB" | "GBP";
@@ -2437,7 +2437,7 @@ export interface InstalmentSaleCreateSupplier {
 export interface InstalmentSale {
   /** id of the contract */
   id: string;
-  /** such as `IS-2026-000001`, without gaps in the organization */
+  /** such as `IS-2026-000001`; the numbers of an organization have no gaps */
   contract_number: string;
   /** state of the contract */
   status: "draft" | "under_review" | "review_passed" | "rejected" | "asset_ordered" | "asset_purchased" | "asset_delivered" | "active" | "completed" | "cancelled";
@@ -2477,11 +2477,11 @@ export interface InstalmentSale {
   markup_amount: bigint | null;
   /** the cost plus the markup */
   sale_price: bigint | null;
-  /** an instalment; the last one takes the remainder */
+  /** amount of an instalment; the last instalment takes the remainder */
   instalment_amount: bigint | null;
   /** the instalments */
   payment_schedule: InstalmentSalePaymentSchedule[];
-  /** what the customer has paid, down payment and earnest deposit included */
+  /** what the customer has paid, including the down payment and the earnest deposit */
   total_paid: bigint | null;
   /** what the customer still owes */
   outstanding: bigint | null;
@@ -2503,7 +2503,7 @@ export interface InstalmentSale {
   delivery_date: string | null;
   /** first day of the contract */
   start_date: string | null;
-  /** what the bank remitted at an early settlement */
+  /** amount that the bank waived at an early settlement */
   rebate: bigint | null;
   /** when the last amount was paid */
   completed_at: string | null;
@@ -2515,7 +2515,7 @@ export interface InstalmentSale {
 
 /** the approval of the contract */
 export interface InstalmentSaleComplianceReview {
-  /** who approved it */
+  /** who approved the contract */
   approved_by?: string;
   /** date or time of the signature */
   signed_at?: string;
@@ -2540,13 +2540,13 @@ export interface InstalmentSaleSupplier {
 export interface InstalmentSalePaymentSchedule {
   /** number of the instalment */
   payment_number: number | null;
-  /** when it is due */
+  /** when the instalment is due */
   due_date: string | null;
-  /** the instalment */
+  /** amount of the instalment */
   amount: bigint | null;
-  /** its part of the cost */
+  /** the instalment's part of the cost */
   cost_part: bigint | null;
-  /** its part of the markup */
+  /** the instalment's part of the markup */
   profit_part: bigint | null;
   /** `pending`, `paid` or `settled` */
   status: string | null;
@@ -2555,7 +2555,7 @@ export interface InstalmentSalePaymentSchedule {
 export interface ListedInstalmentSale {
   /** id of the contract */
   id: string;
-  /** such as `IS-2026-000001`, without gaps in the organization */
+  /** such as `IS-2026-000001`; the numbers of an organization have no gaps */
   contract_number: string;
   /** state of the contract */
   status: "draft" | "under_review" | "review_passed" | "rejected" | "asset_ordered" | "asset_purchased" | "asset_delivered" | "active" | "completed" | "cancelled";
@@ -2595,9 +2595,9 @@ export interface ListedInstalmentSale {
   markup_amount: bigint | null;
   /** the cost plus the markup */
   sale_price: bigint | null;
-  /** an instalment; the last one takes the remainder */
+  /** amount of an instalment; the last instalment takes the remainder */
   instalment_amount: bigint | null;
-  /** what the customer has paid, down payment and earnest deposit included */
+  /** what the customer has paid, including the down payment and the earnest deposit */
   total_paid: bigint | null;
   /** what the customer still owes */
   outstanding: bigint | null;
@@ -2619,7 +2619,7 @@ export interface ListedInstalmentSale {
   delivery_date: string | null;
   /** first day of the contract */
   start_date: string | null;
-  /** what the bank remitted at an early settlement */
+  /** amount that the bank waived at an early settlement */
   rebate: bigint | null;
   /** when the last amount was paid */
   completed_at: string | null;
@@ -2631,7 +2631,7 @@ export interface ListedInstalmentSale {
 
 /** the approval of the contract */
 export interface ListedInstalmentSaleComplianceReview {
-  /** who approved it */
+  /** who approved the contract */
   approved_by?: string;
   /** date or time of the signature */
   signed_at?: string;
@@ -2654,7 +2654,7 @@ export interface ListedInstalmentSaleSupplier {
 }
 
 export interface ReviewInstalmentSaleRequest {
-  /** who approved it */
+  /** who approved the contract */
   approved_by: string;
   /** date or time of the signature */
   signed_at?: string | null | undefined;
@@ -2677,7 +2677,7 @@ export interface OrderAssetInstalmentSaleRequest {
 export interface PurchaseAssetInstalmentSaleRequest {
   /** documents that show the bank's ownership: texts or objects */
   ownership_documents: unknown[];
-  /** what the asset cost; asset_cost if absent */
+  /** what the asset cost; if absent, the same as `asset_cost` */
   actual_cost?: bigint | null | undefined;
 }
 
@@ -2702,14 +2702,14 @@ export interface RecordDelinquencyInstalmentSaleRequest {
 }
 
 export interface SettleEarlyInstalmentSaleRequest {
-  /** what the bank remits, at most the deferred profit */
+  /** amount that the bank waives, at most the deferred profit */
   rebate: bigint;
 }
 
 export interface SafekeepingDepositCreate {
-  /** region of the contract, one of the organization's */
+  /** code of the contract's region, which must be one of the organization's regions */
   region: "AE" | "SA" | "BH" | "QA" | "KW" | "OM" | "MY" | "ID" | "PK" | "BD" | "EG" | "JO" | "TR" | "KZ" | "UZ" | "AZ" | "KG" | "RU" | "GB";
-  /** currency code; that of the region if absent */
+  /** currency code; if absent, the currency of the region */
   currency?: "USD" | "EUR" | "AED" | "SAR" | "BHD" | "QAR" | "KWD" | "OMR" | "MYR" | "IDR" | "PKR" | "BDT" | "EGP" | "JOD" | "TRY" | "KZT" | "UZS" | "AZN" | "KGS" | "RUB" | "GBP" | null | undefined;
   /** an object of your own */
   metadata?: { [member: string]: unknown } | null | undefined;
@@ -2719,7 +2719,7 @@ export interface SafekeepingDepositCreate {
   customer_id: string;
   /** `guaranteed`: the bank owes the money; `trust`: the money is kept separately */
   custody_type: "guaranteed" | "trust";
-  /** what comes in at the activation */
+  /** amount that is paid in at the activation */
   initial_amount: bigint;
   /** the depositor's account; any text */
   account_id?: string | null | undefined;
@@ -2730,7 +2730,7 @@ export interface SafekeepingDepositCreate {
 export interface SafekeepingDeposit {
   /** id of the contract */
   id: string;
-  /** such as `SD-2026-000001`, without gaps in the organization */
+  /** such as `SD-2026-000001`; the numbers of an organization have no gaps */
   contract_number: string;
   /** state of the contract */
   status: "pending" | "active" | "closed";
@@ -2752,19 +2752,19 @@ export interface SafekeepingDeposit {
   customer_id: string;
   /** `guaranteed`: the bank owes the money; `trust`: the money is kept separately */
   custody_type: "guaranteed" | "trust";
-  /** what comes in at the activation */
+  /** amount that is paid in at the activation */
   initial_amount: bigint;
   /** the depositor's account; any text */
   account_id: string | null;
   /** the present balance */
   balance: bigint | null;
-  /** sum of the gifts */
+  /** sum of the gifts (hibah) */
   hibah_total: bigint | null;
   /** the gifts */
   hibah_history: SafekeepingDepositHibahHistory[];
-  /** when it was closed */
+  /** when the deposit was closed */
   closed_at: string | null;
-  /** who closed it */
+  /** who closed the deposit */
   closed_by: string | null;
   /** when it was created */
   inserted_at: string;
@@ -2774,7 +2774,7 @@ export interface SafekeepingDeposit {
 
 /** the approval of the contract */
 export interface SafekeepingDepositComplianceReview {
-  /** who approved it */
+  /** who approved the contract */
   approved_by?: string;
   /** date or time of the signature */
   signed_at?: string;
@@ -2791,18 +2791,18 @@ export interface SafekeepingDepositComplianceReview {
 export interface SafekeepingDepositHibahHistory {
   /** day of the gift */
   date: string | null;
-  /** the gift */
+  /** amount of the gift */
   amount: bigint | null;
   /** a remark */
   note: string | null;
-  /** who granted it */
+  /** who granted the gift */
   granted_by: string | null;
 }
 
 export interface ListedSafekeepingDeposit {
   /** id of the contract */
   id: string;
-  /** such as `SD-2026-000001`, without gaps in the organization */
+  /** such as `SD-2026-000001`; the numbers of an organization have no gaps */
   contract_number: string;
   /** state of the contract */
   status: "pending" | "active" | "closed";
@@ -2824,19 +2824,19 @@ export interface ListedSafekeepingDeposit {
   customer_id: string;
   /** `guaranteed`: the bank owes the money; `trust`: the money is kept separately */
   custody_type: "guaranteed" | "trust";
-  /** what comes in at the activation */
+  /** amount that is paid in at the activation */
   initial_amount: bigint;
   /** the depositor's account; any text */
   account_id: string | null;
   /** the present balance */
   balance: bigint | null;
-  /** sum of the gifts */
+  /** sum of the gifts (hibah) */
   hibah_total: bigint | null;
   /** the gifts */
   hibah_history: ListedSafekeepingDepositHibahHistory[];
-  /** when it was closed */
+  /** when the deposit was closed */
   closed_at: string | null;
-  /** who closed it */
+  /** who closed the deposit */
   closed_by: string | null;
   /** when it was created */
   inserted_at: string;
@@ -2846,7 +2846,7 @@ export interface ListedSafekeepingDeposit {
 
 /** the approval of the contract */
 export interface ListedSafekeepingDepositComplianceReview {
-  /** who approved it */
+  /** who approved the contract */
   approved_by?: string;
   /** date or time of the signature */
   signed_at?: string;
@@ -2863,11 +2863,11 @@ export interface ListedSafekeepingDepositComplianceReview {
 export interface ListedSafekeepingDepositHibahHistory {
   /** day of the gift */
   date: string | null;
-  /** the gift */
+  /** amount of the gift */
   amount: bigint | null;
   /** a remark */
   note: string | null;
-  /** who granted it */
+  /** who granted the gift */
   granted_by: string | null;
 }
 
@@ -2878,7 +2878,7 @@ export interface ActivateSafekeepingDepositRequest {
 
 /** the approval of the contract */
 export interface ActivateSafekeepingDepositRequestComplianceReview {
-  /** who approved it */
+  /** who approved the contract */
   approved_by: string;
   /** date or time of the signature */
   signed_at?: string | null | undefined;
@@ -2889,33 +2889,33 @@ export interface ActivateSafekeepingDepositRequestComplianceReview {
 }
 
 export interface DepositSafekeepingDepositRequest {
-  /** what comes in */
+  /** amount that is paid in */
   amount: bigint;
 }
 
 export interface WithdrawSafekeepingDepositRequest {
-  /** what is paid out, at most the balance */
+  /** amount that is paid out, at most the balance */
   amount: bigint;
 }
 
 export interface GrantHibahSafekeepingDepositRequest {
-  /** the gift */
+  /** amount of the gift */
   amount: bigint;
-  /** who grants it */
+  /** who grants the gift */
   granted_by: string;
   /** a remark */
   note?: string | null | undefined;
 }
 
 export interface CloseSafekeepingDepositRequest {
-  /** who closes it */
+  /** who closes the deposit */
   closed_by: string;
 }
 
 export interface SukukCreate {
-  /** region of the contract, one of the organization's */
+  /** code of the contract's region, which must be one of the organization's regions */
   region: "AE" | "SA" | "BH" | "QA" | "KW" | "OM" | "MY" | "ID" | "PK" | "BD" | "EG" | "JO" | "TR" | "KZ" | "UZ" | "AZ" | "KG" | "RU" | "GB";
-  /** currency code; that of the region if absent */
+  /** currency code; if absent, the currency of the region */
   currency?: "USD" | "EUR" | "AED" | "SAR" | "BHD" | "QAR" | "KWD" | "OMR" | "MYR" | "IDR" | "PKR" | "BDT" | "EGP" | "JOD" | "TRY" | "KZT" | "UZS" | "AZN" | "KGS" | "RUB" | "GBP" | null | undefined;
   /** an object of your own */
   metadata?: { [member: string]: unknown } | null | undefined;
@@ -2937,17 +2937,17 @@ export interface SukukCreate {
   expected_yield: number;
   /** term in months of 30 days */
   maturity_months: number;
-  /** fewest certificates of a subscription */
+  /** smallest number of certificates in a subscription */
   min_subscription?: number | null | undefined;
-  /** most certificates of a holder */
+  /** greatest number of certificates that a holder may have */
   max_subscription?: number | null | undefined;
   /** how often profit is distributed */
   profit_distribution_frequency?: "monthly" | "quarterly" | "semi_annually" | "annually" | null | undefined;
   /** how the certificates are redeemed */
   redemption_mode?: "bullet" | "amortizing" | "callable" | null | undefined;
-  /** whether they can be redeemed before maturity. Default: `false`. */
+  /** whether the certificates can be redeemed before maturity. Default: `false`. */
   early_redemption_allowed?: boolean | null | undefined;
-  /** what the holders lose at an early redemption, in all */
+  /** total amount that the holders lose at an early redemption */
   early_redemption_penalty?: bigint | null | undefined;
   /** first day of the offering */
   subscription_start?: string | null | undefined;
@@ -2972,7 +2972,7 @@ export interface Sukuk {
   product_type: "sukuk";
   /** the organization */
   organization_id: string;
-  /** such as `SUK-2026-000001`, without gaps in the organization */
+  /** such as `SUK-2026-000001`; the numbers of an organization have no gaps */
   contract_number: string;
   /** state of the contract */
   status: "draft" | "under_review" | "review_passed" | "rejected" | "offering" | "subscribed" | "active" | "matured" | "redeemed" | "defaulted";
@@ -3006,17 +3006,17 @@ export interface Sukuk {
   expected_yield: number;
   /** term in months of 30 days */
   maturity_months: number;
-  /** fewest certificates of a subscription */
+  /** smallest number of certificates in a subscription */
   min_subscription?: number;
-  /** most certificates of a holder */
+  /** greatest number of certificates that a holder may have */
   max_subscription?: number;
   /** how often profit is distributed */
   profit_distribution_frequency?: "monthly" | "quarterly" | "semi_annually" | "annually";
   /** how the certificates are redeemed */
   redemption_mode?: "bullet" | "amortizing" | "callable";
-  /** whether they can be redeemed before maturity */
+  /** whether the certificates can be redeemed before maturity */
   early_redemption_allowed?: boolean;
-  /** what the holders lose at an early redemption, in all */
+  /** total amount that the holders lose at an early redemption */
   early_redemption_penalty?: bigint;
   /** first day of the offering */
   subscription_start?: string;
@@ -3056,7 +3056,7 @@ export interface Sukuk {
   subscriptions_total?: number;
   /** number of holders */
   holders_total?: number;
-  /** how far an action has come that is carried out in batches; null when none are outstanding */
+  /** progress of an action that is carried out in batches; null if no such action is under way */
   progress?: SukukProgress;
   /** when it was created */
   inserted_at: string;
@@ -3066,7 +3066,7 @@ export interface Sukuk {
 
 /** the approval of the contract */
 export interface SukukComplianceReview {
-  /** who approved it */
+  /** who approved the contract */
   approved_by?: string;
   /** date or time of the signature */
   signed_at?: string;
@@ -3085,9 +3085,9 @@ export interface SukukProfitDistribution {
   date?: string;
   /** the distributed profit */
   total_profit?: bigint;
-  /** profit of a certificate */
+  /** profit for each certificate */
   per_certificate?: bigint;
-  /** number of certificates at that time */
+  /** number of outstanding certificates at that time */
   certificates_outstanding?: number;
 }
 
@@ -3100,7 +3100,7 @@ export interface SukukSubscription {
   date?: string;
 }
 
-/** how far an action has come that is carried out in batches; null when none are outstanding */
+/** progress of an action that is carried out in batches; null if no such action is under way */
 export interface SukukProgress {
   /** name of the action */
   action?: string;
@@ -3111,7 +3111,7 @@ export interface SukukProgress {
 }
 
 export interface ListSukuksResult {
-  /** newest first */
+  /** the contracts, newest first */
   data: ListedSukuk[];
   meta: ListSukuksResultMeta;
 }
@@ -3123,7 +3123,7 @@ export interface ListedSukuk {
   product_type: "sukuk";
   /** the organization */
   organization_id: string;
-  /** such as `SUK-2026-000001`, without gaps in the organization */
+  /** such as `SUK-2026-000001`; the numbers of an organization have no gaps */
   contract_number: string;
   /** state of the contract */
   status: "draft" | "under_review" | "review_passed" | "rejected" | "offering" | "subscribed" | "active" | "matured" | "redeemed" | "defaulted";
@@ -3157,17 +3157,17 @@ export interface ListedSukuk {
   expected_yield: number;
   /** term in months of 30 days */
   maturity_months: number;
-  /** fewest certificates of a subscription */
+  /** smallest number of certificates in a subscription */
   min_subscription?: number;
-  /** most certificates of a holder */
+  /** greatest number of certificates that a holder may have */
   max_subscription?: number;
   /** how often profit is distributed */
   profit_distribution_frequency?: "monthly" | "quarterly" | "semi_annually" | "annually";
   /** how the certificates are redeemed */
   redemption_mode?: "bullet" | "amortizing" | "callable";
-  /** whether they can be redeemed before maturity */
+  /** whether the certificates can be redeemed before maturity */
   early_redemption_allowed?: boolean;
-  /** what the holders lose at an early redemption, in all */
+  /** total amount that the holders lose at an early redemption */
   early_redemption_penalty?: bigint;
   /** first day of the offering */
   subscription_start?: string;
@@ -3201,7 +3201,7 @@ export interface ListedSukuk {
   maturity_date?: string;
   /** day of the redemption */
   redemption_date?: string;
-  /** how far an action has come that is carried out in batches; null when none are outstanding */
+  /** progress of an action that is carried out in batches; null if no such action is under way */
   progress?: ListedSukukProgress;
   /** when it was created */
   inserted_at: string;
@@ -3211,7 +3211,7 @@ export interface ListedSukuk {
 
 /** the approval of the contract */
 export interface ListedSukukComplianceReview {
-  /** who approved it */
+  /** who approved the contract */
   approved_by?: string;
   /** date or time of the signature */
   signed_at?: string;
@@ -3230,13 +3230,13 @@ export interface ListedSukukProfitDistribution {
   date?: string;
   /** the distributed profit */
   total_profit?: bigint;
-  /** profit of a certificate */
+  /** profit for each certificate */
   per_certificate?: bigint;
-  /** number of certificates at that time */
+  /** number of outstanding certificates at that time */
   certificates_outstanding?: number;
 }
 
-/** how far an action has come that is carried out in batches; null when none are outstanding */
+/** progress of an action that is carried out in batches; null if no such action is under way */
 export interface ListedSukukProgress {
   /** name of the action */
   action?: string;
@@ -3253,7 +3253,7 @@ export interface ListSukuksResultMeta {
   product_type: "sukuk";
   /** number of the page */
   page: number;
-  /** contracts of a page */
+  /** greatest number of contracts on a page */
   per_page: number;
 }
 
@@ -3288,9 +3288,9 @@ export interface Review {
   status: string;
   /** the user who has created the contract */
   requested_by?: ReviewRequestedBy;
-  /** null while there is none */
+  /** conclusion of the review; null while there is none */
   conclusion: "approved" | "rejected" | null;
-  /** who approved it */
+  /** who approved the contract */
   approved_by?: string;
   /** date or time of the signature */
   signed_at?: string;
@@ -3302,9 +3302,9 @@ export interface Review {
   fatwa_reference?: string;
   /** id of the board */
   board_id?: string;
-  /** of a refusal */
+  /** why the contract was refused */
   reason?: string;
-  /** when it was recorded */
+  /** when the review was recorded */
   reviewed_at?: string;
   /** the screening on which the contract is based */
   screening?: ReviewScreening;
@@ -3328,12 +3328,12 @@ export interface ReviewScreening {
   decision: "pass" | "fail" | "review";
   /** number of the set of rules */
   ruleset_version: number;
-  /** when it was made */
+  /** when the screening was made */
   screened_at: string;
 }
 
 export interface ApproveSukukRequest {
-  /** who approved it */
+  /** who approved the contract */
   approved_by: string;
   /** date or time of the signature */
   signed_at?: string | null | undefined;
@@ -3353,9 +3353,9 @@ export interface RejectSukukRequest {
 }
 
 export interface StartOfferingSukukRequest {
-  /** first day of the offering, unless the creation had it */
+  /** first day of the offering; required unless it was set at the creation */
   subscription_start?: string | null | undefined;
-  /** last day of the offering, unless the creation had it */
+  /** last day of the offering; required unless it was set at the creation */
   subscription_end?: string | null | undefined;
 }
 
@@ -3394,19 +3394,19 @@ export interface DefaultSukukRequest {
 }
 
 export interface MusharakaCreate {
-  /** region of the contract, one of the organization's */
+  /** code of the contract's region, which must be one of the organization's regions */
   region: "AE" | "SA" | "BH" | "QA" | "KW" | "OM" | "MY" | "ID" | "PK" | "BD" | "EG" | "JO" | "TR" | "KZ" | "UZ" | "AZ" | "KG" | "RU" | "GB";
-  /** currency code; that of the region if absent */
+  /** currency code; if absent, the currency of the region */
   currency?: "USD" | "EUR" | "AED" | "SAR" | "BHD" | "QAR" | "KWD" | "OMR" | "MYR" | "IDR" | "PKR" | "BDT" | "EGP" | "JOD" | "TRY" | "KZT" | "UZS" | "AZN" | "KGS" | "RUB" | "GBP" | null | undefined;
   /** an object of your own */
   metadata?: { [member: string]: unknown } | null | undefined;
   /** the screening of the customer or the asset */
   screening_id?: string | null | undefined;
-  /** the partner */
+  /** the customer, who is the bank's partner */
   customer_id: string;
   /** a diminishing partnership ends when the customer has bought the bank's part */
   partnership_type: "permanent" | "diminishing";
-  /** bank_contribution plus customer_contribution */
+  /** `bank_contribution` plus `customer_contribution` */
   total_value: bigint;
   /** the bank's capital */
   bank_contribution: bigint;
@@ -3416,7 +3416,7 @@ export interface MusharakaCreate {
   profit_sharing_ratio: MusharakaCreateProfitSharingRatio;
   /** term in months of 30 days; required for a diminishing partnership */
   term_months?: number | null | undefined;
-  /** length of a period, of which each has a unit to buy. Default: `monthly`. */
+  /** length of a period; in each period the customer has a unit to buy. Default: `monthly`. */
   buyout_schedule?: "monthly" | "quarterly" | "semi_annually" | "annually" | null | undefined;
   /** rent of a period, in proportion to the bank's part */
   rental_amount?: bigint | null | undefined;
@@ -3424,7 +3424,7 @@ export interface MusharakaCreate {
   asset_description?: string | null | undefined;
   /** environment. Default: `prod`. */
   env?: "prod" | "test" | null | undefined;
-  /** the board's approval: the creation reviews, funds and activates the contract in one step */
+  /** the board's approval: the request that creates the contract also reviews, funds and activates it */
   compliance_review: MusharakaCreateComplianceReview;
 }
 
@@ -3436,9 +3436,9 @@ export interface MusharakaCreateProfitSharingRatio {
   customer: number;
 }
 
-/** the board's approval: the creation reviews, funds and activates the contract in one step */
+/** the board's approval: the request that creates the contract also reviews, funds and activates it */
 export interface MusharakaCreateComplianceReview {
-  /** who approved it */
+  /** who approved the contract */
   approved_by: string;
   /** date or time of the signature */
   signed_at?: string | null | undefined;
@@ -3457,7 +3457,7 @@ export interface Musharaka {
   product_type: "musharaka";
   /** the organization */
   organization_id: string;
-  /** such as `MSH-2026-000001`, without gaps in the organization */
+  /** such as `MSH-2026-000001`; the numbers of an organization have no gaps */
   contract_number: string;
   /** state of the contract */
   status: "draft" | "under_review" | "review_passed" | "rejected" | "funded" | "active" | "buyout_in_progress" | "completed" | "dissolved";
@@ -3473,11 +3473,11 @@ export interface Musharaka {
   compliance_review?: MusharakaComplianceReview;
   /** the screening of the customer or the asset */
   screening_id?: string;
-  /** the partner */
+  /** the customer, who is the bank's partner */
   customer_id: string;
   /** a diminishing partnership ends when the customer has bought the bank's part */
   partnership_type: "permanent" | "diminishing";
-  /** bank_contribution plus customer_contribution */
+  /** `bank_contribution` plus `customer_contribution` */
   total_value: bigint;
   /** the bank's capital */
   bank_contribution: bigint;
@@ -3487,7 +3487,7 @@ export interface Musharaka {
   profit_sharing_ratio: MusharakaProfitSharingRatio;
   /** term in months of 30 days; required for a diminishing partnership */
   term_months?: number;
-  /** length of a period, of which each has a unit to buy */
+  /** length of a period; in each period the customer has a unit to buy */
   buyout_schedule?: "monthly" | "quarterly" | "semi_annually" | "annually";
   /** rent of a period, in proportion to the bank's part */
   rental_amount?: bigint;
@@ -3499,7 +3499,7 @@ export interface Musharaka {
   customer_ownership_percent?: number;
   /** number of units of the bank's capital */
   units_total?: number;
-  /** price of a unit; the last one takes the remainder */
+  /** price of a unit; the last unit takes the remainder */
   buyout_unit_value?: bigint;
   /** number of units that the customer has bought */
   units_bought?: number;
@@ -3525,7 +3525,7 @@ export interface Musharaka {
   next_buyout_date?: string;
   /** last day of the period that was reported last */
   last_profit_date?: string;
-  /** why it was dissolved */
+  /** why the partnership was dissolved */
   dissolution_reason?: string;
   /** when it was created */
   inserted_at: string;
@@ -3535,7 +3535,7 @@ export interface Musharaka {
 
 /** the approval of the contract */
 export interface MusharakaComplianceReview {
-  /** who approved it */
+  /** who approved the contract */
   approved_by?: string;
   /** date or time of the signature */
   signed_at?: string;
@@ -3564,14 +3564,14 @@ export interface MusharakaBuyoutHistory {
   units?: number;
   /** what the customer paid */
   amount?: bigint;
-  /** the customer's part after it, in percent */
+  /** the customer's part after the purchase, in percent */
   customer_ownership_percent?: number;
-  /** the bank's part after it, in percent */
+  /** the bank's part after the purchase, in percent */
   bank_ownership_percent?: number;
 }
 
 export interface ListMusharakasResult {
-  /** newest first */
+  /** the contracts, newest first */
   data: ListedMusharaka[];
   meta: ListMusharakasResultMeta;
 }
@@ -3583,7 +3583,7 @@ export interface ListedMusharaka {
   product_type: "musharaka";
   /** the organization */
   organization_id: string;
-  /** such as `MSH-2026-000001`, without gaps in the organization */
+  /** such as `MSH-2026-000001`; the numbers of an organization have no gaps */
   contract_number: string;
   /** state of the contract */
   status: "draft" | "under_review" | "review_passed" | "rejected" | "funded" | "active" | "buyout_in_progress" | "completed" | "dissolved";
@@ -3593,11 +3593,11 @@ export interface ListedMusharaka {
   region: string;
   /** currency code */
   currency?: string;
-  /** the partner */
+  /** the customer, who is the bank's partner */
   customer_id: string;
   /** a diminishing partnership ends when the customer has bought the bank's part */
   partnership_type: "permanent" | "diminishing";
-  /** bank_contribution plus customer_contribution */
+  /** `bank_contribution` plus `customer_contribution` */
   total_value: bigint;
   /** the bank's capital */
   bank_contribution: bigint;
@@ -3620,19 +3620,19 @@ export interface ListMusharakasResultMeta {
   product_type: "musharaka";
   /** number of the page */
   page: number;
-  /** contracts of a page */
+  /** greatest number of contracts on a page */
   per_page: number;
 }
 
 export interface BuyoutUnitMusharakaRequest {
-  /** number of units, at most those that are left. Default: `1`. */
+  /** number of units, at most the number that is left. Default: `1`. */
   units?: number | null | undefined;
 }
 
 export interface IjaraCreate {
-  /** region of the contract, one of the organization's */
+  /** code of the contract's region, which must be one of the organization's regions */
   region: "AE" | "SA" | "BH" | "QA" | "KW" | "OM" | "MY" | "ID" | "PK" | "BD" | "EG" | "JO" | "TR" | "KZ" | "UZ" | "AZ" | "KG" | "RU" | "GB";
-  /** currency code; that of the region if absent */
+  /** currency code; if absent, the currency of the region */
   currency?: "USD" | "EUR" | "AED" | "SAR" | "BHD" | "QAR" | "KWD" | "OMR" | "MYR" | "IDR" | "PKR" | "BDT" | "EGP" | "JOD" | "TRY" | "KZT" | "UZS" | "AZN" | "KGS" | "RUB" | "GBP" | null | undefined;
   /** an object of your own */
   metadata?: { [member: string]: unknown } | null | undefined;
@@ -3648,7 +3648,7 @@ export interface IjaraCreate {
   asset_cost: bigint;
   /** term in months of 30 days */
   lease_term_months: number;
-  /** rent of a month */
+  /** rent for one month */
   monthly_rental: bigint;
   /** price at which the lessee buys the asset; required for a finance lease, at most the cost */
   purchase_option_price?: bigint | null | undefined;
@@ -3656,7 +3656,7 @@ export interface IjaraCreate {
   asset_type?: "vehicle" | "equipment" | "real_estate" | "aircraft" | "vessel" | "machinery" | null | undefined;
   /** rent that is billed at the activation */
   advance_rental?: bigint | null | undefined;
-  /** security that the lessee leaves */
+  /** amount that the lessee deposits as security */
   security_deposit?: bigint | null | undefined;
   /** value of the asset at the end, at most the cost */
   residual_value?: bigint | null | undefined;
@@ -3679,7 +3679,7 @@ export interface Ijara {
   product_type: "ijara";
   /** the organization */
   organization_id: string;
-  /** such as `IJR-2026-000001`, without gaps in the organization */
+  /** such as `IJR-2026-000001`; the numbers of an organization have no gaps */
   contract_number: string;
   /** state of the contract */
   status: "draft" | "under_review" | "review_passed" | "rejected" | "asset_acquired" | "active" | "transfer_pending" | "completed" | "terminated";
@@ -3707,7 +3707,7 @@ export interface Ijara {
   asset_cost: bigint;
   /** term in months of 30 days */
   lease_term_months: number;
-  /** rent of a month */
+  /** rent for one month */
   monthly_rental: bigint;
   /** price at which the lessee buys the asset; required for a finance lease, at most the cost */
   purchase_option_price?: bigint;
@@ -3715,7 +3715,7 @@ export interface Ijara {
   asset_type?: "vehicle" | "equipment" | "real_estate" | "aircraft" | "vessel" | "machinery";
   /** rent that is billed at the activation */
   advance_rental?: bigint;
-  /** security that the lessee leaves */
+  /** amount that the lessee deposits as security */
   security_deposit?: bigint;
   /** value of the asset at the end, at most the cost */
   residual_value?: bigint;
@@ -3727,13 +3727,13 @@ export interface Ijara {
   asset_specifications?: { [member: string]: unknown };
   /** id of the product in your own catalogue */
   product_id?: string;
-  /** whether it is a finance lease */
+  /** whether the lease is a finance lease */
   purchase_option?: boolean;
-  /** the rent of the whole term, advance rental included */
+  /** the rent of the whole term, including the advance rental */
   total_rentals_due?: bigint;
   /** the rent that was paid */
   total_rentals_paid?: bigint;
-  /** the months with their rent */
+  /** the months of the lease with their rent */
   payment_schedule?: IjaraPaymentSchedule[];
   /** sum of the owner's expenses */
   total_owner_expenses?: bigint;
@@ -3761,7 +3761,7 @@ export interface Ijara {
   rent_receivable?: bigint;
   /** day of the termination */
   termination_date?: string;
-  /** why it was terminated */
+  /** why the lease was terminated */
   termination_reason?: string;
   /** when it was created */
   inserted_at: string;
@@ -3771,7 +3771,7 @@ export interface Ijara {
 
 /** the approval of the contract */
 export interface IjaraComplianceReview {
-  /** who approved it */
+  /** who approved the contract */
   approved_by?: string;
   /** date or time of the signature */
   signed_at?: string;
@@ -3788,7 +3788,7 @@ export interface IjaraComplianceReview {
 export interface IjaraPaymentSchedule {
   /** number of the payment */
   payment_number?: number;
-  /** when it is due */
+  /** when the payment is due */
   due_date?: string;
   /** the rent */
   amount?: bigint;
@@ -3799,16 +3799,16 @@ export interface IjaraPaymentSchedule {
 export interface IjaraOwnerExpense {
   /** day of the expense */
   date?: string;
-  /** what it cost */
+  /** amount of the expense */
   amount?: bigint;
-  /** what it was for */
+  /** what the expense was for */
   description?: string;
   /** type of the expense */
   type?: string;
 }
 
 export interface ListIjarasResult {
-  /** newest first */
+  /** the contracts, newest first */
   data: ListedIjara[];
   meta: ListIjarasResultMeta;
 }
@@ -3820,7 +3820,7 @@ export interface ListedIjara {
   product_type: "ijara";
   /** the organization */
   organization_id: string;
-  /** such as `IJR-2026-000001`, without gaps in the organization */
+  /** such as `IJR-2026-000001`; the numbers of an organization have no gaps */
   contract_number: string;
   /** state of the contract */
   status: "draft" | "under_review" | "review_passed" | "rejected" | "asset_acquired" | "active" | "transfer_pending" | "completed" | "terminated";
@@ -3848,7 +3848,7 @@ export interface ListedIjara {
   asset_cost: bigint;
   /** term in months of 30 days */
   lease_term_months: number;
-  /** rent of a month */
+  /** rent for one month */
   monthly_rental: bigint;
   /** price at which the lessee buys the asset; required for a finance lease, at most the cost */
   purchase_option_price?: bigint;
@@ -3856,7 +3856,7 @@ export interface ListedIjara {
   asset_type?: "vehicle" | "equipment" | "real_estate" | "aircraft" | "vessel" | "machinery";
   /** rent that is billed at the activation */
   advance_rental?: bigint;
-  /** security that the lessee leaves */
+  /** amount that the lessee deposits as security */
   security_deposit?: bigint;
   /** value of the asset at the end, at most the cost */
   residual_value?: bigint;
@@ -3868,9 +3868,9 @@ export interface ListedIjara {
   asset_specifications?: { [member: string]: unknown };
   /** id of the product in your own catalogue */
   product_id?: string;
-  /** whether it is a finance lease */
+  /** whether the lease is a finance lease */
   purchase_option?: boolean;
-  /** the rent of the whole term, advance rental included */
+  /** the rent of the whole term, including the advance rental */
   total_rentals_due?: bigint;
   /** the rent that was paid */
   total_rentals_paid?: bigint;
@@ -3898,7 +3898,7 @@ export interface ListedIjara {
   rent_receivable?: bigint;
   /** day of the termination */
   termination_date?: string;
-  /** why it was terminated */
+  /** why the lease was terminated */
   termination_reason?: string;
   /** when it was created */
   inserted_at: string;
@@ -3908,7 +3908,7 @@ export interface ListedIjara {
 
 /** the approval of the contract */
 export interface ListedIjaraComplianceReview {
-  /** who approved it */
+  /** who approved the contract */
   approved_by?: string;
   /** date or time of the signature */
   signed_at?: string;
@@ -3929,12 +3929,12 @@ export interface ListIjarasResultMeta {
   product_type: "ijara";
   /** number of the page */
   page: number;
-  /** contracts of a page */
+  /** greatest number of contracts on a page */
   per_page: number;
 }
 
 export interface ApproveIjaraRequest {
-  /** who approved it */
+  /** who approved the contract */
   approved_by: string;
   /** date or time of the signature */
   signed_at?: string | null | undefined;
@@ -3980,9 +3980,9 @@ export interface RecordArrearsIjaraRequest {
 }
 
 export interface RecordOwnerExpenseIjaraRequest {
-  /** what it costs */
+  /** amount of the expense */
   amount: bigint;
-  /** what it is for */
+  /** what the expense is for */
   description: string;
   /** type of the expense. Default: `maintenance`. */
   type?: string | null | undefined;
@@ -3994,7 +3994,7 @@ export interface TerminateIjaraRequest {
 }
 
 export interface MudarabaCreate {
-  /** region of the contract, one of the organization's */
+  /** code of the contract's region, which must be one of the organization's regions */
   region: "AE" | "SA" | "BH" | "QA" | "KW" | "OM" | "MY" | "ID" | "PK" | "BD" | "EG" | "JO" | "TR" | "KZ" | "UZ" | "AZ" | "KG" | "RU" | "GB";
   /** currency code */
   currency: "USD" | "EUR" | "AED" | "SAR" | "BHD" | "QAR" | "KWD" | "OMR" | "MYR" | "IDR" | "PKR" | "BDT" | "EGP" | "JOD" | "TRY" | "KZT" | "UZS" | "AZN" | "KGS" | "RUB" | "GBP";
@@ -4012,9 +4012,9 @@ export interface MudarabaCreate {
   profit_sharing_ratio: MudarabaCreateProfitSharingRatio;
   /** term in months of 30 days */
   term_months: number;
-  /** whether business_restrictions bind the manager. Default: `restricted`. */
+  /** whether `business_restrictions` bind the manager. Default: `restricted`. */
   mandate_type?: "restricted" | "unrestricted" | null | undefined;
-  /** what the manager may not do; recorded only */
+  /** what the manager may not do; the service only records it */
   business_restrictions?: string[] | null | undefined;
   /** description of the business */
   business_description?: string | null | undefined;
@@ -4039,7 +4039,7 @@ export interface Mudaraba {
   product_type: "mudaraba";
   /** the organization */
   organization_id: string;
-  /** such as `MDR-2026-000001`, without gaps in the organization */
+  /** such as `MDR-2026-000001`; the numbers of an organization have no gaps */
   contract_number: string;
   /** state of the contract */
   status: "draft" | "under_review" | "review_passed" | "rejected" | "funded" | "active" | "completed" | "liquidated";
@@ -4067,9 +4067,9 @@ export interface Mudaraba {
   profit_sharing_ratio: MudarabaProfitSharingRatio;
   /** term in months of 30 days */
   term_months: number;
-  /** whether business_restrictions bind the manager */
+  /** whether `business_restrictions` bind the manager */
   mandate_type?: "restricted" | "unrestricted";
-  /** what the manager may not do; recorded only */
+  /** what the manager may not do; the service only records it */
   business_restrictions?: string[];
   /** description of the business */
   business_description?: string;
@@ -4081,7 +4081,7 @@ export interface Mudaraba {
   start_date?: string;
   /** end of the term */
   expected_end_date?: string;
-  /** day on which it ended */
+  /** day on which the investment ended */
   actual_end_date?: string;
   /** the distributions of profit */
   profit_distributions?: MudarabaProfitDistribution[];
@@ -4103,7 +4103,7 @@ export interface Mudaraba {
 
 /** the approval of the contract */
 export interface MudarabaComplianceReview {
-  /** who approved it */
+  /** who approved the contract */
   approved_by?: string;
   /** date or time of the signature */
   signed_at?: string;
@@ -4137,7 +4137,7 @@ export interface MudarabaProfitDistribution {
 }
 
 export interface ListMudarabasResult {
-  /** newest first */
+  /** the contracts, newest first */
   data: ListedMudaraba[];
   meta: ListMudarabasResultMeta;
 }
@@ -4149,7 +4149,7 @@ export interface ListedMudaraba {
   product_type: "mudaraba";
   /** the organization */
   organization_id: string;
-  /** such as `MDR-2026-000001`, without gaps in the organization */
+  /** such as `MDR-2026-000001`; the numbers of an organization have no gaps */
   contract_number: string;
   /** state of the contract */
   status: "draft" | "under_review" | "review_passed" | "rejected" | "funded" | "active" | "completed" | "liquidated";
@@ -4177,9 +4177,9 @@ export interface ListedMudaraba {
   profit_sharing_ratio: ListedMudarabaProfitSharingRatio;
   /** term in months of 30 days */
   term_months: number;
-  /** whether business_restrictions bind the manager */
+  /** whether `business_restrictions` bind the manager */
   mandate_type?: "restricted" | "unrestricted";
-  /** what the manager may not do; recorded only */
+  /** what the manager may not do; the service only records it */
   business_restrictions?: string[];
   /** description of the business */
   business_description?: string;
@@ -4191,7 +4191,7 @@ export interface ListedMudaraba {
   start_date?: string;
   /** end of the term */
   expected_end_date?: string;
-  /** day on which it ended */
+  /** day on which the investment ended */
   actual_end_date?: string;
   /** the distributions of profit */
   profit_distributions?: ListedMudarabaProfitDistribution[];
@@ -4213,7 +4213,7 @@ export interface ListedMudaraba {
 
 /** the approval of the contract */
 export interface ListedMudarabaComplianceReview {
-  /** who approved it */
+  /** who approved the contract */
   approved_by?: string;
   /** date or time of the signature */
   signed_at?: string;
@@ -4253,12 +4253,12 @@ export interface ListMudarabasResultMeta {
   product_type: "mudaraba";
   /** number of the page */
   page: number;
-  /** contracts of a page */
+  /** greatest number of contracts on a page */
   per_page: number;
 }
 
 export interface ApproveMudarabaRequest {
-  /** who approved it */
+  /** who approved the contract */
   approved_by: string;
   /** date or time of the signature */
   signed_at?: string | null | undefined;
@@ -4283,7 +4283,7 @@ export interface DistributeProfitMudarabaRequest {
 }
 
 export interface RecordLossMudarabaRequest {
-  /** the loss, at most current_value */
+  /** the loss, at most `current_value` */
   amount: bigint;
   /** last day of the period; today if absent */
   period_end_date?: string | null | undefined;
@@ -4295,7 +4295,7 @@ export interface CompleteMudarabaRequest {
 }
 
 export interface MurabahaCreate {
-  /** region of the contract, one of the organization's */
+  /** code of the contract's region, which must be one of the organization's regions */
   region: "AE" | "SA" | "BH" | "QA" | "KW" | "OM" | "MY" | "ID" | "PK" | "BD" | "EG" | "JO" | "TR" | "KZ" | "UZ" | "AZ" | "KG" | "RU" | "GB";
   /** currency code */
   currency: "USD" | "EUR" | "AED" | "SAR" | "BHD" | "QAR" | "KWD" | "OMR" | "MYR" | "IDR" | "PKR" | "BDT" | "EGP" | "JOD" | "TRY" | "KZT" | "UZS" | "AZN" | "KGS" | "RUB" | "GBP";
@@ -4340,7 +4340,7 @@ export interface Murabaha {
   product_type: "murabaha";
   /** the organization */
   organization_id: string;
-  /** such as `MRB-2026-000001`, without gaps in the organization */
+  /** such as `MRB-2026-000001`; the numbers of an organization have no gaps */
   contract_number: string;
   /** state of the contract */
   status: "draft" | "under_review" | "review_passed" | "rejected" | "asset_ordered" | "asset_purchased" | "asset_delivered" | "active" | "completed";
@@ -4380,11 +4380,11 @@ export interface Murabaha {
   markup_amount?: bigint;
   /** the cost plus the markup */
   sale_price?: bigint;
-  /** an instalment; the last one takes the remainder */
+  /** amount of an instalment; the last instalment takes the remainder */
   instalment_amount?: bigint;
   /** the instalments */
   payment_schedule?: MurabahaPaymentSchedule[];
-  /** what the customer has paid, down payment and earnest deposit included */
+  /** what the customer has paid, including the down payment and the earnest deposit */
   total_paid?: bigint;
   /** what the customer still owes */
   outstanding?: bigint;
@@ -4406,7 +4406,7 @@ export interface Murabaha {
   delivery_date?: string;
   /** first day of the contract */
   start_date?: string;
-  /** what the bank remitted at an early settlement */
+  /** amount that the bank waived at an early settlement */
   rebate?: bigint;
   /** when the last amount was paid */
   completed_at?: string;
@@ -4418,7 +4418,7 @@ export interface Murabaha {
 
 /** the approval of the contract */
 export interface MurabahaComplianceReview {
-  /** who approved it */
+  /** who approved the contract */
   approved_by?: string;
   /** date or time of the signature */
   signed_at?: string;
@@ -4443,20 +4443,20 @@ export interface MurabahaSupplier {
 export interface MurabahaPaymentSchedule {
   /** number of the instalment */
   payment_number?: number;
-  /** when it is due */
+  /** when the instalment is due */
   due_date?: string;
-  /** the instalment */
+  /** amount of the instalment */
   amount?: bigint;
-  /** its part of the cost */
+  /** the instalment's part of the cost */
   cost_part?: bigint;
-  /** its part of the markup */
+  /** the instalment's part of the markup */
   profit_part?: bigint;
   /** `pending`, `paid` or `settled` */
   status?: string;
 }
 
 export interface ListMurabahasResult {
-  /** newest first */
+  /** the contracts, newest first */
   data: ListedMurabaha[];
   meta: ListMurabahasResultMeta;
 }
@@ -4468,7 +4468,7 @@ export interface ListedMurabaha {
   product_type: "murabaha";
   /** the organization */
   organization_id: string;
-  /** such as `MRB-2026-000001`, without gaps in the organization */
+  /** such as `MRB-2026-000001`; the numbers of an organization have no gaps */
   contract_number: string;
   /** state of the contract */
   status: "draft" | "under_review" | "review_passed" | "rejected" | "asset_ordered" | "asset_purchased" | "asset_delivered" | "active" | "completed";
@@ -4508,9 +4508,9 @@ export interface ListedMurabaha {
   markup_amount?: bigint;
   /** the cost plus the markup */
   sale_price?: bigint;
-  /** an instalment; the last one takes the remainder */
+  /** amount of an instalment; the last instalment takes the remainder */
   instalment_amount?: bigint;
-  /** what the customer has paid, down payment and earnest deposit included */
+  /** what the customer has paid, including the down payment and the earnest deposit */
   total_paid?: bigint;
   /** what the customer still owes */
   outstanding?: bigint;
@@ -4532,7 +4532,7 @@ export interface ListedMurabaha {
   delivery_date?: string;
   /** first day of the contract */
   start_date?: string;
-  /** what the bank remitted at an early settlement */
+  /** amount that the bank waived at an early settlement */
   rebate?: bigint;
   /** when the last amount was paid */
   completed_at?: string;
@@ -4544,7 +4544,7 @@ export interface ListedMurabaha {
 
 /** the approval of the contract */
 export interface ListedMurabahaComplianceReview {
-  /** who approved it */
+  /** who approved the contract */
   approved_by?: string;
   /** date or time of the signature */
   signed_at?: string;
@@ -4573,12 +4573,12 @@ export interface ListMurabahasResultMeta {
   product_type: "murabaha";
   /** number of the page */
   page: number;
-  /** contracts of a page */
+  /** greatest number of contracts on a page */
   per_page: number;
 }
 
 export interface ApproveMurabahaRequest {
-  /** who approved it */
+  /** who approved the contract */
   approved_by: string;
   /** date or time of the signature */
   signed_at?: string | null | undefined;
@@ -4598,7 +4598,7 @@ export interface OrderAssetMurabahaRequest {
 export interface PurchaseAssetMurabahaRequest {
   /** documents that show the bank's ownership: texts or objects */
   ownership_documents: unknown[];
-  /** what the asset cost; asset_cost if absent */
+  /** what the asset cost; if absent, the same as `asset_cost` */
   actual_cost?: bigint | null | undefined;
 }
 
@@ -4623,9 +4623,9 @@ export interface RecordDelinquencyMurabahaRequest {
 }
 
 export interface WadiahCreate {
-  /** region of the contract, one of the organization's */
+  /** code of the contract's region, which must be one of the organization's regions */
   region: "AE" | "SA" | "BH" | "QA" | "KW" | "OM" | "MY" | "ID" | "PK" | "BD" | "EG" | "JO" | "TR" | "KZ" | "UZ" | "AZ" | "KG" | "RU" | "GB";
-  /** currency code; that of the region if absent */
+  /** currency code; if absent, the currency of the region */
   currency?: "USD" | "EUR" | "AED" | "SAR" | "BHD" | "QAR" | "KWD" | "OMR" | "MYR" | "IDR" | "PKR" | "BDT" | "EGP" | "JOD" | "TRY" | "KZT" | "UZS" | "AZN" | "KGS" | "RUB" | "GBP" | null | undefined;
   /** an object of your own */
   metadata?: { [member: string]: unknown } | null | undefined;
@@ -4635,19 +4635,19 @@ export interface WadiahCreate {
   customer_id: string;
   /** `guaranteed`: the bank owes the money; `trust`: the money is kept separately */
   custody_type: "guaranteed" | "trust";
-  /** what comes in at the activation */
+  /** amount that is paid in at the activation */
   initial_amount: bigint;
   /** the depositor's account; any text */
   account_id?: string | null | undefined;
   /** environment. Default: `prod`. */
   env?: "prod" | "test" | null | undefined;
-  /** the board's approval: the creation reviews, funds and activates the contract in one step */
+  /** the board's approval: the request that creates the contract also reviews, funds and activates it */
   compliance_review: WadiahCreateComplianceReview;
 }
 
-/** the board's approval: the creation reviews, funds and activates the contract in one step */
+/** the board's approval: the request that creates the contract also reviews, funds and activates it */
 export interface WadiahCreateComplianceReview {
-  /** who approved it */
+  /** who approved the contract */
   approved_by: string;
   /** date or time of the signature */
   signed_at?: string | null | undefined;
@@ -4666,7 +4666,7 @@ export interface Wadiah {
   product_type: "wadiah";
   /** the organization */
   organization_id: string;
-  /** such as `WAD-2026-000001`, without gaps in the organization */
+  /** such as `WAD-2026-000001`; the numbers of an organization have no gaps */
   contract_number: string;
   /** state of the contract */
   status: "pending" | "review_passed" | "active" | "closed";
@@ -4688,19 +4688,19 @@ export interface Wadiah {
   customer_id: string;
   /** `guaranteed`: the bank owes the money; `trust`: the money is kept separately */
   custody_type: "guaranteed" | "trust";
-  /** what comes in at the activation */
+  /** amount that is paid in at the activation */
   initial_amount: bigint;
   /** the depositor's account; any text */
   account_id?: string;
   /** the present balance */
   balance?: bigint;
-  /** sum of the gifts */
+  /** sum of the gifts (hibah) */
   hibah_total?: bigint;
   /** the gifts */
   hibah_history?: WadiahHibahHistory[];
-  /** when it was closed */
+  /** when the deposit was closed */
   closed_at?: string;
-  /** who closed it */
+  /** who closed the deposit */
   closed_by?: string;
   /** when it was created */
   inserted_at: string;
@@ -4710,7 +4710,7 @@ export interface Wadiah {
 
 /** the approval of the contract */
 export interface WadiahComplianceReview {
-  /** who approved it */
+  /** who approved the contract */
   approved_by?: string;
   /** date or time of the signature */
   signed_at?: string;
@@ -4727,16 +4727,16 @@ export interface WadiahComplianceReview {
 export interface WadiahHibahHistory {
   /** day of the gift */
   date?: string;
-  /** the gift */
+  /** amount of the gift */
   amount?: bigint;
   /** a remark */
   note?: string;
-  /** who granted it */
+  /** who granted the gift */
   granted_by?: string;
 }
 
 export interface ListWadiahsResult {
-  /** newest first */
+  /** the contracts, newest first */
   data: ListedWadiah[];
   meta: ListWadiahsResultMeta;
 }
@@ -4748,7 +4748,7 @@ export interface ListedWadiah {
   product_type: "wadiah";
   /** the organization */
   organization_id: string;
-  /** such as `WAD-2026-000001`, without gaps in the organization */
+  /** such as `WAD-2026-000001`; the numbers of an organization have no gaps */
   contract_number: string;
   /** state of the contract */
   status: "pending" | "review_passed" | "active" | "closed";
@@ -4770,19 +4770,19 @@ export interface ListedWadiah {
   customer_id: string;
   /** `guaranteed`: the bank owes the money; `trust`: the money is kept separately */
   custody_type: "guaranteed" | "trust";
-  /** what comes in at the activation */
+  /** amount that is paid in at the activation */
   initial_amount: bigint;
   /** the depositor's account; any text */
   account_id?: string;
   /** the present balance */
   balance?: bigint;
-  /** sum of the gifts */
+  /** sum of the gifts (hibah) */
   hibah_total?: bigint;
   /** the gifts */
   hibah_history?: ListedWadiahHibahHistory[];
-  /** when it was closed */
+  /** when the deposit was closed */
   closed_at?: string;
-  /** who closed it */
+  /** who closed the deposit */
   closed_by?: string;
   /** when it was created */
   inserted_at: string;
@@ -4792,7 +4792,7 @@ export interface ListedWadiah {
 
 /** the approval of the contract */
 export interface ListedWadiahComplianceReview {
-  /** who approved it */
+  /** who approved the contract */
   approved_by?: string;
   /** date or time of the signature */
   signed_at?: string;
@@ -4809,11 +4809,11 @@ export interface ListedWadiahComplianceReview {
 export interface ListedWadiahHibahHistory {
   /** day of the gift */
   date?: string;
-  /** the gift */
+  /** amount of the gift */
   amount?: bigint;
   /** a remark */
   note?: string;
-  /** who granted it */
+  /** who granted the gift */
   granted_by?: string;
 }
 
@@ -4824,14 +4824,14 @@ export interface ListWadiahsResultMeta {
   product_type: "wadiah";
   /** number of the page */
   page: number;
-  /** contracts of a page */
+  /** greatest number of contracts on a page */
   per_page: number;
 }
 
 export interface GrantHibahWadiahRequest {
-  /** the gift */
+  /** amount of the gift */
   amount: bigint;
-  /** who grants it */
+  /** who grants the gift */
   granted_by: string;
   /** a remark */
   note?: string | null | undefined;
@@ -4877,9 +4877,9 @@ export interface ListRegionsResultRegion {
   code: "AE" | "SA" | "BH" | "QA" | "KW" | "OM" | "MY" | "ID" | "PK" | "BD" | "EG" | "JO" | "TR" | "KZ" | "UZ" | "AZ" | "KG" | "RU" | "GB";
   /** the name */
   name: string;
-  /** currencies of contracts */
+  /** the currencies in which contracts can be made */
   currencies: string[];
-  /** products that are offered */
+  /** the products that are offered in the region */
   product_types: ("sukuk" | "musharaka" | "ijara" | "mudaraba" | "murabaha" | "wadiah")[];
   /** number of the chart of accounts */
   chart_version: number;
@@ -4905,9 +4905,9 @@ export interface CharityPosting {
   event: string;
   /** the entry's effective date */
   date: string;
-  /** when it was stored */
+  /** when the event was stored */
   booked_at: string;
-  /** whether it is debited or credited */
+  /** whether the charity account is debited or credited */
   side: "debit" | "credit";
   /** minor units */
   amount: number;
@@ -4917,7 +4917,7 @@ export interface CharityPosting {
 }
 
 export interface ListCharityResultMeta {
-  /** of all pages, a row for each asset */
+  /** the totals over all pages, with a row for each asset */
   totals: ListCharityResultMetaTotal[];
 }
 
@@ -4946,7 +4946,7 @@ export interface Screening {
   rules: ScreeningRule[];
   /** number of the set of rules */
   ruleset_version: number;
-  /** when it was made */
+  /** when the screening was made */
   screened_at: string;
 }
 
@@ -4968,9 +4968,9 @@ export interface StoredScreening {
   rules: StoredScreeningRule[];
   /** number of the set of rules */
   ruleset_version: number;
-  /** when it was made */
+  /** when the screening was made */
   screened_at: string;
-  /** the query */
+  /** the parameters of the request */
   given: StoredScreeningGiven;
 }
 
@@ -4983,7 +4983,7 @@ export interface StoredScreeningRule {
   detail: string;
 }
 
-/** the query */
+/** the parameters of the request */
 export interface StoredScreeningGiven {
   subject?: string;
   region?: string;
@@ -5004,39 +5004,39 @@ export interface ListTransactionsQuery {
   type?: "payment" | "payout" | undefined;
   /** The environment. Default: `prod`. */
   env?: "prod" | "test" | undefined;
-  /** Created at this time or later. */
+  /** Only transactions that were created at this time or later. */
   started_from?: string | undefined;
-  /** Created at this time or before. */
+  /** Only transactions that were created at this time or earlier. */
   started_to?: string | undefined;
-  /** Last changed at this time or later. */
+  /** Only transactions that last changed at this time or later. */
   updated_from?: string | undefined;
-  /** Last changed at this time or before. */
+  /** Only transactions that last changed at this time or earlier. */
   updated_to?: string | undefined;
-  /** Finished at this time or later. */
+  /** Only transactions that finished at this time or later. */
   finished_from?: string | undefined;
-  /** Finished at this time or before. */
+  /** Only transactions that finished at this time or earlier. */
   finished_to?: string | undefined;
-  /** At least this amount in minor units. */
+  /** Only transactions of at least this amount, in minor units. */
   amount_from?: bigint | undefined;
-  /** At most this amount in minor units. */
+  /** Only transactions of at most this amount, in minor units. */
   amount_to?: bigint | undefined;
-  /** With this retrieval reference number of the provider. */
+  /** Only transactions with this retrieval reference number of the provider. */
   rrn?: string | undefined;
-  /** Made at this payment link. */
+  /** Only transactions that were made at this payment link. */
   link_id?: string | undefined;
   /** How many rows a page has at most. Default: `20`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
   /** The time by which the list is ordered, newest first. Default: `started`. */
   order_by?: "started" | "updated" | undefined;
-  /** With `end_cursor`: only the transactions between the two times, both included. Alone it is ignored. */
+  /** Together with `end_cursor`: only the transactions between the two times, including both. Without `end_cursor` it is ignored. */
   start_cursor?: string | undefined;
   /** See `start_cursor`. */
   end_cursor?: string | undefined;
-  /** With the admin token: the partner whose transactions are listed, required. A partner may not send it. */
+  /** The partner whose transactions are listed. Required with the admin token; a partner may not send it. */
   partner_id?: number | undefined;
-  /** With the admin token: another name of `started_from`; both apply if both are sent. A partner may not send it. */
+  /** Another name of `started_from`, only with the admin token; a partner may not send it. If both are sent, both apply. */
   from?: string | undefined;
 }
 
@@ -5048,53 +5048,53 @@ export interface AggregateTransactionsQuery {
   type?: "payment" | "payout" | undefined;
   /** The environment. Default: `prod`. */
   env?: "prod" | "test" | undefined;
-  /** Created at this time or later. */
+  /** Only transactions that were created at this time or later. */
   started_from?: string | undefined;
-  /** Created at this time or before. */
+  /** Only transactions that were created at this time or earlier. */
   started_to?: string | undefined;
-  /** Last changed at this time or later. */
+  /** Only transactions that last changed at this time or later. */
   updated_from?: string | undefined;
-  /** Last changed at this time or before. */
+  /** Only transactions that last changed at this time or earlier. */
   updated_to?: string | undefined;
-  /** Finished at this time or later. */
+  /** Only transactions that finished at this time or later. */
   finished_from?: string | undefined;
-  /** Finished at this time or before. */
+  /** Only transactions that finished at this time or earlier. */
   finished_to?: string | undefined;
-  /** At least this amount in minor units. */
+  /** Only transactions of at least this amount, in minor units. */
   amount_from?: bigint | undefined;
-  /** At most this amount in minor units. */
+  /** Only transactions of at most this amount, in minor units. */
   amount_to?: bigint | undefined;
-  /** With this retrieval reference number of the provider. */
+  /** Only transactions with this retrieval reference number of the provider. */
   rrn?: string | undefined;
-  /** Made at this payment link. */
+  /** Only transactions that were made at this payment link. */
   link_id?: string | undefined;
   /** Only this currency. */
   currency?: "RUB" | "UAH" | "AZN" | "USD" | "EUR" | "GBP" | "CHF" | "TRY" | "KZT" | "CAD" | "SGD" | "IDR" | "RUBT" | "USDT" | "USDC" | "EURT" | "ETH" | "TRX" | "TON" | "ZOLT" | undefined;
-  /** What makes a group besides currency, network and env: a list of `type`, `status` and `day`, separated by commas. Default: `type,status`. */
+  /** What forms a group in addition to currency, network and env: a list of `type`, `status` and `day`, separated by commas. Default: `type,status`. */
   group_by?: string | undefined;
 }
 
 /** The parameters of listBalances. */
 export interface ListBalancesQuery {
-  /** The environment; both if absent. */
+  /** The environment. If absent, both environments. */
   env?: "prod" | "test" | undefined;
   /** Only this currency. */
   currency?: "RUB" | "UAH" | "AZN" | "USD" | "EUR" | "GBP" | "CHF" | "TRY" | "KZT" | "CAD" | "SGD" | "IDR" | "RUBT" | "USDT" | "USDC" | "EURT" | "ETH" | "TRX" | "TON" | "ZOLT" | undefined;
-  /** Only this network; an empty value selects the balances without a network. */
+  /** Only this network. An empty value selects the balances without a network. */
   network?: string | undefined;
 }
 
 /** The parameters of getTurnover. */
 export interface GetTurnoverQuery {
-  /** The first UTC day. Absent: 29 days before `to`. */
+  /** The first UTC day. If absent, 29 days before `to`. */
   from?: string | undefined;
-  /** The last UTC day. Absent: today. */
+  /** The last UTC day. If absent, today. */
   to?: string | undefined;
   /** The environment. Default: `prod`. */
   env?: "prod" | "test" | undefined;
   /** Only this currency. */
   currency?: "RUB" | "UAH" | "AZN" | "USD" | "EUR" | "GBP" | "CHF" | "TRY" | "KZT" | "CAD" | "SGD" | "IDR" | "RUBT" | "USDT" | "USDC" | "EURT" | "ETH" | "TRX" | "TON" | "ZOLT" | undefined;
-  /** The partner, required with the admin token and with a session of the organization. A partner may not send it. */
+  /** The partner. Required with the admin token and with a session of the organization; a partner may not send it. */
   partner_id?: number | undefined;
 }
 
@@ -5106,7 +5106,7 @@ export interface ListSubscriptionsQuery {
   status?: "active" | "past_due" | "paused" | "cancelled" | undefined;
   /** How many rows a page has at most. Default: `20`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
@@ -5114,13 +5114,13 @@ export interface ListSubscriptionsQuery {
 export interface ListLinksQuery {
   /** The environment. Default: `prod`. */
   env?: "prod" | "test" | undefined;
-  /** Only those that accept payments, or only the others. */
+  /** `true`: only those that accept payments; `false`: only those that do not. */
   active?: "true" | "false" | undefined;
   /** How many rows a page has at most. Default: `20`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
-  /** The partner whose records are listed. Required with the admin token; a partner may send its own number only. */
+  /** The partner whose records are listed. Required with the admin token; a partner may send only its own number. */
   partner_id?: number | undefined;
 }
 
@@ -5128,29 +5128,29 @@ export interface ListLinksQuery {
 export interface ListProductsQuery {
   /** The environment. Default: `prod`. */
   env?: "prod" | "test" | undefined;
-  /** Only those that accept payments, or only the others. */
+  /** `true`: only those that accept payments; `false`: only those that do not. */
   active?: "true" | "false" | undefined;
   /** How many rows a page has at most. Default: `20`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
-  /** The partner whose records are listed. Required with the admin token; a partner may send its own number only. */
+  /** The partner whose records are listed. Required with the admin token; a partner may send only its own number. */
   partner_id?: number | undefined;
 }
 
 /** The parameters of listAccounts. */
 export interface ListAccountsQuery {
-  /** Only accounts whose paths begin so. */
+  /** Only accounts whose paths begin with this text. */
   prefix?: string | undefined;
   /** Only this currency. */
   currency?: string | undefined;
-  /** Only this network; an empty value selects assets without a network. */
+  /** Only this network. An empty value selects assets without a network. */
   network?: string | undefined;
   /** The environment. Default: `prod`. */
   env?: "prod" | "test" | undefined;
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
@@ -5158,17 +5158,17 @@ export interface ListAccountsQuery {
 export interface GetAccountQuery {
   /** Only this currency. */
   currency?: string | undefined;
-  /** Only this network; an empty value selects assets without a network. */
+  /** Only this network. An empty value selects assets without a network. */
   network?: string | undefined;
   /** The environment. Default: `prod`. */
   env?: "prod" | "test" | undefined;
-  /** The moment of the balances, with `by=effective` also a day. Now if absent. */
+  /** The time at which the balances are taken; with `by=effective`, it may also be a day. If absent, now. */
   at?: string | undefined;
-  /** By which of their times entries are included: when they were stored, or the day to which they belong. Default: `booked`. */
+  /** The time of an entry that decides whether it is included: `booked` is when it was stored, `effective` is the day to which it belongs. Default: `booked`. */
   by?: "booked" | "effective" | undefined;
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
@@ -5176,17 +5176,17 @@ export interface GetAccountQuery {
 export interface ListPostingsQuery {
   /** Only this currency. */
   currency?: string | undefined;
-  /** Only this network; an empty value selects assets without a network. */
+  /** Only this network. An empty value selects assets without a network. */
   network?: string | undefined;
   /** The environment. Default: `prod`. */
   env?: "prod" | "test" | undefined;
-  /** Booked at this time or later. */
+  /** Only what was booked at this time or later. */
   from?: string | undefined;
-  /** Booked at this time or before. */
+  /** Only what was booked at this time or earlier. */
   to?: string | undefined;
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
@@ -5196,75 +5196,75 @@ export interface GetTrialBalanceQuery {
   env?: "prod" | "test" | undefined;
   /** Only this currency. */
   currency?: string | undefined;
-  /** Only this network; an empty value selects assets without a network. */
+  /** Only this network. An empty value selects assets without a network. */
   network?: string | undefined;
-  /** The moment of the balances, with `by=effective` also a day. Now if absent. */
+  /** The time at which the balances are taken; with `by=effective`, it may also be a day. If absent, now. */
   at?: string | undefined;
-  /** By which of their times entries are included: when they were stored, or the day to which they belong. Default: `booked`. */
+  /** The time of an entry that decides whether it is included: `booked` is when it was stored, `effective` is the day to which it belongs. Default: `booked`. */
   by?: "booked" | "effective" | undefined;
-  /** An earlier moment, not after `at`: each row also has its totals then. */
+  /** An earlier time, not after `at`. Each row then also has the totals at this earlier time. */
   since?: string | undefined;
   /** Whether the first page also has the sums over all accounts. Default: `false`. */
   totals?: "false" | "true" | undefined;
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
 /** The parameters of getTotals. */
 export interface GetTotalsQuery {
-  /** Which accounts are one group: all of them, or those whose paths have the same next segment after `prefix`. Default: `asset`. */
+  /** Which accounts form a group: with `asset`, all accounts; with `segment`, the accounts whose paths have the same next segment after `prefix`. Default: `asset`. */
   group?: "asset" | "segment" | undefined;
-  /** Only accounts whose paths begin so. */
+  /** Only accounts whose paths begin with this text. */
   prefix?: string | undefined;
   /** Only this currency. */
   currency?: string | undefined;
-  /** Only this network; an empty value selects assets without a network. */
+  /** Only this network. An empty value selects assets without a network. */
   network?: string | undefined;
   /** The environment. Default: `prod`. */
   env?: "prod" | "test" | undefined;
-  /** The moment of the balances, with `by=effective` also a day. Now if absent. */
+  /** The time at which the balances are taken; with `by=effective`, it may also be a day. If absent, now. */
   at?: string | undefined;
-  /** By which of their times entries are included: when they were stored, or the day to which they belong. Default: `booked`. */
+  /** The time of an entry that decides whether it is included: `booked` is when it was stored, `effective` is the day to which it belongs. Default: `booked`. */
   by?: "booked" | "effective" | undefined;
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
 /** The parameters of listEntries. */
 export interface ListEntriesQuery {
-  /** Of this record. */
+  /** Only events of the record with this id. */
   source?: string | undefined;
-  /** On this account. */
+  /** Only entries with a posting on this account. */
   account?: string | undefined;
-  /** With this name, such as `settle`. */
+  /** Only events with this name, such as `settle`. */
   event?: string | undefined;
   /** The environment. Default: `prod`. */
   env?: "prod" | "test" | undefined;
-  /** Booked at this time or later. */
+  /** Only what was booked at this time or later. */
   from?: string | undefined;
-  /** Booked at this time or before. */
+  /** Only what was booked at this time or earlier. */
   to?: string | undefined;
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
 /** The parameters of listEvents. */
 export interface ListEventsQuery {
-  /** Of this record. */
+  /** Only events of the record with this id. */
   source?: string | undefined;
-  /** By authors of this kind. */
+  /** Only events that an author of this kind caused. */
   author?: "admin_token" | "api_key" | "session" | "payer" | "provider" | "system" | undefined;
-  /** Changes of the records of the administration that somebody asked for: `platform`, `organization`, `partner`, `terminal`, `api_key`, `user`, `settlement`, `limit`, `blocklist_entry`, `rate`, `period`. */
+  /** Only changes that somebody requested to records of the administration, which are `platform`, `organization`, `partner`, `terminal`, `api_key`, `user`, `settlement`, `limit`, `blocklist_entry`, `rate`, `period`. */
   kind?: "administration" | undefined;
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
@@ -5272,15 +5272,15 @@ export interface ListEventsQuery {
 export interface ProveInclusionQuery {
   /** The number of the event. */
   seq: number;
-  /** The size of the tree: its first so many events; all events if absent. */
+  /** The size of the tree, which contains this number of events from the first one on. If absent, all events. */
   size?: number | undefined;
 }
 
 /** The parameters of proveConsistency. */
 export interface ProveConsistencyQuery {
-  /** The earlier number of events. */
+  /** The number of events in the earlier tree. */
   from: number;
-  /** The later number of events; all if absent. */
+  /** The number of events in the later tree. If absent, all events. */
   to?: number | undefined;
 }
 
@@ -5288,7 +5288,7 @@ export interface ProveConsistencyQuery {
 export interface ListPeriodsQuery {
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
@@ -5300,13 +5300,13 @@ export interface ListCertificateIssuesQuery {
   region?: "AE" | "SA" | "BH" | "QA" | "KW" | "OM" | "MY" | "ID" | "PK" | "BD" | "EG" | "JO" | "TR" | "KZ" | "UZ" | "AZ" | "KG" | "RU" | "GB" | undefined;
   /** Only this `backing_type`. */
   type?: "lease" | "managed_investment" | "partnership" | "installment_sale" | "manufacturing" | "forward_purchase" | undefined;
-  /** The environment; both if absent. */
+  /** The environment. If absent, both environments. */
   env?: "prod" | "test" | undefined;
-  /** Only issues in which this holder has a subscription. */
+  /** Only certificate issues in which this holder has a subscription. */
   investor_id?: string | undefined;
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
@@ -5314,7 +5314,7 @@ export interface ListCertificateIssuesQuery {
 export interface ListCertificateIssueEntriesQuery {
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
@@ -5322,7 +5322,7 @@ export interface ListCertificateIssueEntriesQuery {
 export interface ListCertificateIssueEventsQuery {
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
@@ -5330,7 +5330,7 @@ export interface ListCertificateIssueEventsQuery {
 export interface ListCertificateIssueSubscriptionsQuery {
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
@@ -5340,7 +5340,7 @@ export interface ListCertificateIssueHoldersQuery {
   investor_id?: string | undefined;
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
@@ -5358,7 +5358,7 @@ export interface ListPartnershipsQuery {
   customer_id?: string | undefined;
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
@@ -5366,7 +5366,7 @@ export interface ListPartnershipsQuery {
 export interface ListPartnershipEntriesQuery {
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
@@ -5374,7 +5374,7 @@ export interface ListPartnershipEntriesQuery {
 export interface ListPartnershipEventsQuery {
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
@@ -5386,17 +5386,17 @@ export interface ListLeasesQuery {
   region?: "AE" | "SA" | "BH" | "QA" | "KW" | "OM" | "MY" | "ID" | "PK" | "BD" | "EG" | "JO" | "TR" | "KZ" | "UZ" | "AZ" | "KG" | "RU" | "GB" | undefined;
   /** Only this `lease_type`. */
   type?: "operating" | "finance" | undefined;
-  /** The environment; both if absent. */
+  /** The environment. If absent, both environments. */
   env?: "prod" | "test" | undefined;
   /** Only contracts of this customer. */
   customer_id?: string | undefined;
-  /** Only active contracts with an amount recorded as overdue, or only all others. */
+  /** `true`: only active contracts with an amount that is recorded as overdue; `false`: only all other contracts. */
   arrears?: "true" | "false" | undefined;
-  /** Only active contracts whose term ends within so many days, or has ended. */
+  /** Only active contracts whose term ends within this number of days, or has already ended. */
   ending_in_days?: number | undefined;
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
@@ -5404,7 +5404,7 @@ export interface ListLeasesQuery {
 export interface ListLeaseEntriesQuery {
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
@@ -5412,7 +5412,7 @@ export interface ListLeaseEntriesQuery {
 export interface ListLeaseEventsQuery {
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
@@ -5424,13 +5424,13 @@ export interface ListManagedInvestmentsQuery {
   region?: "AE" | "SA" | "BH" | "QA" | "KW" | "OM" | "MY" | "ID" | "PK" | "BD" | "EG" | "JO" | "TR" | "KZ" | "UZ" | "AZ" | "KG" | "RU" | "GB" | undefined;
   /** Only this `mandate_type`. */
   type?: "restricted" | "unrestricted" | undefined;
-  /** The environment; both if absent. */
+  /** The environment. If absent, both environments. */
   env?: "prod" | "test" | undefined;
   /** Only contracts of this customer. */
   customer_id?: string | undefined;
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
@@ -5438,7 +5438,7 @@ export interface ListManagedInvestmentsQuery {
 export interface ListManagedInvestmentEntriesQuery {
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
@@ -5446,7 +5446,7 @@ export interface ListManagedInvestmentEntriesQuery {
 export interface ListManagedInvestmentEventsQuery {
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
@@ -5458,13 +5458,13 @@ export interface ListInvestmentDepositsQuery {
   region?: "AE" | "SA" | "BH" | "QA" | "KW" | "OM" | "MY" | "ID" | "PK" | "BD" | "EG" | "JO" | "TR" | "KZ" | "UZ" | "AZ" | "KG" | "RU" | "GB" | undefined;
   /** Only this `investment_type`. */
   type?: "general" | "restricted" | undefined;
-  /** The environment; both if absent. */
+  /** The environment. If absent, both environments. */
   env?: "prod" | "test" | undefined;
   /** Only contracts of this customer. */
   customer_id?: string | undefined;
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
@@ -5472,7 +5472,7 @@ export interface ListInvestmentDepositsQuery {
 export interface ListInvestmentDepositEntriesQuery {
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
@@ -5480,7 +5480,7 @@ export interface ListInvestmentDepositEntriesQuery {
 export interface ListInvestmentDepositEventsQuery {
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
@@ -5492,13 +5492,13 @@ export interface ListInstalmentSalesQuery {
   region?: "AE" | "SA" | "BH" | "QA" | "KW" | "OM" | "MY" | "ID" | "PK" | "BD" | "EG" | "JO" | "TR" | "KZ" | "UZ" | "AZ" | "KG" | "RU" | "GB" | undefined;
   /** Only this `asset_type`. */
   type?: string | undefined;
-  /** The environment; both if absent. */
+  /** The environment. If absent, both environments. */
   env?: "prod" | "test" | undefined;
   /** Only contracts of this customer. */
   customer_id?: string | undefined;
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
@@ -5506,7 +5506,7 @@ export interface ListInstalmentSalesQuery {
 export interface ListInstalmentSaleEntriesQuery {
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
@@ -5514,7 +5514,7 @@ export interface ListInstalmentSaleEntriesQuery {
 export interface ListInstalmentSaleEventsQuery {
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
@@ -5526,13 +5526,13 @@ export interface ListSafekeepingDepositsQuery {
   region?: "AE" | "SA" | "BH" | "QA" | "KW" | "OM" | "MY" | "ID" | "PK" | "BD" | "EG" | "JO" | "TR" | "KZ" | "UZ" | "AZ" | "KG" | "RU" | "GB" | undefined;
   /** Only this `custody_type`. */
   type?: "guaranteed" | "trust" | undefined;
-  /** The environment; both if absent. */
+  /** The environment. If absent, both environments. */
   env?: "prod" | "test" | undefined;
   /** Only contracts of this customer. */
   customer_id?: string | undefined;
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
@@ -5540,7 +5540,7 @@ export interface ListSafekeepingDepositsQuery {
 export interface ListSafekeepingDepositEntriesQuery {
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
@@ -5548,17 +5548,17 @@ export interface ListSafekeepingDepositEntriesQuery {
 export interface ListSafekeepingDepositEventsQuery {
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
 /** The parameters of listSukuks. */
 export interface ListSukuksQuery {
-  /** Which page. Default: `1`. */
+  /** The number of the page. Default: `1`. */
   page?: number | undefined;
   /** How many contracts a page has at most. Default: `50`. */
   per_page?: number | undefined;
-  /** The environment; both if absent. */
+  /** The environment. If absent, both environments. */
   env?: "prod" | "test" | undefined;
 }
 
@@ -5566,7 +5566,7 @@ export interface ListSukuksQuery {
 export interface ListSukukEntriesQuery {
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
@@ -5574,7 +5574,7 @@ export interface ListSukukEntriesQuery {
 export interface ListSukukEventsQuery {
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
@@ -5582,7 +5582,7 @@ export interface ListSukukEventsQuery {
 export interface ListSukukSubscriptionsQuery {
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
@@ -5592,17 +5592,17 @@ export interface ListSukukHoldersQuery {
   investor_id?: string | undefined;
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
 /** The parameters of listMusharakas. */
 export interface ListMusharakasQuery {
-  /** Which page. Default: `1`. */
+  /** The number of the page. Default: `1`. */
   page?: number | undefined;
   /** How many contracts a page has at most. Default: `50`. */
   per_page?: number | undefined;
-  /** The environment; both if absent. */
+  /** The environment. If absent, both environments. */
   env?: "prod" | "test" | undefined;
 }
 
@@ -5610,7 +5610,7 @@ export interface ListMusharakasQuery {
 export interface ListMusharakaEntriesQuery {
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
@@ -5618,17 +5618,17 @@ export interface ListMusharakaEntriesQuery {
 export interface ListMusharakaEventsQuery {
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
 /** The parameters of listIjaras. */
 export interface ListIjarasQuery {
-  /** Which page. Default: `1`. */
+  /** The number of the page. Default: `1`. */
   page?: number | undefined;
   /** How many contracts a page has at most. Default: `50`. */
   per_page?: number | undefined;
-  /** The environment; both if absent. */
+  /** The environment. If absent, both environments. */
   env?: "prod" | "test" | undefined;
 }
 
@@ -5636,7 +5636,7 @@ export interface ListIjarasQuery {
 export interface ListIjaraEntriesQuery {
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
@@ -5644,17 +5644,17 @@ export interface ListIjaraEntriesQuery {
 export interface ListIjaraEventsQuery {
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
 /** The parameters of listMudarabas. */
 export interface ListMudarabasQuery {
-  /** Which page. Default: `1`. */
+  /** The number of the page. Default: `1`. */
   page?: number | undefined;
   /** How many contracts a page has at most. Default: `50`. */
   per_page?: number | undefined;
-  /** The environment; both if absent. */
+  /** The environment. If absent, both environments. */
   env?: "prod" | "test" | undefined;
 }
 
@@ -5662,7 +5662,7 @@ export interface ListMudarabasQuery {
 export interface ListMudarabaEntriesQuery {
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
@@ -5670,17 +5670,17 @@ export interface ListMudarabaEntriesQuery {
 export interface ListMudarabaEventsQuery {
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
 /** The parameters of listMurabahas. */
 export interface ListMurabahasQuery {
-  /** Which page. Default: `1`. */
+  /** The number of the page. Default: `1`. */
   page?: number | undefined;
   /** How many contracts a page has at most. Default: `50`. */
   per_page?: number | undefined;
-  /** The environment; both if absent. */
+  /** The environment. If absent, both environments. */
   env?: "prod" | "test" | undefined;
 }
 
@@ -5688,7 +5688,7 @@ export interface ListMurabahasQuery {
 export interface ListMurabahaEntriesQuery {
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
@@ -5696,17 +5696,17 @@ export interface ListMurabahaEntriesQuery {
 export interface ListMurabahaEventsQuery {
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
 /** The parameters of listWadiahs. */
 export interface ListWadiahsQuery {
-  /** Which page. Default: `1`. */
+  /** The number of the page. Default: `1`. */
   page?: number | undefined;
   /** How many contracts a page has at most. Default: `50`. */
   per_page?: number | undefined;
-  /** The environment; both if absent. */
+  /** The environment. If absent, both environments. */
   env?: "prod" | "test" | undefined;
 }
 
@@ -5714,7 +5714,7 @@ export interface ListWadiahsQuery {
 export interface ListWadiahEntriesQuery {
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
@@ -5722,43 +5722,43 @@ export interface ListWadiahEntriesQuery {
 export interface ListWadiahEventsQuery {
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
 /** The parameters of getSecularContractStats. */
 export interface GetSecularContractStatsQuery {
-  /** The environment; both if absent. */
+  /** The environment. If absent, both environments. */
   env?: "prod" | "test" | undefined;
 }
 
 /** The parameters of getContractStats. */
 export interface GetContractStatsQuery {
-  /** The environment; both if absent. */
+  /** The environment. If absent, both environments. */
   env?: "prod" | "test" | undefined;
 }
 
 /** The parameters of listCharity. */
 export interface ListCharityQuery {
-  /** Booked at this time, or on this day, or later. */
+  /** Only what was booked at this time, or on this day, or later. */
   from?: string | undefined;
-  /** Booked at this time, or on this day, or before. */
+  /** Only what was booked at this time, or on this day, or earlier. */
   to?: string | undefined;
-  /** The environment; both if absent. */
+  /** The environment. If absent, both environments. */
   env?: "prod" | "test" | undefined;
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
 /** The parameters of listReviews. */
 export interface ListReviewsQuery {
-  /** The environment; both if absent. */
+  /** The environment. If absent, both environments. */
   env?: "prod" | "test" | undefined;
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
-  /** The `cursor_value` of the page before. */
+  /** The `cursor_value` of the previous page. */
   cursor?: string | undefined;
 }
 
@@ -5771,7 +5771,7 @@ export interface ScreenQuery {
   asset_type?: string | undefined;
   activity?: string | undefined;
   description?: string | undefined;
-  /** Minor units. */
+  /** The amount in minor units. */
   amount?: bigint | undefined;
   currency?: string | undefined;
   debt_percent?: string | undefined;
