@@ -73,8 +73,10 @@ type Journal struct {
 	log   Log
 	clock clock.Clock
 	limit size // the largest size of a group
-	Due   *Due
-	Stats Stats
+
+	ownsStore bool // Close closes the store
+	Due       *Due
+	Stats     Stats
 
 	onNotices func(ledger.ID, []Notice)
 
@@ -127,12 +129,22 @@ type DurableGroup struct {
 	Causes               []tracing.Origin // requests that caused the group's changes, at most 32; valid until OnGroup returns
 }
 
-// Open opens the store and starts the writer.
+// Open opens the store and starts the writer. Closing the journal closes the store.
 func Open(o Options) (*Journal, error) {
 	s, err := store.Open(o.Store)
 	if err != nil {
 		return nil, err
 	}
+	j, err := OpenOn(s, o)
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	j.ownsStore = true
+	return j, nil
+}
+
+// OpenOn starts the writer on a store that is open already, and ignores o.Store. Closing the journal does not close the store.
+func OpenOn(s *store.Store, o Options) (*Journal, error) {
 	j := &Journal{
 		store: s, log: s, clock: o.Clock, fatal: o.Fatal, overlapAt: defaultOverlap, bufferIndex: newBufferIndex(),
 		groups: make(chan *prepared), freeGroups: make(chan *prepared, 2), applied: make(chan struct{}, 1), failed: make(chan struct{}), ended: make(chan struct{}),
@@ -148,7 +160,7 @@ func Open(o Options) (*Journal, error) {
 	j.wake.L = &j.mu
 	j.Due = newDue(j)
 	if err := j.Due.recover(o.Clock.Now()); err != nil {
-		return nil, errors.Join(err, s.Close())
+		return nil, err
 	}
 	n, hash := s.LastGroup()
 	j.committed.Store(n)
@@ -166,7 +178,7 @@ func Open(o Options) (*Journal, error) {
 	}
 	w := newWriter(j, n, hash, o)
 	if err := w.loadBuffer(); err != nil {
-		return nil, errors.Join(err, s.Close())
+		return nil, err
 	}
 	j.oldestBuffered.Store(w.lowestBuffered())
 	j.stopped.Add(4)
@@ -243,10 +255,13 @@ func (j *Journal) UnverifiedBytes() int64 { return j.store.UnverifiedBytes() }
 // LastGroup returns the number and hash of the last durable group.
 func (j *Journal) LastGroup() (uint64, [32]byte) { return j.store.LastGroup() }
 
-// Close writes all submitted changes, stops the writer and closes the store.
+// Close writes all submitted changes, stops the writer and, unless the journal was opened on an open store, closes the store.
 func (j *Journal) Close() error {
 	if err := j.stop(); err != nil {
 		return err
+	}
+	if !j.ownsStore {
+		return nil
 	}
 	return j.store.Close()
 }

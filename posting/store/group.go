@@ -107,9 +107,14 @@ func (g *Group) place(r rowPlace) {
 // rowHead is the number of bytes that a row has in the arena before its key.
 const rowHead = 1 + 4 + 4
 
-// read fills the group with the rows in a frame of the log. If the frame's hash is not the hash of the group, read returns an
-// error.
-func (g *Group) read(f log.Frame) error {
+// Frame seals the group and returns it as a frame of the log. The payload is valid until Reset.
+func (g *Group) Frame() log.Frame {
+	return log.Frame{Mark: log.Mark{N: g.n, Hash: g.Seal()}, Previous: g.previous, Payload: g.arena[log.HeaderSize:]}
+}
+
+// Read fills the group with the rows in a frame of the log, and seals it. If the frame's hash is not that of the rows, the error
+// is a *DamageError.
+func (g *Group) Read(f log.Frame) error {
 	g.Reset(f.N, f.Previous)
 	g.arena = append(g.arena, f.Payload...)
 	for at := uint64(log.HeaderSize); at < uint64(len(g.arena)); {

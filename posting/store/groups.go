@@ -88,7 +88,7 @@ func (s *Store) replay() error {
 		if f.Previous != s.last.Hash {
 			return damage.New(path, "its group %d does not follow the one in the tables", f.N)
 		}
-		if err := g.read(f); err != nil {
+		if err := g.Read(f); err != nil {
 			return err
 		}
 		if err := s.requireRoom(groupRoom(g) + s.recentRoom()); err != nil {

@@ -1,0 +1,193 @@
+package raft
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	hraft "github.com/hashicorp/raft"
+
+	"mizan/internal/assert"
+)
+
+// Protocol is the name of the protocol that nodes agree on for a connection of Raft (see package peer). A connection begins with
+// the number of its shard, as 4 bytes, big-endian. Raft's own messages follow.
+const Protocol = "mizan-raft/1"
+
+// Bounds of connections.
+const (
+	headTime    = 5 * time.Second  // for the number of the shard
+	messageTime = 10 * time.Second // for one message of Raft; for a copy of a store, for each 256 KiB of it
+	maxPool     = 3                // unused connections to each node that a shard keeps
+	maxUnread   = 16               // connections to a shard that wait for Accept
+)
+
+// Dialer connects to the node with the given name. The connection is one of Protocol.
+type Dialer func(ctx context.Context, name, address string) (net.Conn, error)
+
+// Streams shares one listener among the shards of a node.
+type Streams struct {
+	listener net.Listener
+	dial     Dialer
+	log      *slog.Logger
+	running  sync.WaitGroup
+
+	mu     sync.Mutex
+	shards map[uint32]*stream // guarded by mu
+	names  map[string]string  // guarded by mu; maps the addresses of nodes to their names
+}
+
+// NewStreams begins to accept the connections of a listener of Protocol.
+func NewStreams(listener net.Listener, dial Dialer, log *slog.Logger) *Streams {
+	s := &Streams{listener: listener, dial: dial, log: log, shards: make(map[uint32]*stream), names: make(map[string]string)}
+	s.running.Go(s.accept)
+	return s
+}
+
+// Know tells at which address a node listens. Raft connects by address, and the connection must be to the node with this name.
+func (s *Streams) Know(m Member) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.names[m.Address] = m.Name
+}
+
+// Transport returns the transport of a shard. address is where other nodes reach this one. The transport must be closed after
+// the shard's replica.
+func (s *Streams) Transport(shard uint32, address string) *hraft.NetworkTransport {
+	layer := &stream{streams: s, shard: shard, address: address, accepted: make(chan net.Conn, maxUnread), closed: make(chan struct{})}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	assert.That(s.shards[shard] == nil, "shard %d has a transport", shard)
+	s.shards[shard] = layer
+	return hraft.NewNetworkTransportWithConfig(&hraft.NetworkTransportConfig{
+		Stream: layer, MaxPool: maxPool, Timeout: messageTime, Logger: newLogger(s.log),
+	})
+}
+
+func (s *Streams) accept() {
+	for {
+		conn, err := s.listener.Accept()
+		if err != nil {
+			return // the listener is closed
+		}
+		s.running.Go(func() { s.hand(conn) })
+	}
+}
+
+// hand reads the number of the shard, and gives the connection to the shard.
+func (s *Streams) hand(conn net.Conn) {
+	var head [4]byte
+	err := conn.SetDeadline(time.Now().Add(headTime))
+	if err == nil {
+		_, err = io.ReadFull(conn, head[:])
+	}
+	if err == nil {
+		err = conn.SetDeadline(time.Time{})
+	}
+	s.mu.Lock()
+	layer := s.shards[binary.BigEndian.Uint32(head[:])]
+	s.mu.Unlock()
+	if err != nil || layer == nil || !layer.hand(conn) {
+		_ = conn.Close()
+	}
+}
+
+// Close ends the listener. The transports must be closed before.
+func (s *Streams) Close() error {
+	err := s.listener.Close()
+	s.running.Wait()
+	return err
+}
+
+// stream has the connections of one shard. It implements hraft.StreamLayer.
+type stream struct {
+	streams  *Streams
+	shard    uint32
+	address  string
+	accepted chan net.Conn
+	closing  sync.Once
+	closed   chan struct{}
+}
+
+func (l *stream) hand(conn net.Conn) bool {
+	select {
+	case <-l.closed:
+		return false
+	default:
+	}
+	select {
+	case l.accepted <- conn:
+		return true
+	default:
+		return false
+	}
+}
+
+// Dial connects to the shard's replica at an address.
+func (l *stream) Dial(address hraft.ServerAddress, timeout time.Duration) (net.Conn, error) {
+	l.streams.mu.Lock()
+	name, isKnown := l.streams.names[string(address)]
+	l.streams.mu.Unlock()
+	if !isKnown {
+		return nil, fmt.Errorf("raft: no node is known at %s", address)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	conn, err := l.streams.dial(ctx, name, string(address))
+	if err != nil {
+		return nil, err
+	}
+	if err = conn.SetDeadline(time.Now().Add(timeout)); err == nil {
+		_, err = conn.Write(binary.BigEndian.AppendUint32(nil, l.shard))
+	}
+	if err == nil {
+		err = conn.SetDeadline(time.Time{})
+	}
+	if err != nil {
+		_ = conn.Close()
+		return nil, fmt.Errorf("raft: %w", err)
+	}
+	return conn, nil
+}
+
+// Accept waits for the next connection.
+func (l *stream) Accept() (net.Conn, error) {
+	select {
+	case conn := <-l.accepted:
+		return conn, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close ends the shard's connections that nobody has accepted.
+func (l *stream) Close() error {
+	l.closing.Do(func() {
+		l.streams.mu.Lock()
+		delete(l.streams.shards, l.shard)
+		l.streams.mu.Unlock()
+		close(l.closed)
+	})
+	for {
+		select {
+		case conn := <-l.accepted:
+			_ = conn.Close()
+		default:
+			return nil
+		}
+	}
+}
+
+// Addr returns the address at which other nodes reach the replica.
+func (l *stream) Addr() net.Addr { return address(l.address) }
+
+// address is the address of a node, as the other nodes write it.
+type address string
+
+func (address) Network() string  { return "tcp" }
+func (a address) String() string { return string(a) }

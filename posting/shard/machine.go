@@ -1,0 +1,178 @@
+package shard
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"mizan/internal/durable"
+	"mizan/posting/log"
+	"mizan/posting/log/raft"
+	"mizan/posting/store"
+)
+
+// Names in the directory of a shard.
+const (
+	storeName = "store"     // data directory of the store
+	newName   = "store.new" // the same while a copy of another node is loaded
+	oldName   = "store.old" // the store that such a copy replaces
+	raftName  = "raft"      // Raft's log
+)
+
+// machine applies committed groups to the store of this node. Its methods implement raft.Machine.
+type machine struct {
+	dir     string // the shard's directory
+	options store.Options
+	keyring [32]byte
+
+	replacing sync.Mutex // held while the store is replaced by a copy, and while it is confirmed
+
+	mu       sync.Mutex
+	store    *store.Store // guarded by mu: Load replaces it
+	proposed *store.Group // guarded by mu: the group that this node's writer has proposed; nil: none
+
+	group *store.Group // memory for groups that other nodes have proposed
+}
+
+// openMachine opens the store. If an earlier process has ended while it replaced the store, the old store stays.
+func openMachine(dir string, o store.Options, keyring [32]byte) (*machine, error) {
+	m := &machine{dir: dir, options: o, keyring: keyring, group: store.NewGroup(1, [32]byte{})}
+	if _, err := os.Lstat(m.path(storeName)); os.IsNotExist(err) {
+		if err := os.Rename(m.path(oldName), m.path(storeName)); err != nil && !os.IsNotExist(err) {
+			return nil, err
+		}
+	}
+	for _, name := range []string{newName, oldName} {
+		if err := os.RemoveAll(m.path(name)); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	if m.store, err = m.open(storeName); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+func (m *machine) path(name string) string { return filepath.Join(m.dir, name) }
+
+// open opens the store in one of the shard's directories and ties it to the keyring.
+func (m *machine) open(name string) (*store.Store, error) {
+	o := m.options
+	o.Dir = m.path(name)
+	s, err := store.Open(o)
+	if err != nil {
+		return nil, err
+	}
+	if m.keyring != [32]byte{} {
+		if err := s.Bind(m.keyring); err != nil {
+			_ = s.Close() // its error does not matter, because nothing was written
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// current returns the store.
+func (m *machine) current() *store.Store {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.store
+}
+
+// Last returns the number and hash of the store's last group.
+func (m *machine) Last() log.Mark {
+	n, hash := m.current().LastGroup()
+	return log.Mark{N: n, Hash: hash}
+}
+
+// Apply makes a committed group durable in the store.
+func (m *machine) Apply(f log.Frame) error {
+	m.mu.Lock()
+	g, s := m.proposed, m.store
+	m.mu.Unlock()
+	if g == nil || g.Frame().Mark != f.Mark {
+		g = m.group
+		if err := g.Read(f); err != nil {
+			return err
+		}
+	}
+	return s.Apply(g)
+}
+
+// propose sets the group that the writer has proposed, so that Apply need not read it again from its frame; nil: none.
+func (m *machine) propose(g *store.Group) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.proposed = g
+}
+
+// Dump writes a copy of the store's rows.
+func (m *machine) Dump(w io.Writer) error {
+	sn := m.current().Snapshot()
+	defer sn.Close()
+	return writeCopy(w, sn)
+}
+
+// Load replaces the store by a copy of another node's store. No journal is open at that time, because a node that leads needs no
+// copy.
+func (m *machine) Load(r io.Reader) error {
+	if err := os.RemoveAll(m.path(newName)); err != nil {
+		return err
+	}
+	o := m.options
+	o.Dir = m.path(newName)
+	if err := readCopy(r, o); err != nil {
+		return err
+	}
+	m.replacing.Lock()
+	defer m.replacing.Unlock()
+	if err := m.current().Close(); err != nil {
+		return err
+	}
+	for _, names := range [][2]string{{storeName, oldName}, {newName, storeName}} {
+		if err := os.Rename(m.path(names[0]), m.path(names[1])); err != nil {
+			return err
+		}
+		if err := durable.SyncDir(m.dir); err != nil {
+			return err
+		}
+	}
+	s, err := m.open(storeName)
+	if err != nil {
+		return err
+	}
+	m.mu.Lock()
+	m.store = s
+	m.mu.Unlock()
+	return os.RemoveAll(m.path(oldName))
+}
+
+// confirm confirms the store's last group (see store.Confirm), unless it is the one with the given number.
+func (m *machine) confirm(confirmed uint64) (last uint64, err error) {
+	m.replacing.Lock()
+	defer m.replacing.Unlock()
+	s := m.current()
+	if last, _ = s.LastGroup(); last == confirmed {
+		return last, nil
+	}
+	return last, s.Confirm()
+}
+
+// replicated is the log to which the journal of a leader writes: it proposes each group to the shard's replicas.
+type replicated struct {
+	machine *machine
+	replica *raft.Replica
+}
+
+// Apply makes a group durable on a majority of the nodes, and applies it to this node's store. After any error the journal ends,
+// and it may be unknown whether the group will be applied.
+func (l replicated) Apply(g *store.Group) error {
+	l.machine.propose(g)
+	defer l.machine.propose(nil)
+	return l.replica.Propose(g.Frame())
+}
+
+// Confirm does nothing: the shard confirms groups on every node.
+func (l replicated) Confirm() error { return nil }
