@@ -172,6 +172,9 @@ func (rt *Runtime) Start(resume func(posting.Item) bool) {
 	}
 }
 
+// HasManualClock tells whether Advance moves the clock. A move waits until everything that has become due is done.
+func (rt *Runtime) HasManualClock() bool { return rt.manual != nil }
+
 // Enter begins a command. The caller must call leave when the command ends. While Advance moves a manual clock, Enter
 // waits.
 func (rt *Runtime) Enter() (leave func()) {

@@ -138,6 +138,9 @@ func New(options Options) (*Service, error) {
 		panics:      panics{byDestination: make(map[destinationKey]*panicRecord)},
 		tracer:      options.Tracer, origins: tracing.NewMemory[deliveryKey](maxOrigins),
 	}
+	if runtime.HasManualClock() {
+		s.failingTurns.SetLimit(rate.Inf) // commands wait until a move of the clock ends, and it ends after all due attempts
+	}
 	s.destinations = actors.NewRegistry(runtime, "notifier", idleTime, func(k destinationKey) actors.Behaviour {
 		return &destination{service: s, key: k, workerLimit: 1, pulledIDs: make(map[ID]bool)}
 	}).Unbounded()
