@@ -106,7 +106,8 @@ func (h *Handlers) beginSession(v *visit.Visit, org ledger.ID, login, pass strin
 	}
 	var session struct {
 		Data struct {
-			Token string `json:"token"`
+			Token string          `json:"token"`
+			Roles directory.Roles `json:"roles"`
 		} `json:"data"`
 	}
 	if err := answer.Decode(&session); err != nil {
@@ -114,6 +115,9 @@ func (h *Handlers) beginSession(v *visit.Visit, org ledger.ID, login, pass strin
 	}
 	h.setCookie(v, web.SessionCookie, org.String()+"."+session.Data.Token, directory.SessionLife)
 	h.setCookie(v, organizationCookie, org.String(), organizationLife)
+	if session.Data.Roles.Has(web.LedgerRoles...) {
+		h.cfg.LedgerReaderIsHere(org)
+	}
 	return nil
 }
 
