@@ -53,9 +53,10 @@ type Options struct {
 	// counters. 0 means 65,536.
 	Cached int
 
-	// BufferedGroups is the maximum number of groups that have lines in the page buffer (lines that are not on a stored page
-	// yet). 0 means 1,024. If BufferedGroups is negative, nothing is buffered: each group stores a page for every account and
-	// list to which it adds lines.
+	// BufferedGroups is the maximum number of groups whose lines are in the page buffer. The page buffer contains the lines
+	// that are not on a stored page yet. If more groups have lines in it, the lines of the oldest group are moved to stored
+	// pages. If BufferedGroups is 0, the maximum is 1,024. If it is negative, nothing is buffered: each group stores a page for
+	// every account and list to which it adds lines.
 	BufferedGroups int
 
 	// Queue is the maximum number of changes that wait for a group; 0 means MaxQueue. Tests that fill the queue choose a small
@@ -325,8 +326,8 @@ func (j *Journal) watch() {
 	}
 }
 
-// defaultOverlap is a number of waiting changes: if so many wait, the next group is prepared before the previous group is
-// durable. With fewer changes it is better to wait, because no more changes can be added to a prepared group, and each group
+// defaultOverlap is the number of waiting changes from which on the orderer prepares the next group before the previous group
+// is durable. With fewer changes it is better to wait, because no more changes can be added to a prepared group, and each group
 // costs a sync.
 const defaultOverlap = 1_024
 

@@ -131,7 +131,7 @@ func TestEntryMustHaveRoomForSplitPostings(t *testing.T) {
 		t.Error("an entry that may be split into 511 postings was accepted")
 	}
 	f.must(entryOfSpillingPostings(ledger.MaxPostings / 2))
-	f.restart() // after a restart the writer has to read the last events for the next change
+	f.restart() // then the writer must read the last events from the store before it can book the next change
 	f.must(deposit())
 }
 

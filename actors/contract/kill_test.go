@@ -330,8 +330,10 @@ func (p *issueOnServer) subscribe(n int) {
 	}
 }
 
-// wantBalances checks that a holder of n certificates was paid payout(n), and that the only accounts of the issue's
-// holders with a balance are those below holdersPrefix, with 7 per certificate.
+// wantBalances checks that each holder of n certificates was paid payout(n). The issue has several kinds of accounts for
+// its holders, each with its own prefix. wantBalances checks that every holder's account with the prefix holdersPrefix
+// has a balance of 7 per certificate, and that the accounts with the other prefixes have no balance. If holdersPrefix is
+// empty, none of these accounts may have a balance.
 func (p *issueOnServer) wantBalances(holdersPrefix string, payout func(n int64) int64) {
 	p.t.Helper()
 	id := p.base[strings.LastIndexByte(strings.TrimSuffix(p.base, "/"), '/')+1 : len(p.base)-1]

@@ -108,8 +108,9 @@ func TestStartAndUnchangedClockHandleOverdueDates(t *testing.T) {
 	f.wantOwed(b.ID, "300")
 }
 
-// While the clock stands still, events are booked some microseconds after the time that it shows. A decision is never timed
-// before an event that was booked earlier, but the days that it stores come from the clock.
+// While the clock stands still, events are booked some microseconds after the time that it shows. The time of a decision is
+// the clock's time or the booked time of the contract's last event, whichever is later. But the days that the decision stores
+// are always the clock's day.
 func TestDecisionsTakeTimesFromBookingsAndDatesFromTheClock(t *testing.T) {
 	f := openFixture(t)
 	if err := f.Clock.Set(time.Date(2026, 12, 31, 23, 59, 59, 999_999_000, time.UTC)); err != nil {

@@ -94,8 +94,8 @@ func TestAttemptWhoseCallNeverLeftMayBeRepeated(t *testing.T) {
 	}
 }
 
-// If an attempt's outcome is unknown, the provider's answer to an inquiry decides, even after a restart. A charge that
-// never arrived has failed, because its CVV is gone.
+// If an attempt's outcome is unknown, the provider's answer to an inquiry decides, even after a restart. If the answer is
+// that the charge never arrived, the payment fails: the charge cannot be sent again, because the CVV is not stored.
 func TestUnknownOutcomeIsInquiredByTheAttemptsReference(t *testing.T) {
 	for _, c := range []struct {
 		name    string

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// newLease creates a finance lease of two months, with changed members.
+// newLease creates a finance lease of two months. more contains names and values of members of the request body, which replace
+// the usual values. The value absent removes a member.
 func newLease(t testing.TB, more ...any) *contractFixture {
 	t.Helper()
 	return createSecular(t, "leases", append([]any{

@@ -171,7 +171,8 @@ func (c *creation) checkAsset() {
 	}
 	asset.Network = money.ResolveNetwork(asset.Currency, c.checkNetwork())
 	if _, hasScale := asset.Scale(); !hasScale {
-		// An asset that is the same on every network, such as a state currency, has no network.
+		// Some currencies, such as RUB or USD, belong to no network. If the request names a network for such a currency,
+		// the network is ignored.
 		if withoutNetwork := (money.Asset{Currency: asset.Currency, Env: asset.Env}); hasKnownScale(withoutNetwork) {
 			asset.Network = ""
 		}

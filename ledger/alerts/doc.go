@@ -24,6 +24,6 @@
 //
 // Rejected: A message could be stored as numbers, and its text could be written when it is sent. But then a new release or a
 // change of the transaction could change the text between two attempts to send it. Outcomes could be counted in slots of ten
-// seconds. But then an outcome could be counted for up to ten seconds too long. This would matter, because most terminals have
-// few outcomes.
+// seconds. But then an outcome could be counted for up to ten seconds too long. Most terminals have so few outcomes that a
+// single outcome can decide whether there is a spike, so this could cause false alerts.
 package alerts

@@ -6,7 +6,7 @@ import (
 )
 
 // MetaLang is the key in merchant_meta for the language. The service sets its value (specification, "Rules on fields", 5).
-// If the partner has no language, the value is defaultLang.
+// The value is the partner's language. If the partner has none but the client sent the key, the value is defaultLang.
 const (
 	MetaLang    = "lang"
 	defaultLang = "en"

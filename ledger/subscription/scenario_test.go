@@ -33,8 +33,8 @@ func (naive *naiveSubscription) status() string {
 }
 
 // After any sequence of actions, only one renewal is under way at a time. No renewal begins before its due instant or
-// while the subscription is paused or cancelled. The numbers of attempts have no gap, and at most one renewal is paid
-// per period.
+// while the subscription is paused or cancelled. The attempts at renewals are numbered 1, 2, 3 and so on without a gap,
+// and each period is paid for at most once.
 func TestRandomActionsAgreeWithTheNaiveSubscription(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		days := rapid.SampledFrom([]int{1, 2, 7, 30, 365}).Draw(t, "days")

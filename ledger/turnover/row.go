@@ -81,7 +81,8 @@ func (r *Row) Encode() []byte {
 	dst := binary.AppendUvarint([]byte{rowForm}, r.Seq)
 	for _, key := range slices.SortedFunc(maps.Keys(r.Day), Key.Compare) {
 		dst = append(dst, byte(key.Type))
-		// The row's key contains the environment, so the row itself always contains Prod.
+		// The environment is in the row's key. The stored form of an asset also has a field for the environment. Here this
+		// field is always Prod, and Decode ignores it.
 		dst = money.Asset{Currency: key.Currency, Network: key.Network, Env: money.Prod}.AppendBinary(dst)
 		dst = r.Day[key].append(dst)
 	}

@@ -16,10 +16,10 @@ type groupFunc func(group ledger.Account, t *ledger.Totals) (more bool, err erro
 func AreGroups(prefix string) bool { return prefix == "" || ledger.Path(prefix).IsGroup() }
 
 // Groups calls fn with the sums of the groups whose paths begin with q.Prefix (see [ledger.Path.Group]), ordered by path,
-// currency and network. The sums of a group are the sums over the totals that TrialBalance would return for the group's
-// accounts, but the cost does not depend on the number of accounts. AreGroups(q.Prefix) must be true. q.Only and q.After
-// select groups here, while they select accounts in TrialBalance. Groups returns an error of fn, money.ErrOverflow, a
-// *store.DamageError, or an I/O error.
+// currency and network. TrialBalance returns the totals of each account. Groups instead adds up these totals over the accounts
+// of a group that have the same asset. Its cost does not depend on the number of accounts. AreGroups(q.Prefix) must be true.
+// q.Only and q.After select groups here, while they select accounts in TrialBalance. Groups returns an error of fn,
+// money.ErrOverflow, a *store.DamageError, or an I/O error.
 func (r *Reader) Groups(view *posting.View, org ledger.ID, q AsOf, fn func(group ledger.Account, t *ledger.Totals) (more bool, err error)) error {
 	m, err := r.groups.of(org).at(view, q.end())
 	if err != nil {
@@ -56,8 +56,9 @@ func (r *Reader) Groups(view *posting.View, org ledger.ID, q AsOf, fn func(group
 	return nil
 }
 
-// correctedForDay returns the sums by effective date. To the booked sums it adds, for each account, the correction that
-// correctForDay makes.
+// correctedForDay returns the sums by effective date. To the sums by booked time, which are in m, it adds the crossing of each
+// account: the correction of the account's totals for lines that were booked on one side of the day's end and take effect on
+// the other. correctForDay corrects the totals of single accounts in the same way.
 func (m *moment) correctedForDay(view *posting.View, org ledger.ID, q *AsOf) (*moment, error) {
 	all := AsOf{Env: q.Env}
 	var sums store.GroupSums
@@ -81,8 +82,10 @@ func (m *moment) correctedForDay(view *posting.View, org ledger.ID, q *AsOf) (*m
 	return newGroupBuilder(org, m.seq, sums).moment(m.booked), nil
 }
 
-// limitRelease reduces the crossing if it would make a pending total of the account negative. So the crossing can be added to
-// a group's sum. The result is the same as with applyTo, which sets a negative pending total to zero.
+// limitRelease reduces an account's crossing (the correction of its totals) if adding the crossing would make a pending total
+// of the account negative. With the reduced crossing this total becomes zero, as with applyTo, which sets a negative pending
+// total to zero. The crossing is reduced before it is added to a group's sum, because a sum over several accounts does not show
+// whether the pending total of one of them is negative.
 func (x *accountCrossing) limitRelease(view *posting.View, org ledger.ID, q *AsOf) error {
 	if !x.crossing.DebitsPending.Negative && !x.crossing.CreditsPending.Negative {
 		return nil

@@ -36,8 +36,9 @@ func openBench(b *testing.B) *bench {
 	return w
 }
 
-// book books count payments, after done payments that were booked before. The first payments of all are one for each partner in
-// each currency, so that every account exists.
+// book books count payments. done is the number of payments that were booked before. The first benchPartners payments are one
+// in USD for each partner, and the next benchPartners payments are one in EUR for each partner. So every account exists after
+// them. The partner of each later payment is random.
 func (w *bench) book(count, done int) int {
 	c := &posting.Change{Author: ledger.BySystem.Author(), MustRecord: true}
 	for i := range count {

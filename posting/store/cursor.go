@@ -357,10 +357,11 @@ func seekBelow(it *badger.Iterator, key []byte) {
 	it.Seek(below) // below must not be empty, because Badger takes an empty key for the end of all keys
 }
 
-// descentStart returns the key at which a descent over the keys with the prefix begins. If from begins with the prefix, this
-// is from. If from is nil or comes after all keys with the prefix, this is the first key after all of them. If a row has this
-// key, the descent skips the row. sharedPrefix is a common prefix of start and the keys with the prefix. If from comes before
-// all keys with the prefix, there is nothing to read, and ok is false.
+// descentStart returns the key at which a descent over the keys with the prefix begins. If from begins with the prefix, start
+// is from. If from is nil or greater than every key with the prefix, start is the lowest possible key that is greater than all
+// keys with the prefix, or nil if there is no such key. If a row has this key, the descent skips the row. sharedPrefix is a
+// common prefix of start and the keys with the prefix. If from comes before all keys with the prefix, there is nothing to read,
+// and ok is false.
 func descentStart(prefix, from []byte) (start, sharedPrefix []byte, ok bool) {
 	if from != nil && bytes.HasPrefix(from, prefix) {
 		return from, prefix, true

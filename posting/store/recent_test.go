@@ -108,7 +108,7 @@ func TestFlushWritesTheNewestValueOnly(t *testing.T) {
 	}
 }
 
-// Every group that is not larger than a group may be fits into the memory of recent groups.
+// A group of the maximum size (Store.MaxGroup) fits into the memory of recent groups.
 func TestLargestGroupsFitIntoMemory(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	defer closeStore(t, s)
@@ -169,7 +169,7 @@ func TestDueRowRemovedInMemoryNeverReachesBadger(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	defer closeStore(t, s)
 	var keys [][]byte
-	for n := uint64(1); n <= 2; n++ { // this row is in Badger before it is removed
+	for n := uint64(1); n <= 2; n++ { // row 1 is flushed to Badger before it is removed; row 2 is removed while it is in memory
 		keys = append(keys, KeyDue(nil, 7, n))
 		set(t, s, string(keys[n-1]), "due")
 		if n == 1 {

@@ -52,7 +52,8 @@ type fileToBackUp struct {
 }
 
 // begin opens a view of the store, and then the files beside the store. Because the files are opened after the view,
-// they contain at least the calls and the time to which rows of the view refer.
+// the simulator's log contains every call to which a row of the view refers, and the saved clock is not behind the
+// clock's time when the last row of the view was written.
 func (s *Service) begin(base *Base) (*Backup, error) {
 	b := &Backup{service: s, view: s.options.Journal.View()}
 	b.ctx, b.cancel = context.WithCancelCause(s.ctx)

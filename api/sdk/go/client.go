@@ -26,9 +26,10 @@ type Config struct {
 	// CAFile.
 	HTTPClient *http.Client
 
-	// Attempts is the maximum number of times that a request is sent if it fails in a way that may be repeated. If it is 0, the
-	// maximum is 4; if it is 1, requests are never repeated. In addition, if the server closes an idle connection, net/http
-	// itself repeats a read, or a write that has an Idempotency-Key.
+	// Attempts is the maximum number of times that a request is sent. A failed request is sent again only if it is a read or
+	// has an Idempotency-Key, and if the failure may be temporary (no response, or a status such as 429 or 503). If Attempts
+	// is 0, the maximum is 4; if it is 1, requests are never repeated. In addition, if the server closes an idle connection,
+	// net/http itself repeats a read, or a write that has an Idempotency-Key.
 	Attempts int
 
 	// Timeout is the maximum duration of one attempt. If it is 0, the maximum is 60 s. The context of a call bounds all

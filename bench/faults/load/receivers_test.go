@@ -133,7 +133,8 @@ func (m *merchant) missing() (n int) {
 	return n
 }
 
-// delays returns how long after the responses the notifications arrived.
+// delays returns, for the charged payments, the times from the response to the arrival of the notification. If a notification
+// arrived before the response, the time is zero.
 func (m *merchant) delays() distribution {
 	m.receiver.mu.Lock()
 	defer m.receiver.mu.Unlock()

@@ -89,11 +89,11 @@ func LastFlush(dir string) (table uint64, ok bool, err error) {
 	return last.Changes[0].Id, true, nil
 }
 
-// leaveOutRecords removes records from the list whose tables are missing because the sync of the record failed. If the sync
-// of a record fails, Badger deletes the tables that the record creates, but the record is still in the file or in the
-// kernel's page cache. In this case no rows are lost: the rows of a flush are still in the store's log, and the rows of a
-// compaction are still in the old tables, which were not replaced. After such a record there may be records of another
-// compaction, which ran at the same time.
+// leaveOutRecords removes a record from the list if the sync of the record has failed and the record's tables are therefore
+// missing. If the sync of a record fails, Badger deletes the tables that the record creates, but the record is still in the
+// file or in the kernel's page cache. In this case no rows are lost: the rows of a flush are still in the store's log, and
+// the rows of a compaction are still in the old tables, which were not replaced. After such a record there may be records
+// of another compaction, which ran at the same time.
 //
 // A record is left out only if the rows of its tables exist elsewhere:
 //   - The record of a flush is left out only if no other flush follows. Its rows should then be in the store's log.

@@ -83,8 +83,8 @@ func (p *Checkpoints) contentOf(c *checkpoint) iter.Seq2[string, *ledger.Movemen
 }
 
 // storedContent returns the movements in the stored parts of a checkpoint. If a part cannot be read, p.hasMismatch
-// becomes true. A missing part is noticed later: the checkpoint that is computed from the result differs from the
-// stored one.
+// becomes true. storedContent does not notice a missing part. But then the later checkpoint that compare computes from
+// these movements differs from the stored one, so compare sets p.hasMismatch.
 func (p *Checkpoints) storedContent(seq uint64) iter.Seq2[string, *ledger.Movement] {
 	return func(yield func(string, *ledger.Movement) bool) {
 		const heightOfParts = 0

@@ -13,10 +13,11 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// For rules 3 and 4 of the checker (states of records, claims), this file checks cached replies and screenings. The
-// event of a cached reply directly follows an event of a contract, and the reply shows the contract as it was after the
-// contract's event. The decision of a screening is the decision that the screening's version of the rules gives for the
-// same input. If a contract names a screening, the screening exists.
+// For rules 3 and 4 of the checker (states of records, claims), this file checks cached replies and screenings. In the
+// journal, the event of a contract must come directly before the event of a cached reply. The reply must show the
+// contract as it was after that event of the contract. A screening stores its input, its decision and the version of
+// the rules that were applied. These rules must give the same decision if they are applied to this input again. If a
+// contract names a screening, the screening must exist.
 
 // CheckStaffKey checks a claim on an idempotency key of an organization's staff. The claim must name a closed month of the
 // organization, a contract with a cached reply, or a screening. CheckStaffKey returns false if the key is not a staff key.
