@@ -41,7 +41,7 @@ func transactionOperations() []spec.Operation {
 			spec.InQuery("start_cursor", spec.Text(), "Together with `end_cursor`: only the transactions between the two times, including both. Without `end_cursor` it is ignored."),
 			spec.InQuery("end_cursor", spec.Text(), "See `start_cursor`."),
 			spec.InQuery("partner_id", spec.Integer(1), "The partner whose transactions are listed. Required with the admin token; a partner may not send it."),
-			spec.InQuery("from", instantOrDay(), "Another name of `started_from`, only with the admin token; a partner may not send it. If both are sent, both apply."),
+			spec.InQuery("from", instantOrDay(), spec.OnlyByAdminToken+"another name of `started_from`. If both are sent, both apply."),
 		),
 		Answers:  ok(spec.Page(spec.Ref("Transaction"), "started", "updated")),
 		Refusals: []spec.Refusal{{Code: ledger.NotFound, When: "the partner does not exist"}},
@@ -200,7 +200,7 @@ func transactionFilters() []spec.Parameter {
 		spec.InQuery("amount_to", spec.Amount(), "Only transactions of at most this amount, in minor units."),
 		spec.InQuery("rrn", spec.Text(), "Only transactions with this retrieval reference number of the provider."),
 		spec.InQuery("link_id", spec.UUID(), "Only transactions that were made at this payment link."),
-		spec.InQuery("txid", spec.Text(), "Ignored."),
+		spec.InQuery("txid", spec.Text(), spec.Ignored),
 	)
 }
 

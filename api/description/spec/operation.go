@@ -65,6 +65,12 @@ func InPath(name string, s *Schema, text string) Parameter {
 	return Parameter{Name: name, In: "path", Schema: s, Text: text, Required: true}
 }
 
+// Texts with a meaning for the clients that are made from the description: they leave such parameters and fields out.
+const (
+	Ignored          = "Ignored."                    // the whole text of what the service ignores
+	OnlyByAdminToken = "Only with the admin token: " // the beginning of the text of what a partner may not send
+)
+
 // InQuery returns a parameter in the query, which is optional.
 func InQuery(name string, s *Schema, text string) Parameter {
 	return Parameter{Name: name, In: "query", Schema: s, Text: text}

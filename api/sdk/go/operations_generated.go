@@ -89,10 +89,6 @@ type ListTransactionsQuery struct {
 
 	// See `start_cursor`.
 	EndCursor string
-
-	// Another name of `started_from`, only with the admin token; a partner may not send it. If both are sent, both
-	// apply.
-	From string
 }
 
 func (q *ListTransactionsQuery) values() url.Values {
@@ -115,7 +111,6 @@ func (q *ListTransactionsQuery) values() url.Values {
 	setQuery(values, "order_by", q.OrderBy)
 	setQuery(values, "start_cursor", q.StartCursor)
 	setQuery(values, "end_cursor", q.EndCursor)
-	setQuery(values, "from", q.From)
 	return values
 }
 

@@ -44,7 +44,7 @@ func (w *walk) operation(d *Described) *Operation {
 // isForOthers tells whether a client leaves out a parameter or field. It does so if the service ignores the parameter or field
 // or, in a client for partners, if only the operator may send it.
 func (w *walk) isForOthers(name, text string) bool {
-	return text == "Ignored." || w.forPartners && (name == "partner_id" || strings.HasPrefix(text, "With the admin token:"))
+	return text == spec.Ignored || w.forPartners && (name == "partner_id" || strings.HasPrefix(text, spec.OnlyByAdminToken))
 }
 
 func (w *walk) body(d *Described) *Body {

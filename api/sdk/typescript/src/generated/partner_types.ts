@@ -975,8 +975,6 @@ export interface ListTransactionsQuery {
   start_cursor?: string | undefined;
   /** See `start_cursor`. */
   end_cursor?: string | undefined;
-  /** Another name of `started_from`, only with the admin token; a partner may not send it. If both are sent, both apply. */
-  from?: string | undefined;
 }
 
 /** The parameters of aggregateTransactions. */

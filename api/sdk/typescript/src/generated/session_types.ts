@@ -5036,7 +5036,7 @@ export interface ListTransactionsQuery {
   end_cursor?: string | undefined;
   /** The partner whose transactions are listed. Required with the admin token; a partner may not send it. */
   partner_id?: number | undefined;
-  /** Another name of `started_from`, only with the admin token; a partner may not send it. If both are sent, both apply. */
+  /** Only with the admin token: another name of `started_from`. If both are sent, both apply. */
   from?: string | undefined;
 }
 
