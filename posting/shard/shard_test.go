@@ -80,7 +80,7 @@ func newGroup(t *testing.T, count int) *group {
 }
 
 func (n *node) connect() {
-	_, n.transport = hraft.NewInmemTransportWithTimeout(hraft.ServerAddress(n.name), 5*time.Second)
+	_, n.transport = hraft.NewInmemTransportWithTimeout(hraft.ServerAddress(n.name), 20*time.Second)
 }
 
 // join connects every node with every other.
@@ -117,7 +117,7 @@ func (n *node) open() (err error) {
 		n.network = n.transport
 	}
 	n.Shard, err = shard.Open(shard.Options{
-		Dir: n.dir, Name: n.name, Transport: n.network, Members: n.members, Heartbeat: 2 * time.Second, Trailing: 2, Log: quiet,
+		Dir: n.dir, Name: n.name, Transport: n.network, Members: n.members, Heartbeat: 5 * time.Second, Trailing: 2, Log: quiet,
 		Store: store.Options{MemTable: 8 << 20, Log: quiet}, Keyring: [32]byte{7}, Fatal: func(err error) { n.failed <- err },
 	})
 	return err
@@ -160,7 +160,7 @@ func wait(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.Now().Add(time.Minute); !holds(); <-tick.C {
+	for deadline := time.Now().Add(3 * time.Minute); !holds(); <-tick.C {
 		if time.Now().After(deadline) {
 			t.Fatalf("no %s", what)
 		}
@@ -447,7 +447,7 @@ func TestNodeThatIsFarBehindGetsACopy(t *testing.T) {
 	added.connect()
 	g.join()
 	added.start()
-	if err := leader.Replica.Add(raft.Member{Name: "n4", Address: "n4"}, 10*time.Second); err != nil {
+	if err := leader.Replica.Add(raft.Member{Name: "n4", Address: "n4"}, time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	leader.mustPay(100)
