@@ -20,7 +20,7 @@ const (
 
 	// A person reads a page for meanReading on average. Then the person follows a link or, once in restartEvery pages on
 	// average, returns to the first page.
-	meanReading  = 3 * time.Second
+	meanReading  = time.Second
 	restartEvery = 20
 
 	maxPage = 8 << 20 // bytes

@@ -10,8 +10,8 @@
 //  1. A group reaches a replica's store only through Raft, also on the leader: when the leader's writer hands over a group, the
 //     group is in no store until a majority of the nodes has it. So no store ever has a group that the others will not get.
 //  2. Stores of different nodes that have applied the same number of groups have the same rows.
-//  3. The journal of a leader fails for good when the node ceases to lead, because it is then unknown what becomes of its last
-//     group. A later journal on the same node begins with what the store has.
+//  3. If a node loses the lead, its journal fails for good, because nobody knows whether the group that it proposed last will be
+//     committed. A later journal on the same node begins with what the store has.
 //  4. Lead returns only after the store has everything that earlier leaders have acknowledged.
 //  5. If the process ends while the store is replaced, the next start has either the old store or the new one.
 //

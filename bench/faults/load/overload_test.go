@@ -45,7 +45,7 @@ var (
 	}
 	soakScale = scale{
 		partners: 10_000, pending: 100_000, offering: 10_000, idle: 9_000, slow: 600, round: 4 * time.Second, repetitions: 3,
-		minGoodput: 0.8, maxAnswer: time.Second, maxHealth: 500 * time.Millisecond, maxMemory: 3 << 29,
+		minGoodput: 0.9, maxAnswer: time.Second, maxHealth: 500 * time.Millisecond, maxMemory: 3 << 29,
 	}
 )
 
