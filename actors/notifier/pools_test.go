@@ -142,3 +142,13 @@ func TestFailingDestinationsTakeTurns(t *testing.T) {
 		t.Errorf("the attempts are %v", order)
 	}
 }
+
+// With a manual clock failing destinations do not take turns, because a move of the clock waits for every attempt that is due.
+func TestTurnsAreForTheRealClock(t *testing.T) {
+	if f := newFixture(t); f.failingTurns.Limit() != rate.Inf {
+		t.Errorf("with a manual clock %g attempts a second", f.failingTurns.Limit())
+	}
+	if f := newFixture(t, onRealClock); f.failingTurns.Limit() != failingPerSecond {
+		t.Errorf("with the real clock %g attempts a second", f.failingTurns.Limit())
+	}
+}

@@ -106,8 +106,7 @@ func (h *Handlers) beginSession(v *visit.Visit, org ledger.ID, login, pass strin
 	}
 	var session struct {
 		Data struct {
-			Token string          `json:"token"`
-			Roles directory.Roles `json:"roles"`
+			Token string `json:"token"`
 		} `json:"data"`
 	}
 	if err := answer.Decode(&session); err != nil {
@@ -115,9 +114,6 @@ func (h *Handlers) beginSession(v *visit.Visit, org ledger.ID, login, pass strin
 	}
 	h.setCookie(v, web.SessionCookie, org.String()+"."+session.Data.Token, directory.SessionLife)
 	h.setCookie(v, organizationCookie, org.String(), organizationLife)
-	if session.Data.Roles.Has(web.LedgerRoles...) {
-		h.cfg.LedgerReaderIsHere(org)
-	}
 	return nil
 }
 

@@ -19,6 +19,7 @@ const (
 // the events since the previous page itself. Only the sums of organizations that had a reader recently are updated.
 type watch struct {
 	extend func(ledger.ID) error
+	every  time.Duration // watchEvery; tests set it before the first call of see
 	ctx    context.Context
 	end    context.CancelFunc
 	ended  sync.WaitGroup
@@ -29,7 +30,7 @@ type watch struct {
 }
 
 func newWatch(extend func(ledger.ID) error) *watch {
-	w := &watch{extend: extend, until: make(map[ledger.ID]time.Time)}
+	w := &watch{extend: extend, every: watchEvery, until: make(map[ledger.ID]time.Time)}
 	w.ctx, w.end = context.WithCancel(context.Background())
 	return w
 }
@@ -51,7 +52,7 @@ func (w *watch) see(org ledger.ID) {
 // run updates the sums of the watched organizations until no organization is watched. The first update is immediate, because it
 // has to add all events since the last watch, which takes longest, and a page may need the sums soon.
 func (w *watch) run() {
-	tick := time.NewTicker(watchEvery)
+	tick := time.NewTicker(w.every)
 	defer tick.Stop()
 	for watched := w.watched(time.Now()); watched != nil; watched = w.watched(time.Now()) {
 		for _, org := range watched {

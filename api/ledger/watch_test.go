@@ -54,3 +54,19 @@ func TestWatchEndsWhenNobodyLooks(t *testing.T) {
 		t.Errorf("%d organizations are watched for ever", len(orgs))
 	}
 }
+
+// The first extension of a watch does not wait, because it takes longest and a reader may need it soon.
+func TestWatchBeginsAtOnce(t *testing.T) {
+	extended := make(chan ledger.ID)
+	w := newWatch(func(org ledger.ID) error {
+		extended <- org
+		return nil
+	})
+	w.every = 24 * time.Hour
+	org := uuid.New()
+	w.see(org)
+	if got := <-extended; got != org {
+		t.Errorf("%v is extended", got)
+	}
+	w.close()
+}

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
@@ -119,6 +120,18 @@ type Refused struct {
 	Code     string         // code of the first problem, or of the whole response
 	Message  string         // message that is not about a field; empty if none
 	Problems []FieldProblem // the problems of fields, in the order of the response
+}
+
+// Text returns the message and the problems of fields as one text.
+func (r *Refused) Text() string {
+	var parts []string
+	if r.Message != "" {
+		parts = append(parts, r.Message)
+	}
+	for _, p := range r.Problems {
+		parts = append(parts, p.Detail)
+	}
+	return strings.Join(parts, ". ")
 }
 
 // FieldProblem says why a field was refused.

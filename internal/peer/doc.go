@@ -9,7 +9,7 @@
 //  3. A handshake takes at most handshakeTime, and at most maxHandshakes are under way. Further connections are closed.
 //  4. After Close returns, no goroutine of this package is left, and Accept of every protocol returns net.ErrClosed.
 //
-// Callers: none yet in this module except its tests.
+// Callers: posting/log/raft.
 //
 // Rejected: names of nodes in the common name of certificates were considered. They were not chosen because Go verifies only
 // names in the extension for alternative names.

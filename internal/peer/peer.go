@@ -30,7 +30,7 @@ type Identity struct {
 type Link struct {
 	config    *tls.Config
 	listener  net.Listener
-	protocols map[string]*protocol
+	protocols map[string]*Handover
 	places    chan struct{} // one for each handshake that is under way
 	ended     context.Context
 	end       context.CancelFunc
@@ -50,11 +50,11 @@ func Listen(address string, id Identity, protocols ...string) (*Link, error) {
 			MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{id.Certificate}, RootCAs: id.Authority,
 			ClientCAs: id.Authority, ClientAuth: tls.RequireAndVerifyClientCert, NextProtos: protocols,
 		},
-		listener: listener, protocols: make(map[string]*protocol), places: make(chan struct{}, maxHandshakes),
+		listener: listener, protocols: make(map[string]*Handover), places: make(chan struct{}, maxHandshakes),
 	}
 	l.ended, l.end = context.WithCancel(context.Background())
 	for _, name := range protocols {
-		l.protocols[name] = &protocol{link: l, accepted: make(chan net.Conn, maxAccepted), closed: make(chan struct{})}
+		l.protocols[name] = NewHandover(listener.Addr(), maxAccepted)
 	}
 	l.running.Go(l.accept)
 	return l, nil
@@ -96,9 +96,11 @@ func (l *Link) shakeHands(conn *tls.Conn) {
 		return
 	}
 	p := l.protocols[conn.ConnectionState().NegotiatedProtocol]
-	if p == nil || !p.hand(conn) { // a client that names no protocol gets none
+	if p == nil { // the client has named no protocol
 		_ = conn.Close()
+		return
 	}
+	p.Hand(conn)
 }
 
 // Protocol returns the listener of a protocol, which accepts the connections that other nodes have opened for it.
@@ -154,53 +156,3 @@ func (l *Link) Close() error {
 	}
 	return nil
 }
-
-// protocol is the listener of one protocol.
-type protocol struct {
-	link     *Link
-	accepted chan net.Conn
-
-	closing sync.Once
-	closed  chan struct{}
-}
-
-// hand gives a connection to whoever calls Accept. It returns false if too many connections wait, or if the listener is closed.
-func (p *protocol) hand(conn net.Conn) bool {
-	select {
-	case <-p.closed:
-		return false
-	default:
-	}
-	select {
-	case p.accepted <- conn:
-		return true
-	default:
-		return false
-	}
-}
-
-// Accept waits for the next connection.
-func (p *protocol) Accept() (net.Conn, error) {
-	select {
-	case conn := <-p.accepted:
-		return conn, nil
-	case <-p.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-// Close ends the listener of this protocol, and closes the connections that wait. The link's other protocols continue.
-func (p *protocol) Close() error {
-	p.closing.Do(func() { close(p.closed) })
-	for {
-		select {
-		case conn := <-p.accepted:
-			_ = conn.Close()
-		default:
-			return nil
-		}
-	}
-}
-
-// Addr returns the address of the link.
-func (p *protocol) Addr() net.Addr { return p.link.Addr() }

@@ -80,7 +80,7 @@ var layers = []layer{
 	{"posting/store/values", []string{"internal/assert", "internal/disk", "posting/store/damage"}},
 	{"posting/store/badgerfile", []string{"internal/durable", "posting/store/damage"}},
 	{"posting/log", []string{"internal/assert", "internal/disk", "posting/store/damage"}},
-	{"posting/log/raft", []string{"internal/assert", "internal/durable", "posting/log"}},
+	{"posting/log/raft", []string{"internal/assert", "internal/durable", "internal/peer", "posting/log"}},
 	{"posting/store", slices.Concat(commonPackages, ledgerPackages, []string{"posting/log"})},
 	{"posting", uptoStore},
 	{"posting/shard", slices.Concat(uptoStore, []string{"posting", "posting/log", "posting/log/raft"})},

@@ -26,7 +26,7 @@ type machine struct {
 	options store.Options
 	keyring [32]byte
 
-	replacing sync.Mutex // held while the store is replaced by a copy, and while it is confirmed
+	replacing sync.RWMutex // held while the store is replaced by a copy; held for reading while it is copied or confirmed
 
 	mu       sync.Mutex
 	store    *store.Store // guarded by mu: Load replaces it
@@ -110,13 +110,15 @@ func (m *machine) propose(g *store.Group) {
 
 // Dump writes a copy of the store's rows.
 func (m *machine) Dump(w io.Writer) error {
+	m.replacing.RLock()
+	defer m.replacing.RUnlock()
 	sn := m.current().Snapshot()
 	defer sn.Close()
 	return writeCopy(w, sn)
 }
 
-// Load replaces the store by a copy of another node's store. No journal is open at that time, because a node that leads needs no
-// copy.
+// Load replaces the store by a copy of another node's store. A node that leads needs no copy. If the journal of an earlier lead
+// still reads the store, Load fails, and the process ends.
 func (m *machine) Load(r io.Reader) error {
 	if err := os.RemoveAll(m.path(newName)); err != nil {
 		return err
@@ -151,8 +153,8 @@ func (m *machine) Load(r io.Reader) error {
 
 // confirm confirms the store's last group (see store.Confirm), unless it is the one with the given number.
 func (m *machine) confirm(confirmed uint64) (last uint64, err error) {
-	m.replacing.Lock()
-	defer m.replacing.Unlock()
+	m.replacing.RLock()
+	defer m.replacing.RUnlock()
 	s := m.current()
 	if last, _ = s.LastGroup(); last == confirmed {
 		return last, nil

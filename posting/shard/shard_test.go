@@ -117,7 +117,7 @@ func (n *node) open() (err error) {
 		n.network = n.transport
 	}
 	n.Shard, err = shard.Open(shard.Options{
-		Dir: n.dir, Name: n.name, Transport: n.network, Members: n.members, Heartbeat: 5 * time.Second, Trailing: 2, Log: quiet,
+		Dir: n.dir, Name: n.name, Transport: n.network, Members: n.members, Heartbeat: 3 * time.Second, Trailing: 2, Log: quiet,
 		Store: store.Options{MemTable: 8 << 20, Log: quiet}, Keyring: [32]byte{7}, Fatal: func(err error) { n.failed <- err },
 	})
 	return err

@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -149,14 +148,7 @@ func refusedFields(err error) (problem string, unanswered error) {
 	if err == nil || !errors.As(err, &refused) || refused.Status != fiber.StatusUnprocessableEntity {
 		return "", err
 	}
-	problems := []string{}
-	if refused.Message != "" {
-		problems = append(problems, refused.Message)
-	}
-	for _, p := range refused.Problems {
-		problems = append(problems, p.Detail)
-	}
-	return strings.Join(problems, ". "), nil
+	return refused.Text(), nil
 }
 
 // status returns the HTTP status of a page: 422 if there is a problem with its parameters, and otherwise 200.

@@ -39,6 +39,10 @@ type site struct {
 	app     *fiber.App
 	answers map[string]string // the key is method and path; the value is the body, or a status and the body
 	calls   []string          // each has the method, the path with the query, and the body
+
+	caller        directory.Roles    // roles of the person; nil: an administrator
+	partner       *directory.Partner // as which the person acts; nil: none
+	ledgerReaders []ledger.ID        // organizations whose ledger readers have opened a page
 }
 
 // newSite serves the pages of some kinds of a description to an administrator. Administrators may call all operations of the
@@ -52,12 +56,15 @@ func newSite(t *testing.T, contents spec.Contents, kinds []Kind, answers map[str
 			routes = append(routes, web.Route{Method: o.Method, Path: o.RouteOf(), Access: web.Access{Callers: web.AdminToken}, Console: web.ByAdmin("reserved")})
 		}
 	}
-	console := visit.New(visit.Config{Internal: &web.Internal{Handle: s.api}, Proxies: &web.Proxies{}, People: people{}, Errors: web.Errors{}, LedgerReaderIsHere: func(ledger.ID) {}})
+	console := visit.New(visit.Config{Internal: &web.Internal{Handle: s.api}, Proxies: &web.Proxies{}, People: people{}, Errors: web.Errors{}, LedgerReaderIsHere: func(org ledger.ID) { s.ledgerReaders = append(s.ledgerReaders, org) }})
 	pages := New(Area{Root: "/console/admin/", Roles: []directory.Role{directory.Admin}, Catalog: described.New(contents), Kinds: kinds, Routes: func() []web.Route { return routes }})
 	for _, route := range console.Routes(pages.Pages()...) {
 		s.app.Add(route.Method, route.Path, func(c *fiber.Ctx) error {
 			req := web.NewRequest(&route, c)
-			req.Principal.Org, req.Principal.Session = ledger.ID{1}, &directory.Session{Roles: directory.Roles{directory.Admin}}
+			req.Principal.Org, req.Principal.Session, req.Principal.Partner = ledger.ID{1}, &directory.Session{Roles: directory.Roles{directory.Admin}}, s.partner
+			if s.caller != nil {
+				req.Principal.Session.Roles = s.caller
+			}
 			return route.Handle(req)
 		})
 	}
@@ -302,5 +309,26 @@ func TestTitleOfARecordWithoutANameBeginsWithACapitalLetter(t *testing.T) {
 	}
 	if got := capitalized(""); got != "" {
 		t.Errorf("no text became %q", got)
+	}
+}
+
+// Only a person who reads a whole organization's ledger makes the server prepare the ledger's sums.
+func TestLedgerReadersAreAnnounced(t *testing.T) {
+	for name, c := range map[string]struct {
+		roles   directory.Roles
+		partner *directory.Partner
+		want    int
+	}{
+		"administrator":                       {roles: directory.Roles{directory.Admin}, want: 1},
+		"auditor":                             {roles: directory.Roles{directory.Auditor}, want: 1},
+		"partner":                             {roles: directory.Roles{directory.PartnerRole}, partner: new(directory.Partner)},
+		"administrator who acts as a partner": {roles: directory.Roles{directory.Admin}, partner: new(directory.Partner)},
+	} {
+		s := newSite(t, operations.Contents(), partnersOnly, map[string]string{"GET /api/v1/partners/7": `{"data":` + partnerJSON + `}`})
+		s.caller, s.partner = c.roles, c.partner
+		s.get("/console/admin/partners/7", 200)
+		if len(s.ledgerReaders) != c.want {
+			t.Errorf("%s: announced %d times, want %d", name, len(s.ledgerReaders), c.want)
+		}
 	}
 }

@@ -32,7 +32,7 @@ type Config struct {
 	Clock    clock.Clock
 	Base     string // scheme and host of the service's own URLs
 
-	// LedgerReaderIsHere is called whenever a person who may read an organization's whole ledger logs in or opens a page. The ledger's
+	// LedgerReaderIsHere is called whenever a person who may read an organization's whole ledger opens a page. The ledger's
 	// sums are then prepared, so that they are ready when the person looks at them. The function returns at once.
 	LedgerReaderIsHere func(org ledger.ID)
 }

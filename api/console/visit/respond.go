@@ -110,11 +110,8 @@ func (v *Visit) Fail(err error) error {
 		return redirect(v.Request, loginAddress(view.Root, "", true))
 	}
 	notice := noticeOf(v.T, refused)
-	content := PageContent{Status: refused.Status, Title: notice.Title, Page: notice.Body, Problem: refused.Message}
+	content := PageContent{Status: refused.Status, Title: notice.Title, Page: notice.Body, Problem: refused.Text()}
 	if v.WantsPart() {
-		for _, p := range refused.Problems {
-			content.Problem += " " + p.Detail + "."
-		}
 		content.Part = view.NoticePart
 		v.Response.Header.Set(headerSwap, "innerHTML")
 	}

@@ -13,6 +13,7 @@ import (
 	hraft "github.com/hashicorp/raft"
 
 	"mizan/internal/assert"
+	"mizan/internal/peer"
 )
 
 // Protocol is the name of the protocol that nodes agree on for a connection of Raft (see package peer). A connection begins with
@@ -59,7 +60,7 @@ func (s *Streams) Know(m Member) {
 // Transport returns the transport of a shard. address is where other nodes reach this one. The transport must be closed after
 // the shard's replica.
 func (s *Streams) Transport(shard uint32, address string) *hraft.NetworkTransport {
-	layer := &stream{streams: s, shard: shard, address: address, accepted: make(chan net.Conn, maxUnread), closed: make(chan struct{})}
+	layer := &stream{Handover: peer.NewHandover(nodeAddress(address), maxUnread), streams: s, shard: shard}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	assert.That(s.shards[shard] == nil, "shard %d has a transport", shard)
@@ -92,9 +93,11 @@ func (s *Streams) hand(conn net.Conn) {
 	s.mu.Lock()
 	layer := s.shards[binary.BigEndian.Uint32(head[:])]
 	s.mu.Unlock()
-	if err != nil || layer == nil || !layer.hand(conn) {
+	if err != nil || layer == nil {
 		_ = conn.Close()
+		return
 	}
+	layer.Hand(conn)
 }
 
 // Close ends the listener. The transports must be closed before.
@@ -106,26 +109,9 @@ func (s *Streams) Close() error {
 
 // stream has the connections of one shard. It implements hraft.StreamLayer.
 type stream struct {
-	streams  *Streams
-	shard    uint32
-	address  string
-	accepted chan net.Conn
-	closing  sync.Once
-	closed   chan struct{}
-}
-
-func (l *stream) hand(conn net.Conn) bool {
-	select {
-	case <-l.closed:
-		return false
-	default:
-	}
-	select {
-	case l.accepted <- conn:
-		return true
-	default:
-		return false
-	}
+	*peer.Handover
+	streams *Streams
+	shard   uint32
 }
 
 // Dial connects to the shard's replica at an address.
@@ -155,39 +141,16 @@ func (l *stream) Dial(address hraft.ServerAddress, timeout time.Duration) (net.C
 	return conn, nil
 }
 
-// Accept waits for the next connection.
-func (l *stream) Accept() (net.Conn, error) {
-	select {
-	case conn := <-l.accepted:
-		return conn, nil
-	case <-l.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-// Close ends the shard's connections that nobody has accepted.
+// Close ends the shard's listener.
 func (l *stream) Close() error {
-	l.closing.Do(func() {
-		l.streams.mu.Lock()
-		delete(l.streams.shards, l.shard)
-		l.streams.mu.Unlock()
-		close(l.closed)
-	})
-	for {
-		select {
-		case conn := <-l.accepted:
-			_ = conn.Close()
-		default:
-			return nil
-		}
-	}
+	l.streams.mu.Lock()
+	delete(l.streams.shards, l.shard)
+	l.streams.mu.Unlock()
+	return l.Handover.Close()
 }
 
-// Addr returns the address at which other nodes reach the replica.
-func (l *stream) Addr() net.Addr { return address(l.address) }
+// nodeAddress is the address of a node, as the other nodes write it.
+type nodeAddress string
 
-// address is the address of a node, as the other nodes write it.
-type address string
-
-func (address) Network() string  { return "tcp" }
-func (a address) String() string { return string(a) }
+func (nodeAddress) Network() string  { return "tcp" }
+func (a nodeAddress) String() string { return string(a) }
