@@ -292,6 +292,16 @@ func (n *node) events() uint64 {
 	return size
 }
 
+// confirmed returns the content of the file in which a node's store confirms its last group.
+func (n *node) confirmed() []byte {
+	n.t.Helper()
+	b, err := os.ReadFile(filepath.Join(n.dir, "store", "log", "confirmed"))
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return b
+}
+
 func others(g *group, n *node) (others []*node) {
 	for _, other := range g.nodes {
 		if other != n {
@@ -314,6 +324,14 @@ func TestEveryNodeGetsTheSameGroups(t *testing.T) {
 		t.Errorf("%d events", got)
 	}
 	g.wantEqual(g.nodes...)
+	before := make(map[*node][]byte)
+	for _, n := range g.nodes {
+		before[n] = n.confirmed()
+	}
+	leader.mustPay(51)
+	for _, n := range g.nodes {
+		wait(t, "confirmed group on "+n.name, func() bool { return !bytes.Equal(n.confirmed(), before[n]) })
+	}
 	for _, n := range others(g, leader) {
 		if err := n.lead(); !errors.Is(err, raft.ErrNotLeader) {
 			t.Errorf("a journal on a follower: %v", err)
