@@ -303,8 +303,8 @@ func (s *Service) logWrongRow(org ledger.ID, row []byte) {
 
 // startWorkers gives waiting notices to workers, alternately fresh ones and due ones.
 func (d *destination) startWorkers(c *actors.Context) {
-	for !d.awaitsWorker && !d.awaitsTurn && c.Expecting() < d.workerLimit && len(d.freshNotices)+len(d.dueNotices) > 0 {
-		if d.lastFailed && d.key.class == merchantClass && !d.hasTurn && !d.takeTurn(c) {
+	for !d.awaitsWorker && c.Expecting() < d.workerLimit && len(d.freshNotices)+len(d.dueNotices) > 0 {
+		if d.lastFailed && d.key.class == merchantClass && !d.hasTurn && (d.awaitsTurn || !d.takeTurn(c)) {
 			return
 		}
 		batch, workers := d.takeBatch(), d.service.quickPool

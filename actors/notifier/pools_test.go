@@ -152,3 +152,33 @@ func TestTurnsAreForTheRealClock(t *testing.T) {
 		t.Errorf("with the real clock %g attempts a second", f.failingTurns.Limit())
 	}
 }
+
+// A destination that has accepted a notice does not wait for the turn that it needed while it failed.
+func TestRecoveredDestinationNeedsNoTurn(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.failingTurns = rate.NewLimiter(rate.Every(time.Hour), 1)
+	mayAnswer := newGate()
+	t.Cleanup(mayAnswer.open)
+	receiver := startReceiver(t, func(a *arrival) int {
+		switch a.nthOfAll {
+		case 2:
+			mayAnswer.wait()
+		case 3:
+			return 500
+		}
+		return 200
+	}, mayAnswer)
+	to := f.destinationOf(receiver)
+	f.notifyOne(to)
+	f.quiesce()
+	f.failingTurns.Allow() // nobody has a turn for an hour
+	f.notifyOne(to)
+	waitFor(t, "a delivery waits for its answer", func() bool { return receiver.count() == 2 })
+	f.notifyOne(to) // fails meanwhile
+	waitFor(t, "a delivery fails", func() bool { return receiver.count() == 3 })
+	f.notifyOne(to)
+	f.notifyOne(to)
+	mayAnswer.open()
+	waitFor(t, "the others arrive", func() bool { return receiver.count() == 5 })
+}
