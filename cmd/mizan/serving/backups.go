@@ -14,7 +14,7 @@ import (
 // stops, running backups are aborted at once, because an unfinished backup is useless.
 func (s *server) openBackups(ctx context.Context) error {
 	s.backups = backup.New(backup.Options{
-		Journal: s.journal, Keyring: s.keyring, Clock: s.clock, Data: s.cfg.Dir, Rate: s.cfg.Backups.Rate, Log: s.log,
+		Journal: s.journal, Keyring: s.keyring, Clock: s.clock, Data: s.dir, Rate: s.cfg.Backups.Rate, Log: s.log,
 	})
 	every := s.cfg.Backups.Every
 	if s.cfg.Backups.Dir == "" {

@@ -18,7 +18,7 @@ const givenUpMessage = "a backup does not end, and is given up"
 func newStoppingServer(deadline time.Time) (*server, *bytes.Buffer) {
 	log := new(bytes.Buffer)
 	return &server{
-		backups: backup.New(backup.Options{}), log: slog.New(slog.NewTextHandler(log, nil)), stopBy: deadline,
+		process: &process{log: slog.New(slog.NewTextHandler(log, nil)), stopBy: deadline}, backups: backup.New(backup.Options{}),
 	}, log
 }
 

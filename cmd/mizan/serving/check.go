@@ -16,7 +16,7 @@ func (s *server) checkStore(ctx context.Context) error {
 	if !s.cfg.Check {
 		return nil
 	}
-	report, err := check.Check(ctx, s.journal, check.Inputs{Data: s.cfg.Dir, Keyring: s.keyring, Log: s.log})
+	report, err := check.Check(ctx, s.journal, check.Inputs{Data: s.dir, Keyring: s.keyring, Log: s.log})
 	if ctx.Err() != nil {
 		return nil // a stop was requested; the method run handles it
 	}
@@ -26,7 +26,7 @@ func (s *server) checkStore(ctx context.Context) error {
 	if _, err := report.WriteTo(s.streams.Out); err != nil {
 		s.log.Warn("the checker's report can't be printed", "error", err)
 	}
-	if err := check.SaveLast(s.cfg.Dir, report, clock.Real{}.Now()); err != nil {
+	if err := check.SaveLast(s.dir, report, clock.Real{}.Now()); err != nil {
 		s.log.Warn("the result of the check can't be recorded", "error", err)
 	}
 	if report.Broken() {
@@ -37,7 +37,7 @@ func (s *server) checkStore(ctx context.Context) error {
 
 // lastCheck returns the result of the last check of the store, for auditors. It returns nil if the store was never checked.
 func (s *server) lastCheck() (*ledgerapi.CheckResult, error) {
-	last, err := check.ReadLast(s.cfg.Dir)
+	last, err := check.ReadLast(s.dir)
 	if last == nil || err != nil {
 		return nil, err
 	}

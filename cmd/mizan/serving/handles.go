@@ -91,27 +91,27 @@ func countOpenHandles() (n int, ok bool) {
 func maxPerAddress(total int) int { return total - total/4 }
 
 // shareOpenFiles raises and divides the limit of open files. It runs before anything is opened.
-func (s *server) shareOpenFiles(context.Context) error {
+func (p *process) shareOpenFiles(context.Context) error {
 	limit, err := raiseHandleLimit()
 	if err != nil {
 		return cli.BadConfiguration("open files: " + err.Error())
 	}
-	s.handles, err = shareHandles(limit)
+	p.handles, err = shareHandles(limit)
 	return err
 }
 
 // limitConnections creates the gate that limits the number of client connections, and returns that limit. It runs after the
 // store is opened and before the listeners are opened.
-func (s *server) limitConnections() (int, error) {
-	s.gate = connlimit.NewGate(connlimit.Options{Total: maxConnections, Trusted: s.cfg.Proxies, Log: s.log})
-	keeper := &handleKeeper{handles: s.handles, gate: s.gate, log: s.log, warnings: rate.Sometimes{Interval: time.Minute}}
+func (p *process) limitConnections() (int, error) {
+	p.gate = connlimit.NewGate(connlimit.Options{Total: maxConnections, Trusted: p.cfg.Proxies, Log: p.log})
+	keeper := &handleKeeper{handles: p.handles, gate: p.gate, log: p.log, warnings: rate.Sometimes{Interval: time.Minute}}
 	room := keeper.adjust()
 	if room < minConnections {
 		return 0, cli.BadConfiguration(fmt.Sprintf("open files: the limit of %d leaves room for %d connections beside this store, and at least %d are wanted; raise it (ulimit -n, or LimitNOFILE= of a systemd unit)",
-			s.handles.limit, max(room, 0), minConnections))
+			p.handles.limit, max(room, 0), minConnections))
 	}
 	ticks, stop := time.NewTicker(handleCheckInterval), make(chan struct{})
-	s.onClose(func() error {
+	p.onClose(func() error {
 		ticks.Stop()
 		close(stop)
 		return nil

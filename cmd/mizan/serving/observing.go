@@ -9,7 +9,6 @@ import (
 	"mizan/api/accesslog"
 	"mizan/api/connlimit"
 	"mizan/cmd/mizan/cli"
-	"mizan/cmd/mizan/serving/metrics"
 	"mizan/internal/tracing"
 	"mizan/internal/tracing/otlp"
 	"mizan/ledger"
@@ -26,14 +25,13 @@ const (
 
 // openObservation creates the metrics and the access log. If environment variables name a trace collector, it also creates the
 // tracer.
-func (s *server) openObservation(context.Context) error {
-	if s.cfg.Profiles {
+func (p *process) openObservation(context.Context) error {
+	if p.cfg.Profiles {
 		runtime.MemProfileRate = allocationSample // switches memory profiling on again, which the function main has switched off
 	}
-	s.metrics = metrics.New(s.version)
-	s.accessLog = accesslog.New(accesslog.Options{Mode: s.cfg.AccessLog, JSON: s.cfg.LogFormat == jsonFormat, Out: s.logOutput})
-	s.onClose(s.accessLog.Close)
-	s.metrics.RegisterAccessLog(s.accessLog)
+	p.accessLog = accesslog.New(accesslog.Options{Mode: p.cfg.AccessLog, JSON: p.cfg.LogFormat == jsonFormat, Out: p.logOutput})
+	p.onClose(p.accessLog.Close)
+	p.metrics.RegisterAccessLog(p.accessLog)
 	isConfigured, err := otlp.IsConfigured()
 	if err != nil {
 		return cli.BadConfiguration(err.Error())
@@ -41,16 +39,16 @@ func (s *server) openObservation(context.Context) error {
 	if !isConfigured {
 		return nil
 	}
-	exporter, err := otlp.Open(context.Background(), s.version, s.log)
+	exporter, err := otlp.Open(context.Background(), p.version, p.log)
 	if err != nil {
 		return cli.BadConfiguration(otlp.EndpointVariable + ": " + err.Error())
 	}
-	s.tracer = tracing.New(exporter)
-	s.onClose(func() error {
+	p.tracer = tracing.New(exporter)
+	p.onClose(func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), traceFlushBound)
 		defer cancel()
 		if err := exporter.Close(ctx); err != nil {
-			s.log.Warn("the last traces were not sent", "error", err)
+			p.log.Warn("the last traces were not sent", "error", err)
 		}
 		return nil
 	})
@@ -82,21 +80,21 @@ func (s *server) onStatusChange(org ledger.ID, from payment.Status, r *payment.R
 }
 
 // serveMetrics begins to serve the metrics on the address of --metrics-listen.
-func (s *server) serveMetrics() error {
-	s.metrics.RegisterConnections(s.gate)
-	s.metrics.RegisterReadiness(func() bool { return s.healthStatus().State() == api.StatusOK })
-	if s.cfg.MetricsAddress == "" {
+func (p *process) serveMetrics() error {
+	p.metrics.RegisterConnections(p.gate)
+	p.metrics.RegisterReadiness(func() bool { return p.healthStatus().State() == api.StatusOK })
+	if p.cfg.MetricsAddress == "" {
 		return nil
 	}
-	metricsListener, err := bind("metrics-listen", s.cfg.MetricsAddress)
+	metricsListener, err := bind("metrics-listen", p.cfg.MetricsAddress)
 	if err != nil {
 		return err
 	}
-	s.log.Info("metrics", "address", metricsListener.Addr().String(), "profiles", s.cfg.Profiles)
-	gate := connlimit.NewGate(connlimit.Options{Total: metricsHandles, Log: s.log})
-	server := s.metrics.NewServer(s.log, s.cfg.Profiles)
+	p.log.Info("metrics", "address", metricsListener.Addr().String(), "profiles", p.cfg.Profiles)
+	gate := connlimit.NewGate(connlimit.Options{Total: metricsHandles, Log: p.log})
+	server := p.metrics.NewServer(p.log, p.cfg.Profiles)
 	go func() { _ = server.Serve(gate.Listener(metricsListener)) }()
-	s.onClose(func() error {
+	p.onClose(func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), scrapeCloseBound)
 		defer cancel()
 		if server.Shutdown(ctx) != nil { // Shutdown waits for responses that read the store, because the store is closed next

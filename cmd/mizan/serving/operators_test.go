@@ -307,7 +307,7 @@ func TestServerWithoutOperatorChannelLogsIt(t *testing.T) {
 // If a stored message to operators can't be read, the attempt to send it counts as failed. The list of operators reached so far
 // stays, and other messages are not affected.
 func TestUnreadableMessageIsAFailedAttempt(t *testing.T) {
-	s := newServer(new(config.Config), &cli.Streams{Out: io.Discard, Err: io.Discard})
+	s := newServer(newProcess(new(config.Config), &cli.Streams{Out: io.Discard, Err: io.Discard}, ""))
 	s.clock = clock.Real{}
 	goodMessage := alerts.Message{Kind: alerts.Daily, Subject: "s", Text: "t"}.Append(nil)
 	s.directory = new(directoryactor.Service)

@@ -37,7 +37,7 @@ func (s *server) openPlatforms() {
 // openSimulator opens the simulated provider with its log. In a sandbox, the log is created before the store's first data. So
 // if a sandbox has data but no log, the log was lost.
 func (s *server) openSimulator() error {
-	path := filepath.Join(s.cfg.Dir, simulatorLog)
+	path := filepath.Join(s.dir, simulatorLog)
 	_, isSeeded := s.directory.Sandbox()
 	if _, err := os.Stat(path); isSeeded && errors.Is(err, fs.ErrNotExist) {
 		return cli.StorageFault("%s is missing; restore from a backup", path)
@@ -53,7 +53,7 @@ func (s *server) openSimulator() error {
 		return cli.StorageFault("%v", err)
 	}
 	if !isSeeded {
-		if err := durable.SyncDir(s.cfg.Dir); err != nil {
+		if err := durable.SyncDir(s.dir); err != nil {
 			return cli.StorageFault("%v", errors.Join(err, simulatedProvider.Close()))
 		}
 	}

@@ -21,29 +21,29 @@ func reloadSignals() <-chan os.Signal {
 
 // reload handles a SIGHUP. It reads the configuration again and applies the new certificate files, log level and access log
 // mode. If any of these settings is invalid, reload changes nothing. It never ends the process.
-func (s *server) reload() {
-	s.notifySupervisor(supervisorReloading, reloadStart())
-	defer s.notifySupervisor(supervisorReady)
-	newConfig, err := s.reread()
+func (p *process) reload() {
+	p.notifySupervisor(supervisorReloading, reloadStart())
+	defer p.notifySupervisor(supervisorReady)
+	newConfig, err := p.reread()
 	if err == nil {
-		err = s.reloadCertificate(newConfig)
+		err = p.reloadCertificate(newConfig)
 	}
 	if err != nil {
-		s.log.Error("SIGHUP: nothing was changed", "reason", reasonOf(err))
+		p.log.Error("SIGHUP: nothing was changed", "reason", reasonOf(err))
 		return
 	}
 	// After this line nothing can fail.
-	s.level.Set(newConfig.Level)
-	s.accessLog.SetMode(newConfig.AccessLog)
-	s.log.Info("SIGHUP: configuration and certificates were read again", "log_level", newConfig.Level.String(), "access_log", newConfig.AccessLog.String())
+	p.level.Set(newConfig.Level)
+	p.accessLog.SetMode(newConfig.AccessLog)
+	p.log.Info("SIGHUP: configuration and certificates were read again", "log_level", newConfig.Level.String(), "access_log", newConfig.AccessLog.String())
 }
 
 // reloadCertificate reads the certificate and its key again if --tls is files. If that fails, the old certificate stays in use.
-func (s *server) reloadCertificate(newConfig *config.Reloadable) error {
-	if s.transport.files == nil {
+func (p *process) reloadCertificate(newConfig *config.Reloadable) error {
+	if p.transport.files == nil {
 		return nil
 	}
-	if err := s.transport.files.Load(newConfig.CertFile, newConfig.KeyFile); err != nil {
+	if err := p.transport.files.Load(newConfig.CertFile, newConfig.KeyFile); err != nil {
 		return cli.BadConfiguration("tls-cert: " + err.Error())
 	}
 	return nil

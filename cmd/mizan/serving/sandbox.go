@@ -125,7 +125,7 @@ func (s *server) writeSandbox(box *sandbox) error {
 	if err != nil {
 		return err
 	}
-	if err := durable.Replace(filepath.Join(s.cfg.Dir, sandboxFile), 0o600, append(content, '\n')); err != nil {
+	if err := durable.Replace(filepath.Join(s.dir, sandboxFile), 0o600, append(content, '\n')); err != nil {
 		return cli.StorageFault("%v", err)
 	}
 	return nil
@@ -156,7 +156,7 @@ func (s *server) commandFault(err error) error {
 // readSandbox reads the sandbox.json that an earlier start wrote. A file that can't be read counts as empty.
 func (s *server) readSandbox() *sandbox {
 	box := new(sandbox)
-	content, err := cli.ReadFile(filepath.Join(s.cfg.Dir, sandboxFile), maxSandboxFile)
+	content, err := cli.ReadFile(filepath.Join(s.dir, sandboxFile), maxSandboxFile)
 	if err != nil {
 		return box
 	}

@@ -58,8 +58,10 @@ const (
 	coreStopping = "stopping"
 )
 
-// server holds the parts of the running product. Each phase of run sets some of its fields.
-type server struct {
+// process holds what all parts of the running product share. Each phase of run sets some of its fields.
+type process struct {
+	*closers
+
 	cfg     *config.Config
 	streams *cli.Streams
 	version string       // version of this program
@@ -74,22 +76,7 @@ type server struct {
 
 	clock          clock.Clock
 	manualClock    *clock.Manual // nil if the clock is the real one
-	journal        *posting.Journal
 	keyring        *secret.Keyring
-	runtime        *actors.Runtime
-	directory      *directoryactor.Service
-	providers      map[string]actors.Provider
-	simulator      *simulator.Simulator // nil without --sandbox
-	accounts       *account.Service
-	payments       *paymentactor.Service
-	contracts      *contractactor.Service
-	renewals       *subscriptionactor.Service
-	notifier       *notifier.Service
-	operators      *operators.Channels
-	alerts         *alertactor.Monitor
-	checkpoints    *checkpoint.Maker
-	turnover       *turnoveractor.Counter
-	search         *searchactor.Index
 	transport      *transport
 	handles        handles
 	gate           *connlimit.Gate // bounds the number of connections to the API
@@ -100,10 +87,34 @@ type server struct {
 	metrics        *metrics.Metrics
 	accessLog      *accesslog.Log
 	tracer         *tracing.Tracer // nil: no traces are recorded
-	backups        *backup.Service
 
-	closers []func() error // functions that a stop calls in reverse order
-	stopBy  time.Time      // deadline of the stop in progress; zero: no stop was requested
+	lowSpace func() bool // tells whether a disk is nearly full; nil until a store is open
+	stopBy   time.Time   // deadline of the stop in progress; zero: no stop was requested
+}
+
+// server holds the parts that serve one store. Each phase of run sets some of its fields.
+type server struct {
+	*process
+	*closers // in a process that serves one store, those of the process
+
+	dir         string           // the store's data directory
+	metrics     *metrics.Metrics // those of the process, with the shard's label in a cluster
+	journal     *posting.Journal
+	runtime     *actors.Runtime
+	directory   *directoryactor.Service
+	providers   map[string]actors.Provider
+	simulator   *simulator.Simulator // nil without --sandbox
+	accounts    *account.Service
+	payments    *paymentactor.Service
+	contracts   *contractactor.Service
+	renewals    *subscriptionactor.Service
+	notifier    *notifier.Service
+	operators   *operators.Channels
+	alerts      *alertactor.Monitor
+	checkpoints *checkpoint.Maker
+	turnover    *turnoveractor.Counter
+	search      *searchactor.Index
+	backups     *backup.Service
 }
 
 // Command is the command `mizan serve`.
@@ -122,22 +133,29 @@ func (c *Command) Run(s *cli.Streams, version cli.Version) error {
 	LimitMemory()
 	ctx, stop := cli.SignalContext()
 	defer stop()
-	srv := newServer(cfg, s)
-	srv.version = string(version)
-	srv.sighups, srv.reread = sighups, c.Reread
-	if err := srv.run(ctx); err != nil {
-		return &cli.Fault{Code: cli.ReportExit(err, srv.logOutput)} // logOutput does not wait forever if nobody reads stderr
+	p := newProcess(cfg, s, string(version))
+	p.sighups, p.reread = sighups, c.Reread
+	if err := newServer(p).run(ctx); err != nil {
+		return &cli.Fault{Code: cli.ReportExit(err, p.logOutput)} // logOutput does not wait forever if nobody reads stderr
 	}
 	return nil
 }
 
-func newServer(cfg *config.Config, s *cli.Streams) *server {
+func newProcess(cfg *config.Config, s *cli.Streams, version string) *process {
 	level := new(slog.LevelVar)
 	level.Set(cfg.Level)
 	output := newLogOutput(s.Err)
-	srv := &server{cfg: cfg, streams: s, log: newLog(level, cfg.LogFormat, output), level: level, logOutput: output, providers: make(map[string]actors.Provider)}
-	srv.core.Store(coreStarting)
-	return srv
+	p := &process{
+		closers: new(closers), cfg: cfg, streams: s, version: version, log: newLog(level, cfg.LogFormat, output), level: level, logOutput: output,
+		metrics: metrics.New(version),
+	}
+	p.core.Store(coreStarting)
+	return p
+}
+
+// newServer returns the server of a process that serves one store.
+func newServer(p *process) *server {
+	return &server{process: p, closers: p.closers, dir: p.cfg.Dir, metrics: p.metrics, providers: make(map[string]actors.Provider)}
 }
 
 // run starts the parts of the server in the order of invariant 2 in doc.go, and serves until ctx ends.
@@ -160,25 +178,12 @@ func (s *server) run(ctx context.Context) (err error) {
 	return s.serve(ctx)
 }
 
-// onClose registers a function that is called when the server stops. The function that was registered last is called first.
-func (s *server) onClose(fn func() error) { s.closers = append(s.closers, fn) }
-
-func (s *server) close() error {
-	var err error
-	for i := len(s.closers) - 1; i >= 0; i-- {
-		if closeErr := s.closers[i](); closeErr != nil && err == nil {
-			err = cli.StorageFault("%v", closeErr)
-		}
-	}
-	return err
-}
-
 // openDirectory loads the organizations, partners and keys. It also checks the flag --sandbox: the flag must be given for a
 // sandbox's store, and must not be given for another store that has data.
 func (s *server) openDirectory(context.Context) (err error) {
 	s.runtime = actors.New(actors.Options{
 		Clock: s.clock, Journal: s.journal, Log: s.log, Sealer: s.keyring,
-		Persist: func(at time.Time) error { return writeClock(s.cfg.Dir, at) },
+		Persist: func(at time.Time) error { return writeClock(s.dir, at) },
 	})
 	s.metrics.RegisterRuntime(s.runtime)
 	if s.directory, err = directoryactor.Start(s.runtime, s.keyring); err != nil {
@@ -190,9 +195,9 @@ func (s *server) openDirectory(context.Context) (err error) {
 	case s.directory.AdminTokenRetired([]byte(s.cfg.AdminToken)):
 		return cli.BadConfiguration("admin-token-file: another token has taken the place of the one in this file")
 	case !s.cfg.Sandbox && isSandbox:
-		return cli.BadConfiguration("sandbox: " + s.cfg.Dir + " holds a sandbox; start it with --sandbox")
+		return cli.BadConfiguration("sandbox: " + s.dir + " holds a sandbox; start it with --sandbox")
 	case s.cfg.Sandbox && !isSandbox && !s.directory.Empty():
-		return cli.BadConfiguration("sandbox: " + s.cfg.Dir + " holds a store that is not a sandbox")
+		return cli.BadConfiguration("sandbox: " + s.dir + " holds a store that is not a sandbox")
 	}
 	return nil
 }
@@ -254,8 +259,8 @@ func (s *server) openNotifier() (err error) {
 }
 
 // pagesConfig returns the configuration of the pages that payers see.
-func (s *server) pagesConfig() payerpage.Pages {
-	return payerpage.Pages{Base: s.baseURL, Tokens: s.keyring.PageTokens()}
+func (p *process) pagesConfig() payerpage.Pages {
+	return payerpage.Pages{Base: p.baseURL, Tokens: p.keyring.PageTokens()}
 }
 
 // startMemoryRelease starts the goroutine that returns memory to the system after each burst of requests.
@@ -297,27 +302,27 @@ func (s *server) stopActors() error {
 
 // listen opens the listeners. Until serve takes over, only health checks are handled. listen runs before the providers are
 // opened, because calls to providers contain the address to which payers return.
-func (s *server) listen(context.Context) error {
-	connections, err := s.limitConnections()
+func (p *process) listen(context.Context) error {
+	connections, err := p.limitConnections()
 	if err != nil {
 		return err
 	}
-	if s.listener, err = bind("listen", s.cfg.Listen); err != nil {
+	if p.listener, err = bind("listen", p.cfg.Listen); err != nil {
 		return err
 	}
-	s.onClose(ignoreClosed(s.listener.Close))
-	s.address = localURL(s.cfg, s.listener)
-	s.baseURL = publicURL(s.cfg, s.address)
-	socket := s.listener
-	s.listener = s.gate.Listener(s.listener)
-	if s.transport.config != nil {
-		s.listener = wiping.Listen(s.listener, s.transport.config, func() []byte { return api.PlainHTTPResponse(s.baseAPIConfig()) })
+	p.onClose(ignoreClosed(p.listener.Close))
+	p.address = localURL(p.cfg, p.listener)
+	p.baseURL = publicURL(p.cfg, p.address)
+	socket := p.listener
+	p.listener = p.gate.Listener(p.listener)
+	if p.transport.config != nil {
+		p.listener = wiping.Listen(p.listener, p.transport.config, func() []byte { return api.PlainHTTPResponse(p.baseAPIConfig()) })
 	}
-	if err := s.serveMetrics(); err != nil {
+	if err := p.serveMetrics(); err != nil {
 		return err
 	}
-	s.log.Info("open files", "limit", s.handles.limit, "connections", connections, "deliveries", s.handles.deliveries)
-	s.answerWhileStarting(socket)
+	p.log.Info("open files", "limit", p.handles.limit, "connections", connections, "deliveries", p.handles.deliveries)
+	p.answerWhileStarting(socket)
 	return nil
 }
 
@@ -348,34 +353,46 @@ func ignoreClosed(fn func() error) func() error {
 func (s *server) serve(ctx context.Context) error {
 	server := api.New(s.apiConfig())
 	s.metrics.RegisterAPI(server)
-	if s.startingServer != nil {
-		s.startingServer.stop()
+	return s.serveUntil(ctx, server, s.announce, s.runtime.Quit)
+}
+
+// httpServer handles the requests of a listener.
+type httpServer interface {
+	Serve(net.Listener) error
+	Shutdown(context.Context) error
+}
+
+// serveUntil lets the server handle the listener's requests until ctx ends, and then finishes the requests in progress. It
+// calls announce when requests are served, and quit when the stop begins.
+func (p *process) serveUntil(ctx context.Context, server httpServer, announce, quit func()) error {
+	if p.startingServer != nil {
+		p.startingServer.stop()
 	}
-	s.core.Store(coreReady)
-	s.metrics.Ready()
+	p.core.Store(coreReady)
+	p.metrics.Ready()
 	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(s.listener) }()
-	s.obtainCertificates(ctx)
-	s.announce()
-	s.notifySupervisor(supervisorReady, "STATUS=serving on "+s.address)
+	go func() { ended <- server.Serve(p.listener) }()
+	p.obtainCertificates(ctx)
+	announce()
+	p.notifySupervisor(supervisorReady, "STATUS=serving on "+p.address)
 	for ctx.Err() == nil {
 		select {
 		case err := <-ended:
 			return &cli.Fault{Code: cli.ExitStorage, Lines: []string{"mizan: the listener broke: " + errorText(err)}}
-		case <-s.sighups:
-			s.reload()
+		case <-p.sighups:
+			p.reload()
 		case <-ctx.Done():
 		}
 	}
-	s.core.Store(coreStopping)
-	s.log.Info("stopping")
-	s.notifySupervisor(supervisorStopping)
-	s.runtime.Quit()
-	s.stopBy = time.Now().Add(stopTimeout)
-	shutdownCtx, cancel := context.WithDeadline(context.Background(), s.stopBy)
+	p.core.Store(coreStopping)
+	p.log.Info("stopping")
+	p.notifySupervisor(supervisorStopping)
+	quit()
+	p.stopBy = time.Now().Add(stopTimeout)
+	shutdownCtx, cancel := context.WithDeadline(context.Background(), p.stopBy)
 	defer cancel()
 	if err := server.Shutdown(shutdownCtx); err != nil {
-		s.log.Warn("requests were cut off", "error", err)
+		p.log.Warn("requests were cut off", "error", err)
 	}
 	return nil
 }
@@ -410,21 +427,21 @@ func (s *server) apiConfig() api.Config {
 
 // baseAPIConfig returns the part of the API's configuration that is needed even before an api.Server exists: the content of
 // health checks, and the functions that record requests.
-func (s *server) baseAPIConfig() api.Config {
-	cfg := api.Config{Status: s.healthStatus, Version: s.version, Env: "production", Observe: s.metrics.OnExchange, AccessLog: s.accessLog}
-	if u, err := url.Parse(s.baseURL); err == nil {
+func (p *process) baseAPIConfig() api.Config {
+	cfg := api.Config{Status: p.healthStatus, Version: p.version, Env: "production", Observe: p.metrics.OnExchange, AccessLog: p.accessLog}
+	if u, err := url.Parse(p.baseURL); err == nil {
 		cfg.Domain = u.Hostname()
 	}
-	if s.cfg.Sandbox {
+	if p.cfg.Sandbox {
 		cfg.Env = "sandbox"
 	}
 	return cfg
 }
 
 // healthStatus returns the content of the response to health checks.
-func (s *server) healthStatus() api.Status {
-	status := api.Status{Core: s.core.Load().(string), DB: api.StatusOK}
-	if s.journal.LowSpace() {
+func (p *process) healthStatus() api.Status {
+	status := api.Status{Core: p.core.Load().(string), DB: api.StatusOK}
+	if p.lowSpace != nil && p.lowSpace() {
 		status.DB = "low_space"
 	}
 	return status
@@ -432,7 +449,22 @@ func (s *server) healthStatus() api.Status {
 
 // exitAfterStorageFault ends the process after an error of the store. Nothing more is acknowledged; the next
 // start finds out what is durable.
-func (s *server) exitAfterStorageFault(err error) {
-	s.logOutput.stop()
-	os.Exit(cli.ReportExit(cli.StorageFault("%v", err), s.logOutput))
+func (p *process) exitAfterStorageFault(err error) {
+	p.logOutput.stop()
+	os.Exit(cli.ReportExit(cli.StorageFault("%v", err), p.logOutput))
+}
+
+// closers are functions that a stop calls. The function that was registered last is called first.
+type closers struct{ functions []func() error }
+
+func (c *closers) onClose(fn func() error) { c.functions = append(c.functions, fn) }
+
+func (c *closers) close() error {
+	var err error
+	for i := len(c.functions) - 1; i >= 0; i-- {
+		if closeErr := c.functions[i](); closeErr != nil && err == nil {
+			err = cli.StorageFault("%v", closeErr)
+		}
+	}
+	return err
 }

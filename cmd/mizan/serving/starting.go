@@ -93,15 +93,15 @@ func (c *startingConn) Close() error {
 }
 
 // answerWhileStarting starts the server that handles health checks until the API takes over.
-func (s *server) answerWhileStarting(socket net.Listener) {
+func (p *process) answerWhileStarting(socket net.Listener) {
 	tcp, ok := socket.(*net.TCPListener)
 	if !ok {
 		return
 	}
-	s.log.Info("starting", "address", s.address)
-	s.startingServer = newStartingServer(s.listener, tcp, api.StartingHandler(s.baseAPIConfig()))
-	s.onClose(func() error {
-		s.startingServer.stop()
+	p.log.Info("starting", "address", p.address)
+	p.startingServer = newStartingServer(p.listener, tcp, api.StartingHandler(p.baseAPIConfig()))
+	p.onClose(func() error {
+		p.startingServer.stop()
 		return nil
 	})
 }

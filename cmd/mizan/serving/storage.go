@@ -24,12 +24,12 @@ const clockMargin = time.Minute
 
 // openStore locks the data directory, opens the store and sets the clock.
 func (s *server) openStore(context.Context) error {
-	startTime, isManual, err := readClock(s.cfg.Dir)
+	startTime, isManual, err := readClock(s.dir)
 	if err != nil {
 		return cli.StorageFault("%v", err)
 	}
 	if isManual && !s.cfg.ManualClock {
-		return cli.BadConfiguration("clock: " + s.cfg.Dir + " uses a manual clock")
+		return cli.BadConfiguration("clock: " + s.dir + " uses a manual clock")
 	}
 	s.clock = clock.Real{}
 	if s.cfg.ManualClock {
@@ -40,14 +40,15 @@ func (s *server) openStore(context.Context) error {
 		s.clock = s.manualClock
 	}
 	s.journal, err = posting.Open(posting.Options{
-		Store: store.Options{Dir: s.cfg.Dir, MinFree: s.cfg.MinFree, Log: s.log, OtherFiles: []string{sandboxFile, simulatorLog, clockFile}},
+		Store: store.Options{Dir: s.dir, MinFree: s.cfg.MinFree, Log: s.log, OtherFiles: []string{sandboxFile, simulatorLog, clockFile}},
 		Clock: s.clock, Log: s.log, Fatal: s.exitAfterStorageFault,
 	})
 	if err != nil {
 		return cli.OpenFault(err)
 	}
 	s.onClose(s.journal.Close)
-	durable.RemoveLeftovers(s.cfg.Dir, clockFile, sandboxFile, check.LastFile)
+	s.lowSpace = s.journal.LowSpace
+	durable.RemoveLeftovers(s.dir, clockFile, sandboxFile, check.LastFile)
 	switch {
 	case isManual:
 		return s.checkManualClock()
@@ -70,7 +71,7 @@ func (s *server) checkRealClock() error {
 		return nil
 	}
 	return cli.BadConfiguration(fmt.Sprintf("clock: %s has booked at %s, which lies ahead: it uses a manual clock, whose file %q is missing",
-		s.cfg.Dir, last.Format(time.RFC3339), clockFile))
+		s.dir, last.Format(time.RFC3339), clockFile))
 }
 
 // bookedAhead is how far the times of events may be ahead of a manual clock. Each event is at least a microsecond later than
@@ -102,7 +103,7 @@ func (s *server) startManualClock() error {
 			return err
 		}
 	}
-	if err := writeClock(s.cfg.Dir, s.manualClock.Now()); err != nil {
+	if err := writeClock(s.dir, s.manualClock.Now()); err != nil {
 		return cli.StorageFault("%v", err)
 	}
 	return nil
@@ -132,13 +133,13 @@ func (s *server) openKeyring(context.Context) (err error) {
 		}
 		switch err := s.journal.Bind(s.keyring.Identity()); {
 		case errors.Is(err, store.ErrOtherKeyring):
-			return cli.BadConfiguration("keyring: " + s.cfg.Keyring + " is not the keyring of " + s.cfg.Dir + ", whose store was made with another keyring: give that one")
+			return cli.BadConfiguration("keyring: " + s.cfg.Keyring + " is not the keyring of " + s.dir + ", whose store was made with another keyring: give that one")
 		case err != nil:
 			return cli.StorageFault("%v", err)
 		}
 		return nil
 	}
-	path := filepath.Join(s.cfg.Dir, "keyring")
+	path := filepath.Join(s.dir, "keyring")
 	s.keyring, err = secret.CompleteKeyring(path)
 	if groups, _ := s.journal.LastGroup(); errors.Is(err, fs.ErrNotExist) && groups == 0 {
 		s.keyring, err = secret.CreateKeyring(path, rand.Reader)
@@ -156,8 +157,8 @@ func (s *server) openKeyring(context.Context) (err error) {
 
 // openTransport prepares TLS. It runs after the directory is locked, because two servers must not create the certificate
 // authority in the same directory at the same time.
-func (s *server) openTransport(context.Context) (err error) {
-	s.transport, err = newTransport(s.cfg, s.log)
+func (p *process) openTransport(context.Context) (err error) {
+	p.transport, err = newTransport(p.cfg, p.log)
 	return err
 }
 

@@ -17,9 +17,9 @@ const (
 
 // notifySupervisor reports the state of the service to systemd, as units with Type=notify require. If the environment variable
 // NOTIFY_SOCKET is not set, notifySupervisor does nothing.
-func (s *server) notifySupervisor(state ...string) {
+func (p *process) notifySupervisor(state ...string) {
 	if _, err := daemon.SdNotify(false, strings.Join(state, "\n")); err != nil {
-		s.log.Warn("the supervisor can't be notified", "state", state[0], "error", err)
+		p.log.Warn("the supervisor can't be notified", "state", state[0], "error", err)
 	}
 }
 

@@ -60,9 +60,9 @@ func tlsConfig(getCertificate func(*tls.ClientHelloInfo) (*tls.Certificate, erro
 }
 
 // obtainCertificates obtains the certificates of --tls acme while the server serves. For other values of --tls it does nothing.
-func (s *server) obtainCertificates(ctx context.Context) {
-	if s.transport.acme != nil {
-		go s.transport.acme.Obtain(ctx)
+func (p *process) obtainCertificates(ctx context.Context) {
+	if p.transport.acme != nil {
+		go p.transport.acme.Obtain(ctx)
 	}
 }
 

@@ -19,7 +19,7 @@ func RotateAdminTokens(dir string, sealer directoryactor.Sealer, s *cli.Streams)
 	if err != nil {
 		return "", cli.StorageFault("%v", err)
 	}
-	srv := newServer(&config.Config{Dir: dir, ManualClock: isManual}, s)
+	srv := newServer(newProcess(&config.Config{Dir: dir, ManualClock: isManual}, s, ""))
 	token, err := srv.rotateAllTokens(context.Background(), sealer)
 	return token, errors.Join(err, srv.close())
 }
@@ -40,7 +40,7 @@ func (s *server) rotateAllTokens(ctx context.Context, sealer directoryactor.Seal
 	var refused *ledger.Refusal
 	switch {
 	case errors.As(err, &refused) && refused.Code == ledger.Conflict:
-		return "", cli.BadConfiguration("data: " + s.cfg.Dir + ": " + refused.Detail)
+		return "", cli.BadConfiguration("data: " + s.dir + ": " + refused.Detail)
 	case err != nil:
 		return "", cli.StorageFault("the rotation could not be stored: %v", err)
 	}
