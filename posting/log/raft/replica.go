@@ -197,6 +197,9 @@ func (r *Replica) Verify() error {
 	return nil
 }
 
+// IsLeader tells whether the replica believes that it leads the group.
+func (r *Replica) IsLeader() bool { return r.raft.State() == hraft.Leader }
+
 // Leader returns the name and address of the node that leads the group; empty if none is known.
 func (r *Replica) Leader() Member {
 	address, name := r.raft.LeaderWithID()
