@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -41,8 +42,8 @@ type FrontConfig struct {
 	// Observe, AccessLog and Tracer. The others are ignored.
 	Config
 
-	Node   string   // this node's name
-	Others []string // the names of the other nodes
+	Node   string          // this node's name
+	Others func() []string // the names of the other nodes, sorted
 	Shards Shards
 
 	// Dial connects to another node's peer listener (see Front.ServePeers).
@@ -53,6 +54,10 @@ type FrontConfig struct {
 
 	// Transfer hands the lead of a shard that this node has to another node.
 	Transfer func(shard int, to string) error
+
+	// AddNode adds a node to a shard that this node leads, or promotes it to a voter. RemoveNode removes one.
+	AddNode    func(shard int, name, address string, isVoter bool) error
+	RemoveNode func(shard int, name string) error
 }
 
 // Front is the HTTP server of a node in a cluster. It finds out which shard a request concerns. If this node leads the shard,
@@ -61,9 +66,9 @@ type FrontConfig struct {
 type Front struct {
 	*Server
 	cfg    FrontConfig
-	peers  map[string]*fasthttp.HostClient // by the name of the node
-	server *fasthttp.Server                // for the requests of other nodes
-	bodies atomic.Int64                    // bytes of the bodies that are being forwarded
+	peers  sync.Map         // *fasthttp.HostClient by the name of the node
+	server *fasthttp.Server // for the requests of other nodes
+	bodies atomic.Int64     // bytes of the bodies that are being forwarded
 }
 
 // Headers of a node's answers.
@@ -77,17 +82,12 @@ type forwardedKey struct{}
 
 // NewFront returns a Front, which accepts connections once Serve is called.
 func NewFront(cfg FrontConfig) *Front {
-	f := &Front{Server: newServer(cfg.Config), cfg: cfg, peers: make(map[string]*fasthttp.HostClient)}
-	f.routes = append(f.routes, healthRoutes(f.Server)...)
-	f.routes = append(f.routes, web.Route{Method: fiber.MethodGet, Path: clusterPath, Access: web.Access{Callers: web.Anyone}, Handle: f.showCluster})
-	f.routes = append(f.routes, web.Route{Method: fiber.MethodPost, Path: clusterPath + "/transfer", Access: web.Access{Callers: web.Anyone}, JSON: true, Handle: f.transfer})
+	f := &Front{Server: newServer(cfg.Config), cfg: cfg}
+	f.routes = append(healthRoutes(f.Server), f.clusterRoutes()...)
 	for i := range f.routes {
 		f.register(&f.routes[i])
 	}
 	f.app.Server().Handler = f.guard(f.route)
-	for _, node := range cfg.Others {
-		f.peers[node] = f.newPeer(node)
-	}
 	f.server = f.newPeerServer()
 	return f
 }

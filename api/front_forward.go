@@ -42,7 +42,15 @@ func removeAssertions(h *fasthttp.RequestHeader) {
 	}
 }
 
-// newPeer returns the client for requests to another node.
+// peer returns the client for requests to another node.
+func (f *Front) peer(node string) *fasthttp.HostClient {
+	if client, ok := f.peers.Load(node); ok {
+		return client.(*fasthttp.HostClient)
+	}
+	client, _ := f.peers.LoadOrStore(node, f.newPeer(node))
+	return client.(*fasthttp.HostClient)
+}
+
 func (f *Front) newPeer(node string) *fasthttp.HostClient {
 	return &fasthttp.HostClient{
 		Addr: node, MaxConns: maxPeerConns, MaxIdleConnDuration: peerIdle, WriteTimeout: web.WriteTimeout, ReadBufferSize: 2 * headerLimit,
@@ -153,10 +161,6 @@ func (b *sentBody) release() {
 // forward sends a request to the node that leads a shard. If that node has not taken the request, because it does not lead the
 // shard or could not be reached, isAnswered is false, and the request may be sent again unless there is an error.
 func (f *Front) forward(ctx *fasthttp.RequestCtx, node string, shard int, isOperator bool, sent *sentBody) (isAnswered bool, err error) {
-	peer := f.peers[node]
-	if peer == nil {
-		return false, nil
-	}
 	if err := sent.take(ctx); err != nil {
 		return false, err
 	}
@@ -177,7 +181,7 @@ func (f *Front) forward(ctx *fasthttp.RequestCtx, node string, shard int, isOper
 		h.SetCanonical(assertedOperator, valueYes)
 	}
 	sent.giveTo(req)
-	err = peer.Do(req, resp)
+	err = f.peer(node).Do(req, resp)
 	_, isUnconnected := err.(*notConnectedError) //nolint:errorlint // the client passes the error of Dial on as it is
 	switch {
 	case isUnconnected, err == fasthttp.ErrNoFreeConns:

@@ -18,7 +18,7 @@ import (
 const (
 	peerOperatorPath = "/peer/operator" // 200 if the bearer token is an administration token, else 403
 	peerStatusPath   = "/peer/status"   // the NodeStatus
-	peerTransferPath = "/peer/transfer" // hands the lead of a shard to another node
+	peerChangePath   = "/peer/change"   // carries out a shardChange
 )
 
 // PeerProtocol is the protocol of the connections that Dial opens and ServePeers serves: HTTP/1.1 (see package peer).
@@ -92,8 +92,8 @@ func (f *Front) serveNode(ctx *fasthttp.RequestCtx) {
 		f.answerOperator(ctx)
 	case peerStatusPath:
 		writeValue(ctx, f.cfg.NodeStatus())
-	case peerTransferPath:
-		f.answerTransfer(ctx)
+	case peerChangePath:
+		f.answerChange(ctx)
 	default:
 		ctx.SetStatusCode(fiber.StatusNotFound)
 	}
@@ -117,7 +117,7 @@ func (f *Front) answerOperator(ctx *fasthttp.RequestCtx) {
 
 // askOperator asks the node that leads the platform's shard whether a token is an administration token.
 func (f *Front) askOperator(node string, token []byte) (bool, error) {
-	status, _, err := f.askNode(node, fiber.MethodGet, peerOperatorPath, token, nil)
+	status, _, err := f.askNode(node, fiber.MethodGet, peerOperatorPath, token, nil, nodeWait)
 	switch {
 	case err != nil:
 		return false, err
@@ -131,11 +131,7 @@ func (f *Front) askOperator(node string, token []byte) (bool, error) {
 const nodeWait = 2 * time.Second
 
 // askNode sends a request to another node that concerns the node itself. token is a bearer token; nil: none.
-func (f *Front) askNode(node, method, path string, token, body []byte) (status int, answer []byte, err error) {
-	peer := f.peers[node]
-	if peer == nil {
-		return 0, nil, ledger.Refuse("api.front", ledger.NotFound, "there is no node %s", node)
-	}
+func (f *Front) askNode(node, method, path string, token, body []byte, wait time.Duration) (status int, answer []byte, err error) {
 	req, resp := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
 	defer fasthttp.ReleaseRequest(req)
 	defer fasthttp.ReleaseResponse(resp)
@@ -148,7 +144,7 @@ func (f *Front) askNode(node, method, path string, token, body []byte) (status i
 	if body != nil {
 		req.SetBodyRaw(body)
 	}
-	if err := peer.DoTimeout(req, resp, nodeWait); err != nil {
+	if err := f.peer(node).DoTimeout(req, resp, wait); err != nil {
 		return 0, nil, err
 	}
 	return resp.StatusCode(), append([]byte(nil), resp.Body()...), nil
@@ -156,7 +152,7 @@ func (f *Front) askNode(node, method, path string, token, body []byte) (status i
 
 // statusOf asks another node how far its replicas are.
 func (f *Front) statusOf(node string) (s NodeStatus, err error) {
-	status, answer, err := f.askNode(node, fiber.MethodGet, peerStatusPath, nil, nil)
+	status, answer, err := f.askNode(node, fiber.MethodGet, peerStatusPath, nil, nil, nodeWait)
 	if err == nil && status != fiber.StatusOK {
 		err = ledger.Refuse("api.front", ledger.Unavailable, "node %s answers %d", node, status)
 	}

@@ -196,6 +196,7 @@ func New(cfg Config) *Server {
 	for i := range s.routes {
 		s.register(&s.routes[i])
 	}
+	s.app.Handler() // prepares the router, because a server whose requests a Front hands over never calls Serve
 	return s
 }
 

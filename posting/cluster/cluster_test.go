@@ -70,7 +70,7 @@ func newCluster(t *testing.T) (nodes []*member) {
 	for i, m := range nodes {
 		var err error
 		m.Node, err = cluster.Open(cluster.Options{
-			Dir: t.TempDir(), Name: names[i], Members: members, Shards: shards, Link: m.link, Store: store.Options{MemTable: 8 << 20, Log: quiet},
+			Dir: t.TempDir(), Name: names[i], Address: members[i].Address, Members: members, Shards: shards, Link: m.link, Store: store.Options{MemTable: 8 << 20, Log: quiet},
 			Keyring: [32]byte{7}, Journal: posting.Options{Clock: clock.Real{}, Log: quiet}, Heartbeat: 2 * time.Second, Log: quiet,
 			Start: m.startEngine, Fatal: func(err error) { t.Errorf("node %s: %v", names[i], err) },
 		})

@@ -1,12 +1,15 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -36,7 +39,9 @@ type Engine interface {
 type Options struct {
 	Dir       string        // the node's data directory; the files of shard N are in shards/N
 	Name      string        // the node's name
-	Members   []raft.Member // all nodes that form the cluster, this one included, in the same order on every node
+	Address   string        // where the other nodes reach this one
+	Members   []raft.Member // the nodes that are known at the start, this one included
+	Joins     bool          // the cluster exists already, so new replicas wait for the others instead of forming groups
 	Shards    int           // number of shards, the platform's included
 	Link      *peer.Link    // carries raft.Protocol
 	Store     store.Options // options of the stores; the node sets Dir
@@ -61,6 +66,8 @@ type Node struct {
 	fatal    func(error)
 	ended    chan struct{}
 	work     sync.WaitGroup
+
+	mu sync.Mutex // held while Open adds a replica, and while Members reads them
 }
 
 // Open opens the node's replicas. The node takes part in elections from now on.
@@ -71,20 +78,18 @@ func Open(o Options) (*Node, error) {
 		options: o, ended: make(chan struct{}), streams: raft.NewStreams(o.Link.Protocol(raft.Protocol), o.Link.Dialer(raft.Protocol), o.Log),
 		fatal: func(err error) { once.Do(func() { o.Fatal(err) }) },
 	}
-	own := ""
 	for _, m := range o.Members {
 		n.streams.Know(m)
-		if m.Name == o.Name {
-			own = m.Address
-		}
 	}
-	assert.That(own != "", "node %s is not a member", o.Name)
+	n.streams.Seek(func() { n.Members() })
 	for number := range o.Shards {
-		r, err := n.openReplica(number, own)
+		r, err := n.openReplica(number)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("shard %d: %w", number, err), n.Close())
 		}
+		n.mu.Lock()
 		n.replicas = append(n.replicas, r)
+		n.mu.Unlock()
 	}
 	for _, r := range n.replicas {
 		n.work.Go(r.watch)
@@ -92,10 +97,14 @@ func Open(o Options) (*Node, error) {
 	return n, nil
 }
 
-func (n *Node) openReplica(number int, address string) (*replica, error) {
-	transport := n.streams.Transport(uint32(number), address)
+func (n *Node) openReplica(number int) (*replica, error) {
+	transport := n.streams.Transport(uint32(number), n.options.Address)
+	members := n.options.Members
+	if n.options.Joins {
+		members = nil
+	}
 	s, err := shard.Open(shard.Options{
-		Dir: filepath.Join(n.options.Dir, "shards", strconv.Itoa(number)), Name: n.options.Name, Transport: transport, Members: n.options.Members,
+		Dir: filepath.Join(n.options.Dir, "shards", strconv.Itoa(number)), Name: n.options.Name, Transport: transport, Members: members,
 		Heartbeat: n.options.Heartbeat, Store: n.options.Store, Keyring: n.options.Keyring, Log: n.options.Log, Fatal: n.fatal,
 	})
 	if err != nil {
@@ -110,8 +119,56 @@ func (n *Node) Name() string { return n.options.Name }
 // Shards returns the number of shards, the platform's included.
 func (n *Node) Shards() int { return n.options.Shards }
 
-// Members returns the nodes that have formed the cluster.
-func (n *Node) Members() []raft.Member { return n.options.Members }
+// Members returns the cluster's nodes, by their names: those that are known since the start, and those that were added to the
+// groups of Raft since.
+func (n *Node) Members() []raft.Member {
+	n.mu.Lock()
+	replicas := n.replicas
+	n.mu.Unlock()
+	var list []raft.Member
+	for _, r := range replicas {
+		members, err := r.shard.Replica.Members()
+		if err != nil {
+			continue
+		}
+		list = append(list, members...)
+	}
+	if len(list) == 0 {
+		list = append(list, n.options.Members...)
+	}
+	slices.SortFunc(list, func(a, b raft.Member) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Address, b.Address))
+	})
+	list = slices.CompactFunc(list, func(a, b raft.Member) bool { return a.Name == b.Name })
+	for _, m := range list {
+		n.streams.Know(m)
+	}
+	return list
+}
+
+// AddressOf returns the address at which a node listens for the others.
+func (n *Node) AddressOf(name string) (string, bool) {
+	for _, m := range append(n.Members(), n.options.Members...) {
+		if m.Name == name {
+			return m.Address, true
+		}
+	}
+	return "", false
+}
+
+// membershipTime is how long a change of a group's members may take.
+const membershipTime = 20 * time.Second
+
+// Add adds a node to a shard that this node leads (see raft.Replica.Add).
+func (n *Node) Add(shard int, m raft.Member, isVoter bool) error {
+	n.streams.Know(m)
+	return n.replicas[shard].shard.Replica.Add(m, isVoter, membershipTime)
+}
+
+// Remove removes a node from a shard that this node leads.
+func (n *Node) Remove(shard int, name string) error {
+	return n.replicas[shard].shard.Replica.Remove(name, membershipTime)
+}
 
 // Enter returns the node's lead of a shard, so that a request can use its engine. If the node has none, ok is false. The caller
 // must call Leave when the request has ended.
@@ -155,7 +212,7 @@ func (n *Node) LowSpace() bool {
 // name stands for whichever node has most of Raft's log.
 func (n *Node) Transfer(ctx context.Context, shard int, to string) error {
 	var target raft.Member
-	for _, m := range n.options.Members {
+	for _, m := range n.Members() {
 		if m.Name == to {
 			target = m
 		}

@@ -5,29 +5,32 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
 	"mizan/cmd/mizan/cli"
 	"mizan/cmd/mizan/client"
-	"mizan/cmd/mizan/config"
 	"mizan/internal/peer"
 )
 
 // Commands are the subcommands of `mizan cluster`.
 type Commands struct {
-	Certificates certificatesCommand `cmd:"" help:"Create an authority, and a certificate for each node."`
+	Certificates certificatesCommand `cmd:"" help:"Create certificates for nodes, and first the authority if there is none."`
 	Sandbox      sandboxCommand      `cmd:"" help:"Run a sandbox of several nodes on this machine."`
 	Start        startCommand        `cmd:"" help:"Start a node of a cluster sandbox again."`
 	Status       statusCommand       `cmd:"" help:"Show the nodes, and which of them leads each shard."`
 	Transfer     transferCommand     `cmd:"" help:"Make another node the leader of a shard."`
+	AddNode      addNodeCommand      `cmd:"" name:"add-node" help:"Add a node that was started with its own address among --cluster-peers."`
+	RemoveNode   removeNodeCommand   `cmd:"" name:"remove-node" help:"Remove a node, whether it runs or not."`
 }
 
 // certificatesCommand is the command `mizan cluster certificates`.
 type certificatesCommand struct {
-	Nodes string `name:"nodes" required:"" placeholder:"NAME,..." help:"The names of all nodes."`
-	Out   string `name:"out" required:"" placeholder:"DIR" help:"New directory for the certificates. Each node needs authority.pem, its own certificate and its own key; nothing else may have the keys."`
+	Nodes string `name:"nodes" required:"" placeholder:"NAME,..." help:"The names of the nodes."`
+	Out   string `name:"out" required:"" placeholder:"DIR" help:"Directory of the authority and the certificates. Each node needs authority.pem, its own certificate and its own key. Keep authority-key.pem elsewhere."`
 }
 
 // Run implements the command.
@@ -35,13 +38,15 @@ func (c *certificatesCommand) Run(*cli.Streams) error {
 	names := strings.Split(c.Nodes, ",")
 	seen := make(map[string]bool)
 	for _, name := range names {
-		if !config.NodeName.MatchString(name) || seen[name] {
+		if !peer.NodeName.MatchString(name) || seen[name] {
 			return cli.BadConfiguration(fmt.Sprintf("nodes: %q is not a name of lower-case letters, digits and hyphens, or occurs twice", name))
 		}
 		seen[name] = true
 	}
-	if err := refuseExisting(c.Out); err != nil {
-		return err
+	for _, name := range names {
+		if err := refuseExisting(filepath.Join(c.Out, peer.KeyFile(name))); err != nil {
+			return err
+		}
 	}
 	if err := peer.MakeCertificates(c.Out, names, time.Now()); err != nil {
 		return cli.StorageFault("%v", err)
@@ -177,5 +182,77 @@ func (c *transferCommand) Run(s *cli.Streams) error {
 		return err
 	}
 	_, err = fmt.Fprintf(s.Out, "node %s leads shard %d\n", c.Node, c.Shard)
+	return err
+}
+
+// addNodeCommand is the command `mizan cluster add-node`.
+type addNodeCommand struct {
+	remote
+	Node    string        `arg:"" help:"The name of the node."`
+	Address string        `arg:"" help:"The address on which the other nodes reach it."`
+	Wait    time.Duration `name:"wait" default:"30m" placeholder:"DURATION" help:"How long the node may take to get what the others have (default 30m)."`
+}
+
+// maxLag is how many groups of a shard a new node may lack before its confirmations count.
+const maxLag = 100
+
+// Run implements the command. The node's confirmations count only when it has what the others have.
+func (c *addNodeCommand) Run(s *cli.Streams) error {
+	add := func(isVoter bool) error {
+		_, err := c.send(http.MethodPost, "/cluster/nodes", map[string]any{"name": c.Node, "address": c.Address, "voter": isVoter})
+		return err
+	}
+	if err := add(false); err != nil {
+		return err
+	}
+	for deadline := time.Now().Add(c.Wait); ; <-time.After(pollInterval) {
+		data, err := c.send(http.MethodGet, "/cluster", nil)
+		if err != nil {
+			return err
+		}
+		var st status
+		if err := json.Unmarshal(data, &st); err != nil {
+			return err
+		}
+		if st.hasCaughtUp(c.Node) {
+			break
+		}
+		if time.Now().After(deadline) {
+			return &cli.Fault{Code: cli.ExitStorage, Lines: []string{"mizan: cluster: node " + c.Node + " has not caught up; it gets what the others have, but its confirmations do not count. Repeat the command"}}
+		}
+	}
+	if err := add(true); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(s.Out, "node %s has joined\n", c.Node)
+	return err
+}
+
+// hasCaughtUp tells whether a node has nearly all groups of every shard.
+func (s *status) hasCaughtUp(node string) bool {
+	for i := range s.Shards {
+		hasReplica := false
+		for _, r := range s.Shards[i].Replicas {
+			hasReplica = hasReplica || r.Node == node && r.Lag <= maxLag && r.Applied > 0
+		}
+		if !hasReplica || s.Shards[i].Leader == "" {
+			return false
+		}
+	}
+	return true
+}
+
+// removeNodeCommand is the command `mizan cluster remove-node`.
+type removeNodeCommand struct {
+	remote
+	Node string `arg:"" help:"The name of the node."`
+}
+
+// Run implements the command.
+func (c *removeNodeCommand) Run(s *cli.Streams) error {
+	if _, err := c.send(http.MethodDelete, "/cluster/nodes/"+url.PathEscape(c.Node), nil); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(s.Out, "node %s has left\n", c.Node)
 	return err
 }

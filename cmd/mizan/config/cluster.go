@@ -2,9 +2,10 @@ package config
 
 import (
 	"net"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"mizan/internal/peer"
 )
 
 // Bounds of a cluster.
@@ -27,9 +28,6 @@ type Peer struct{ Name, Address string }
 
 var clusterKeys = []string{"cluster-node", "cluster-listen", "cluster-peers", "cluster-shards", "cluster-tls"}
 
-// NodeName is the form of the names of nodes. A name is also a name of files and a name in a certificate.
-var NodeName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$`)
-
 // cluster reads the settings of a cluster.
 func (r *reader) cluster() (c Cluster) {
 	if r.fileUnreadable {
@@ -50,7 +48,7 @@ func (r *reader) cluster() (c Cluster) {
 		}
 	}
 	c = Cluster{Node: r.text("cluster-node"), Listen: r.address("cluster-listen"), Peers: r.peers(), TLS: r.text("cluster-tls")}
-	if !NodeName.MatchString(c.Node) {
+	if !peer.NodeName.MatchString(c.Node) {
 		r.reportBad("cluster-node", "%q is not a name of lower-case letters, digits and hyphens", c.Node)
 	}
 	var err error
@@ -68,7 +66,7 @@ func (r *reader) peers() (peers []Peer) {
 		name, address, _ := strings.Cut(strings.TrimSpace(part), "=")
 		host, port, err := net.SplitHostPort(address)
 		switch {
-		case !NodeName.MatchString(name):
+		case !peer.NodeName.MatchString(name):
 			r.reportBad(key, "%q is not a name of lower-case letters, digits and hyphens", name)
 		case err != nil || host == "" || port == "" || port == "0":
 			r.reportBad(key, "the address of %s, %q, is not HOST:PORT", name, address)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -78,26 +79,23 @@ func (n *clusterNode) openNode(context.Context) error {
 	}
 	n.onClose(n.link.Close)
 	var members []raft.Member
-	addresses, others := make(map[string]string), []string(nil)
+	own := ""
 	for _, p := range c.Peers {
 		members = append(members, raft.Member(p))
-		addresses[p.Name] = p.Address
-		if p.Name != c.Node {
-			others = append(others, p.Name)
+		if p.Name == c.Node {
+			own = p.Address
 		}
 	}
-	dial := n.link.Dialer(api.PeerProtocol)
 	n.front = api.NewFront(api.FrontConfig{
-		Config: n.frontConfig(), Node: c.Node, Others: others, Shards: shardsOf{n},
-		Dial: func(node string) (net.Conn, error) {
-			ctx, cancel := context.WithTimeout(context.Background(), dialTime)
-			defer cancel()
-			return dial(ctx, node, addresses[node])
+		Config: n.frontConfig(), Node: c.Node, Others: n.others, Shards: shardsOf{n}, Dial: n.dial, NodeStatus: n.status,
+		Transfer: func(shard int, to string) error { return n.node.Transfer(context.Background(), shard, to) },
+		AddNode: func(shard int, name, address string, isVoter bool) error {
+			return n.node.Add(shard, raft.Member{Name: name, Address: address}, isVoter)
 		},
-		NodeStatus: n.status, Transfer: func(shard int, to string) error { return n.node.Transfer(context.Background(), shard, to) },
+		RemoveNode: func(shard int, name string) error { return n.node.Remove(shard, name) },
 	})
 	n.node, err = cluster.Open(cluster.Options{
-		Dir: n.cfg.Dir, Name: c.Node, Members: members, Shards: c.Shards + 1, Link: n.link,
+		Dir: n.cfg.Dir, Name: c.Node, Address: own, Members: members, Joins: n.clusterExists(), Shards: c.Shards + 1, Link: n.link,
 		Store:   store.Options{MinFree: n.cfg.MinFree, Log: n.log},
 		Keyring: n.keyring.Identity(), Journal: posting.Options{Clock: n.clock, Log: n.log}, Log: n.log, Start: n.startShard, Fatal: n.exitAfterStorageFault,
 	})
@@ -109,6 +107,51 @@ func (n *clusterNode) openNode(context.Context) error {
 	peers := n.link.Protocol(api.PeerProtocol)
 	go func() { _ = n.front.ServePeers(peers) }() // ends when the link is closed
 	return nil
+}
+
+// others returns the names of the other nodes.
+func (n *clusterNode) others() (names []string) {
+	if n.node == nil { // the node is being opened
+		for _, p := range n.cfg.Cluster.Peers {
+			names = append(names, p.Name)
+		}
+	} else {
+		for _, m := range n.node.Members() {
+			names = append(names, m.Name)
+		}
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return name == n.cfg.Cluster.Node })
+}
+
+// dial connects to another node.
+func (n *clusterNode) dial(node string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), dialTime)
+	defer cancel()
+	if n.node != nil {
+		if address, ok := n.node.AddressOf(node); ok {
+			return n.link.Dial(ctx, node, address, api.PeerProtocol)
+		}
+	}
+	for _, p := range n.cfg.Cluster.Peers {
+		if p.Name == node {
+			return n.link.Dial(ctx, node, p.Address, api.PeerProtocol)
+		}
+	}
+	return nil, fmt.Errorf("there is no node %s", node)
+}
+
+// clusterExists tells whether another node knows a leader of a shard. Then a new node waits for the others to add it, and forms
+// no groups of its own.
+func (n *clusterNode) clusterExists() bool {
+	statuses := n.front.AskOthers()
+	for i := range statuses {
+		for _, r := range statuses[i].Shards {
+			if r.Leader != "" {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // dialTime is how long connecting to another node may take.
