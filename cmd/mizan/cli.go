@@ -39,7 +39,7 @@ type commands struct {
 	Keyring   maintenance.KeyringCommand `cmd:"" group:"operators" help:"Create the keyring that a server without --sandbox needs."`
 	Keys      maintenance.KeysCommands   `cmd:"" group:"operators" help:"List and rotate the keys that seal card numbers."`
 	Token     maintenance.TokenCommands  `cmd:"" group:"operators" name:"admin-token" help:"Rotate administration tokens."`
-	Simulator simulator.Command          `cmd:"" group:"operators" help:"Run the simulated provider alone, for a sandbox of several servers."`
+	Simulator simulator.Command          `cmd:"" group:"operators" help:"Run the simulated provider by itself, for several servers."`
 	Bench     benchCommands              `cmd:"" group:"operators" help:"Measure throughput and latency."`
 
 	Ledger ledgerclient.Commands `cmd:"" group:"auditors" help:"Read an organization's ledger."`
