@@ -89,6 +89,7 @@ var layers = []layer{
 
 	{"actors", uptoPosting},
 	{"actors/provider", uptoRuntime},
+	{"actors/provider/simulator/remote", slices.Concat(uptoRuntime, []string{"actors/provider/simulator"})}, // both sides of the simulator's connection
 	{"actors/provider/*/...", slices.Concat(uptoRuntime, []string{"actors/provider"})},
 	{"actors/search", slices.Concat(uptoRuntime, []string{"actors/follower"})},
 	{"actors/turnover", slices.Concat(uptoRuntime, []string{"actors/follower"})},
@@ -165,6 +166,7 @@ var layers = []layer{
 	{"cmd/mizan/serving/metrics", uptoAPI},
 	{"cmd/mizan/audit/evidence", slices.Concat(commonPackages, ledgerPackages)},
 	{"cmd/mizan/audit", commandImports},
+	{"cmd/mizan/simulator", slices.Concat(uptoActors, []string{"cmd/mizan/cli", "cmd/mizan/config"})},
 	{"cmd/mizan/maintenance", slices.Concat(commandImports, []string{"cmd/mizan/serving"})},
 	{"cmd/*/...", slices.Concat(uptoAPI, []string{"bench/..."})},
 }

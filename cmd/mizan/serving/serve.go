@@ -24,13 +24,13 @@ import (
 	"mizan/actors/notifier/operators"
 	paymentactor "mizan/actors/payment"
 	periodactor "mizan/actors/period"
-	"mizan/actors/provider/simulator"
 	searchactor "mizan/actors/search"
 	storefrontactor "mizan/actors/storefront"
 	subscriptionactor "mizan/actors/subscription"
 	turnoveractor "mizan/actors/turnover"
 	"mizan/api"
 	"mizan/api/accesslog"
+	"mizan/api/checkout"
 	"mizan/api/connlimit"
 	"mizan/api/web/payerpage"
 	"mizan/cmd/mizan/cli"
@@ -103,7 +103,7 @@ type server struct {
 	runtime     *actors.Runtime
 	directory   *directoryactor.Service
 	providers   map[string]actors.Provider
-	simulator   *simulator.Simulator // nil without --sandbox
+	challenges  checkout.Challenges // the simulator's challenges; nil without --sandbox
 	accounts    *account.Service
 	payments    *paymentactor.Service
 	contracts   *contractactor.Service
@@ -420,9 +420,7 @@ func (s *server) apiConfig() api.Config {
 	base := s.baseAPIConfig()
 	cfg.Status, cfg.Version, cfg.Env, cfg.Domain = base.Status, base.Version, base.Env, base.Domain
 	cfg.Observe, cfg.AccessLog = base.Observe, base.AccessLog
-	if s.simulator != nil {
-		cfg.Challenges = s.simulator
-	}
+	cfg.Challenges = s.challenges
 	if s.manualClock != nil {
 		cfg.Advance = s.runtime.Advance
 	}
