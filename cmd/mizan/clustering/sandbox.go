@@ -436,11 +436,11 @@ func (b *sandbox) startAgain(dir string, n *node, s *cli.Streams) (err error) {
 	return err
 }
 
-// isServing tells whether a node answers health checks.
+// isServing tells whether a node accepts requests.
 func isServing(ctx context.Context, baseURL string) bool {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, baseURL+"/livez", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, baseURL+"/readyz", nil)
 	if err != nil {
 		return false
 	}
