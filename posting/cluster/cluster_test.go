@@ -86,7 +86,7 @@ func newCluster(t *testing.T) (nodes []*member) {
 	return nodes
 }
 
-func (m *member) startEngine(shard int, j *posting.Journal) (cluster.Engine, error) {
+func (m *member) startEngine(shard int, _ string, j *posting.Journal) (cluster.Engine, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.running[shard]++; m.running[shard] != 1 {

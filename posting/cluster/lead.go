@@ -50,7 +50,7 @@ func (r *replica) newLead() (*Lead, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.Engine, err = r.node.options.Start(r.number, l.journal)
+	l.Engine, err = r.node.options.Start(r.number, r.shard.DataDir(), l.journal)
 	if err == nil && r.shard.Replica.Progress().Term == l.term && l.failure.Load() == nil {
 		return l, nil
 	}

@@ -252,7 +252,7 @@ func (b *sandbox) takeSeed(ctx context.Context) error {
 	}
 	for {
 		for i := range b.Nodes {
-			content, err := cli.ReadFile(filepath.Join(b.Nodes[i].Data, "shards", "1", "sandbox.json"), maxClusterFile)
+			content, err := cli.ReadFile(filepath.Join(b.Nodes[i].Data, "shards", "1", "store", "sandbox.json"), maxClusterFile)
 			if err != nil {
 				continue
 			}
