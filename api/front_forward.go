@@ -20,7 +20,7 @@ const (
 	maxForwarding = 64 << 20 // bytes of bodies that are being forwarded at once
 	maxPeerConns  = 4096     // connections to each other node
 	peerIdle      = time.Minute
-	peerSilence   = 2 * time.Minute // how long another node may take for the next piece of an answer
+	answerSpare   = 20 * time.Second // how much longer than FrontConfig.CreateWait another node may take for the next piece of an answer
 )
 
 // Headers with which a node asserts to another node what it knows about a request. A client's headers with these names are
@@ -60,7 +60,7 @@ func (f *Front) newPeer(node string) *fasthttp.HostClient {
 			if err != nil {
 				return nil, &notConnectedError{err}
 			}
-			return &impatientConn{conn}, nil
+			return &impatientConn{conn, f.cfg.CreateWait + answerSpare}, nil
 		},
 		MaxIdemponentCallAttempts: 1,
 		RetryIfErr:                func(*fasthttp.Request, int, error) (bool, bool) { return false, false }, // a command must not be sent twice
@@ -72,11 +72,14 @@ type notConnectedError struct{ cause error }
 
 func (e *notConnectedError) Error() string { return e.cause.Error() }
 
-// impatientConn breaks a connection if the other node sends nothing for peerSilence.
-type impatientConn struct{ net.Conn }
+// impatientConn breaks a connection if the other node sends nothing for the given time.
+type impatientConn struct {
+	net.Conn
+	patience time.Duration
+}
 
 func (c *impatientConn) Read(b []byte) (int, error) {
-	if err := c.SetReadDeadline(time.Now().Add(peerSilence)); err != nil {
+	if err := c.SetReadDeadline(time.Now().Add(c.patience)); err != nil {
 		return 0, err
 	}
 	return c.Conn.Read(b)

@@ -88,7 +88,7 @@ func (n *clusterNode) openNode(context.Context) error {
 		}
 	}
 	n.front = api.NewFront(api.FrontConfig{
-		Config: n.frontConfig(), Node: c.Node, Others: n.others, Shards: shardsOf{n}, Dial: n.dial, NodeStatus: n.status,
+		Config: n.frontConfig(), Node: c.Node, Others: n.others, Shards: shardsOf{n}, Dial: n.dial, NodeStatus: n.status, CreateWait: n.cfg.CreateWait,
 		Transfer: func(shard int, to string) error { return n.node.Transfer(context.Background(), shard, to) },
 		AddNode: func(shard int, name, address string, isVoter bool) error {
 			return n.node.Add(shard, raft.Member{Name: name, Address: address}, isVoter)
