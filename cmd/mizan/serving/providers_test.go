@@ -52,7 +52,7 @@ func read(t *testing.T, client *testkit.Client, id string) (tx transaction) {
 // Two servers use one simulator. Each of them pays, and each of them knows its payments after kills and restarts of all three
 // processes.
 func TestServersShareASimulatorInAProcessOfItsOwn(t *testing.T) {
-	simulator := testkit.StartSimulator(t)
+	simulator := testkit.StartSimulator(t, nil)
 	var ids []string
 	servers := []*testkit.Server{startWithSimulator(t, simulator), startWithSimulator(t, simulator)}
 	for _, server := range servers {
@@ -110,7 +110,7 @@ func postForm(t *testing.T, server *testkit.Server, path string, form url.Values
 
 // The challenge page is the server's, and the payer's decision goes to the simulator's process.
 func TestAPayerDecidesOnAChallengeOfASimulatorInAnotherProcess(t *testing.T) {
-	server := startWithSimulator(t, testkit.StartSimulator(t))
+	server := startWithSimulator(t, testkit.StartSimulator(t, nil))
 	for decision, want := range map[string]string{"approve": "charged", "refuse": "rejected"} {
 		tx := payWith(t, server.Partner(), "4000000000003220")
 		address, err := url.Parse(tx.AuthParams.URL)
@@ -131,7 +131,7 @@ func TestAPayerDecidesOnAChallengeOfASimulatorInAnotherProcess(t *testing.T) {
 // A store keeps the simulator with which it was made: another one would not know the charges.
 func TestAStoreKeepsItsSimulator(t *testing.T) {
 	testkit.NotUnderRace(t, reasonRefusedStart)
-	simulator := testkit.StartSimulator(t)
+	simulator := testkit.StartSimulator(t, nil)
 	far := startWithSimulator(t, simulator)
 	near := testkit.Start(t, testkit.Options{})
 	far.Stop()

@@ -51,7 +51,7 @@ func wantVerdict(t *testing.T, what string, o actors.Outcome, want payment.Verdi
 
 // A call that was answered survives a kill and a stop. A call while no process runs is not sent.
 func TestChargesSurviveKillAndStop(t *testing.T) {
-	s := testkit.StartSimulator(t)
+	s := testkit.StartSimulator(t, nil)
 	p := connect(t, s)
 	wantVerdict(t, "a call", pay(t, p, 1), payment.VerdictCharged)
 	s.Kill()
@@ -111,7 +111,7 @@ func refused(t *testing.T, args []string, wantExit int, wantPrefix string) {
 }
 
 func TestTwoProcessesNeverUseOneDirectory(t *testing.T) {
-	s := testkit.StartSimulator(t)
+	s := testkit.StartSimulator(t, nil)
 	args := required(t)
 	refused(t, append(args, "--data", s.Dir, "--listen", "127.0.0.1:0"), 3, "mizan: locked: "+s.Dir)
 	refused(t, []string{"serve", "--sandbox", "--data", s.Dir, "--listen", "127.0.0.1:0", "--log-level", "error"}, 3, "mizan: locked: ")
@@ -126,13 +126,13 @@ func TestTheDirectoryOfAServerIsRefused(t *testing.T) {
 }
 
 func TestAnAddressInUseIsReported(t *testing.T) {
-	s := testkit.StartSimulator(t)
+	s := testkit.StartSimulator(t, nil)
 	address := strings.TrimPrefix(s.URL, "http://")
 	refused(t, append(required(t), "--listen", address), 2, "mizan: configuration: listen: "+address+" is in use")
 }
 
 func TestADamagedLogAndABadKeyringAreReported(t *testing.T) {
-	s := testkit.StartSimulator(t)
+	s := testkit.StartSimulator(t, nil)
 	p := connect(t, s)
 	for n := range byte(3) {
 		wantVerdict(t, "a call", pay(t, p, n), payment.VerdictCharged)
@@ -155,7 +155,7 @@ func TestADamagedLogAndABadKeyringAreReported(t *testing.T) {
 
 // A server keeps connections for its next calls. They do not delay the stop.
 func TestAnIdleConnectionDoesNotDelayTheStop(t *testing.T) {
-	s := testkit.StartSimulator(t)
+	s := testkit.StartSimulator(t, nil)
 	wantVerdict(t, "a call", pay(t, connect(t, s), 1), payment.VerdictCharged)
 	begin := time.Now()
 	if code := s.Stop(); code != 0 || s.Stderr() != "" || time.Since(begin) > stopTimeout/2 {
