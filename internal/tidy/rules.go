@@ -142,7 +142,7 @@ var layers = []layer{
 	{"api/sdk/generate/*", []string{"api/sdk/generate/model", "api/description", "api/description/spec", "ledger/money", "internal/assert"}},
 	{"api/sdk/generate", uptoAPI},
 	{"api/*", routeFamilyImports},
-	{"api", slices.Concat(uptoActors, []string{"api/..."})},
+	{"api", slices.Concat(uptoActors, []string{"api/...", "internal/peer"})},
 
 	{"docs/examples/*", []string{"api/sdk/go"}},
 	{"docs/*", nil}, // people copy these examples, so they import no package of this module
