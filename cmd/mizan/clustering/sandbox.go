@@ -329,7 +329,15 @@ func isRunning(pid int, data string) bool {
 	if pid <= 0 {
 		return false
 	}
-	arguments, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+	var arguments []byte
+	var err error
+	for range 10 {
+		arguments, err = os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+		if err != nil || len(arguments) > 0 {
+			break
+		}
+		<-time.After(pollInterval / 5) // a process has no arguments for a moment while it executes a program, and when it has just ended
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, procErr := os.Stat("/proc/self/cmdline"); procErr == nil {
 			return false
