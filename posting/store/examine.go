@@ -19,7 +19,7 @@ import (
 //	              lock keeps a second process from changing anything.
 //	MANIFEST      (Badger's list of tables) Refused, unless only its end is torn and lists no table that is needed. If a
 //	              record lists tables that Badger has deleted again, and their rows still exist elsewhere, Open leaves the
-//	              record out (badgerfile/list.go).
+//	              record out (badgerfile/manifest.go).
 //	.sst          (a table) Refused.
 //	.values       Refused if it is missing or too short. Otherwise a damaged value, or a value from an older copy of the
 //	              file, is detected when it is read, and at the latest when the running store scans the file in the
