@@ -7,7 +7,7 @@ import (
 
 	"github.com/vmihailenco/msgpack/v5"
 
-	"mizan/internal/packed"
+	"mizan/internal/msgpackcheck"
 	"mizan/ledger"
 	"mizan/posting"
 )
@@ -244,7 +244,7 @@ func encodeDelivery(d *Delivery) ([]byte, error) {
 
 func decodeDelivery(id ID, value []byte) (*Delivery, error) {
 	var row deliveryRow
-	if len(value) == 0 || value[0] != deliveryVersion || !packed.WellFormed(value[1:]) {
+	if len(value) == 0 || value[0] != deliveryVersion || !msgpackcheck.WellFormed(value[1:]) {
 		return nil, fmt.Errorf("delivery: unknown form")
 	}
 	if err := msgpack.Unmarshal(value[1:], &row); err != nil {

@@ -11,7 +11,7 @@ import (
 
 	"mizan/actors"
 	"mizan/internal/assert"
-	"mizan/internal/packed"
+	"mizan/internal/msgpackcheck"
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/ledger/subscription"
@@ -50,7 +50,7 @@ func Encode(r *subscription.Record) []byte {
 
 // Decode parses the stored form of a subscription. The id is not part of it.
 func Decode(id ledger.ID, payload []byte) (*subscription.Record, error) {
-	if len(payload) == 0 || payload[0] != recordVersion || !packed.WellFormed(payload[1:]) {
+	if len(payload) == 0 || payload[0] != recordVersion || !msgpackcheck.WellFormed(payload[1:]) {
 		return nil, errUnknownForm
 	}
 	var stored storedRecord

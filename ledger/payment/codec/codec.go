@@ -8,7 +8,7 @@ import (
 
 	"github.com/vmihailenco/msgpack/v5"
 
-	"mizan/internal/packed"
+	"mizan/internal/msgpackcheck"
 	"mizan/ledger/payment"
 )
 
@@ -46,7 +46,7 @@ var errForm = errors.New("transaction: unknown form")
 
 // Decode parses the payload (stored form) of a transaction.
 func Decode(payload []byte) (*payment.Record, error) {
-	if len(payload) == 0 || payload[0] != recordVersion || !packed.WellFormed(payload[1:]) {
+	if len(payload) == 0 || payload[0] != recordVersion || !msgpackcheck.WellFormed(payload[1:]) {
 		return nil, errForm
 	}
 	c := decoders.Get().(*coder)

@@ -1,4 +1,4 @@
-// Package packed checks that stored bytes are complete msgpack (a binary form of JSON) before the msgpack library decodes
+// Package msgpackcheck checks that stored bytes are complete msgpack (a binary form of JSON) before the msgpack library decodes
 // them.
 //
 // Invariants:
@@ -11,4 +11,4 @@
 // Rejected: Trusting the row's checksum alone was considered; it was not chosen because the checksum detects a damaged disk,
 // but not a row that was written with wrong content. The snapshot checker (snapshots/check) must survive both kinds of bad
 // data.
-package packed
+package msgpackcheck
