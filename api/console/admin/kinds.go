@@ -4,14 +4,14 @@ import (
 	"html/template"
 	"net/url"
 
-	"mizan/api/console/described"
+	"mizan/api/console/apispec"
 	"mizan/api/console/labels"
 	"mizan/api/console/resource"
 	"mizan/api/console/visit"
 )
 
 // kinds returns the configuration of each kind of record in this area. The columns in Columns are the first columns of a list.
-func kinds(catalog *described.Catalog) []resource.Kind {
+func kinds(catalog *apispec.Catalog) []resource.Kind {
 	return []resource.Kind{
 		{Name: "partners", List: "listPartners", Columns: []string{"id", "name", "active"}, Hidden: []string{"lang", "notify_url", "source_addresses"},
 			Above: hint(func(t *areaTexts) string { return t.Health.Window }),

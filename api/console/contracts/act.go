@@ -9,7 +9,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"mizan/api/console/described"
+	"mizan/api/console/apispec"
 	"mizan/api/console/form"
 	"mizan/api/console/view"
 	"mizan/api/console/visit"
@@ -206,10 +206,10 @@ func (k *kind) ends(a *available) bool {
 }
 
 // required returns the fields of an action's form. It marks the fields that this contract requires, which a.Fields lists.
-func required(fields []described.Field, a *available) []described.Field {
+func required(fields []apispec.Field, a *available) []apispec.Field {
 	fields = slices.Clone(fields)
 	for _, f := range a.Fields {
-		if known := described.Named(fields, f.Name); known != nil {
+		if known := apispec.Named(fields, f.Name); known != nil {
 			known.Required = f.Required
 		}
 	}
@@ -261,20 +261,20 @@ func (k *kind) showCreation(v *visit.Visit) error {
 
 // requiredFirst sorts fields. Required fields come before optional ones. In each of the two groups, objects come last; among
 // optional fields, lists count as objects.
-func requiredFirst(fields []described.Field) []described.Field {
+func requiredFirst(fields []apispec.Field) []apispec.Field {
 	sorted := slices.Clone(fields)
-	rank := func(f *described.Field) int {
+	rank := func(f *apispec.Field) int {
 		switch {
-		case f.Required && f.Kind != described.Object:
+		case f.Required && f.Kind != apispec.Object:
 			return 0
 		case f.Required:
 			return 1
-		case f.Kind != described.Object && f.Kind != described.List:
+		case f.Kind != apispec.Object && f.Kind != apispec.List:
 			return 2
 		}
 		return 3
 	}
-	slices.SortStableFunc(sorted, func(a, b described.Field) int { return rank(&a) - rank(&b) })
+	slices.SortStableFunc(sorted, func(a, b apispec.Field) int { return rank(&a) - rank(&b) })
 	return sorted
 }
 

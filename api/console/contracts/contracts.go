@@ -8,7 +8,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/google/uuid"
 
-	"mizan/api/console/described"
+	"mizan/api/console/apispec"
 	"mizan/api/console/form"
 	"mizan/api/console/labels"
 	"mizan/api/console/resource"
@@ -23,7 +23,7 @@ import (
 
 // Config contains what the pages need: the API's description and the clock.
 type Config struct {
-	Catalog *described.Catalog
+	Catalog *apispec.Catalog
 	Clock   clock.Clock
 }
 
@@ -34,7 +34,7 @@ const Root = view.Root + "contracts"
 type Handlers struct {
 	cfg        Config
 	families   []*family
-	operations map[string]*described.Operation // by method and path
+	operations map[string]*apispec.Operation // by method and path
 }
 
 // family serves the pages of one reading, which is the secular or the religious form of the contracts.
@@ -50,9 +50,9 @@ type kind struct {
 	*family
 	product *contract.Product
 	name    string // as it appears in addresses and texts
-	create  *described.Operation
-	list    *described.Operation
-	read    *described.Operation
+	create  *apispec.Operation
+	list    *apispec.Operation
+	read    *apispec.Operation
 }
 
 //go:embed all:templates
@@ -62,7 +62,7 @@ var templates = view.NewTemplates(templateFiles, func(lang string) any { return 
 
 // New returns the handlers.
 func New(cfg Config) *Handlers {
-	h := &Handlers{cfg: cfg, operations: make(map[string]*described.Operation)}
+	h := &Handlers{cfg: cfg, operations: make(map[string]*apispec.Operation)}
 	for _, o := range cfg.Catalog.Operations() {
 		h.operations[o.Method+" "+o.Path] = o
 	}
@@ -84,7 +84,7 @@ func New(cfg Config) *Handlers {
 const apiRoot = "/api/v1"
 
 // operation returns the API operation with the given method and path. If there is no such operation, it panics.
-func (h *Handlers) operation(method, path string) *described.Operation {
+func (h *Handlers) operation(method, path string) *apispec.Operation {
 	o := h.operations[method+" "+path]
 	if o == nil {
 		panic("contracts: the description has no " + method + " " + path)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"mizan/api/console/described"
+	"mizan/api/console/apispec"
 	"mizan/api/console/form"
 	"mizan/api/console/resource"
 	"mizan/api/console/visit"
@@ -47,7 +47,7 @@ type cell struct {
 var paging = []string{"page", "per_page"}
 
 // filters are the parameters by which the list can be filtered.
-func (k *kind) filters() []described.Field { return form.Without(k.list.Filters, paging...) }
+func (k *kind) filters() []apispec.Field { return form.Without(k.list.Filters, paging...) }
 
 // showList shows the product's contracts, newest first.
 func (k *kind) showList(v *visit.Visit) error {
@@ -133,9 +133,9 @@ func (k *kind) pageAt(asked url.Values, name, value string) string {
 
 // columns returns the columns of the list: the contract's number, status and environment, the product's own columns for short
 // lists, and the time when the contract was created.
-func (k *kind) columns() (columns []described.Field) {
+func (k *kind) columns() (columns []apispec.Field) {
 	add := func(name string) {
-		if f := described.Named(k.list.Answer, name); f != nil {
+		if f := apispec.Named(k.list.Answer, name); f != nil {
 			columns = append(columns, *f)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"mizan/api/console/described"
+	"mizan/api/console/apispec"
 	"mizan/api/console/resource"
 	"mizan/api/console/visit"
 	"mizan/api/web"
@@ -76,10 +76,10 @@ func (k *kind) addValues(v *visit.Visit, record map[string]any, page *recordPage
 		}
 	}
 	for _, pair := range w.Pairs(fields, record) {
-		switch f := described.Named(fields, pair.Name); {
+		switch f := apispec.Named(fields, pair.Name); {
 		case f == nil, pair.Name == "payment_schedule", pair.Name == "progress", pair.Name == "subscriptions":
 		case isEmpty(record[pair.Name]):
-		case f.Kind == described.List || f.Kind == described.Object:
+		case f.Kind == apispec.List || f.Kind == apispec.Object:
 			page.Sections = append(page.Sections, section{pair.Label, pair.HTML})
 		default:
 			page.Pairs = append(page.Pairs, pair)
@@ -115,22 +115,22 @@ func isEmpty(value any) bool {
 }
 
 // fieldOf converts a column of package schema to a field of the description.
-func fieldOf(c *schema.Column) described.Field {
-	f := described.Field{Name: c.Name, Kind: described.Text, Help: c.Help}
+func fieldOf(c *schema.Column) apispec.Field {
+	f := apispec.Field{Name: c.Name, Kind: apispec.Text, Help: c.Help}
 	switch c.Kind {
 	case schema.KindAmount, schema.KindSigned:
-		f.Kind, f.Negative, f.Numeric = described.Amount, c.Kind == schema.KindSigned, true
+		f.Kind, f.Negative, f.Numeric = apispec.Amount, c.Kind == schema.KindSigned, true
 	case schema.KindInteger, schema.KindPercent:
-		f.Kind = described.Integer
+		f.Kind = apispec.Integer
 	case schema.KindDate:
-		f.Kind = described.Day
+		f.Kind = apispec.Day
 	case schema.KindRows:
-		rows := described.Field{Kind: described.Object}
+		rows := apispec.Field{Kind: apispec.Object}
 		for _, column := range c.Of.Members(schema.Use{}) {
 			rows.Fields = append(rows.Fields, fieldOf(column))
 		}
-		if f.Kind, f.Fields = described.Object, rows.Fields; !c.Single {
-			f.Kind, f.Entry, f.Fields = described.List, &rows, nil
+		if f.Kind, f.Fields = apispec.Object, rows.Fields; !c.Single {
+			f.Kind, f.Entry, f.Fields = apispec.List, &rows, nil
 		}
 	}
 	return f
@@ -192,7 +192,7 @@ var rowTones = map[string]string{rowPaid: "good", rowLate: "bad", rowDue: "warn"
 // schedule returns the table and the chart of the payment schedule, or nil if the contract has no schedule.
 func (k *kind) schedule(v *visit.Visit, id string, record map[string]any) *scheduleView {
 	list, _ := record["payment_schedule"].([]any)
-	column := described.Named(k.read.Answer, "payment_schedule")
+	column := apispec.Named(k.read.Answer, "payment_schedule")
 	if len(list) == 0 || column == nil {
 		return nil
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/google/uuid"
 
-	"mizan/api/console/described"
+	"mizan/api/console/apispec"
 	"mizan/api/console/form"
 	"mizan/api/console/resource"
 	"mizan/api/console/view"
@@ -183,12 +183,12 @@ func (f *family) showScreening(v *visit.Visit) error {
 	outcome := func(word string) template.HTML { return tag(outcomeTones[word], t.Word("outcome", word)) }
 	page := screenedPage{ID: id.String(), Decision: outcome(textIn(record, "decision"))}
 	for _, pair := range w.Pairs(form.Without(o.Answer, "rules", "given", "decision"), record) {
-		if described.Named(form.Without(o.Answer, "rules", "given", "decision"), pair.Name) != nil {
+		if apispec.Named(form.Without(o.Answer, "rules", "given", "decision"), pair.Name) != nil {
 			page.Pairs = append(page.Pairs, pair)
 		}
 	}
 	given, _ := record["given"].(map[string]any)
-	page.Given = w.Pairs(described.Named(o.Answer, "given").Fields, given)
+	page.Given = w.Pairs(apispec.Named(o.Answer, "given").Fields, given)
 	rules, _ := record["rules"].([]any)
 	for _, rule := range rules {
 		r, _ := rule.(map[string]any)

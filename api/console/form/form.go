@@ -5,14 +5,14 @@ import (
 	"encoding/json"
 	"slices"
 
-	"mizan/api/console/described"
+	"mizan/api/console/apispec"
 	"mizan/api/console/labels"
 	"mizan/api/web"
 )
 
 // Form is an HTML form for a request of the API.
 type Form struct {
-	Fields []described.Field
+	Fields []apispec.Field
 	Texts  *labels.Texts
 
 	// Context is the name of the kind of record. Labels are looked up under this name first.

@@ -1,7 +1,7 @@
 package form
 
 import (
-	"mizan/api/console/described"
+	"mizan/api/console/apispec"
 	"mizan/ledger/money"
 )
 
@@ -10,13 +10,13 @@ import (
 type scope []level
 
 type level struct {
-	fields []described.Field
+	fields []apispec.Field
 	typed  *node
 	stored map[string]any
 }
 
 // inside returns the scope for the members of an object. The scope of the object itself is s.
-func (s scope) inside(fields []described.Field, typed *node, stored map[string]any) scope {
+func (s scope) inside(fields []apispec.Field, typed *node, stored map[string]any) scope {
 	return append(scope{{fields, typed, stored}}, s...)
 }
 
@@ -97,11 +97,11 @@ func (s scope) hasCurrency() bool {
 // choosesCurrency tells whether the form has a field for the currency.
 func (s scope) choosesCurrency() bool {
 	for i := range s {
-		if described.Named(s[i].fields, currencyName) != nil {
+		if apispec.Named(s[i].fields, currencyName) != nil {
 			return true
 		}
 		for _, place := range assetPlaces {
-			if f := described.Named(s[i].fields, place); f != nil && described.Named(f.Fields, currencyName) != nil {
+			if f := apispec.Named(s[i].fields, place); f != nil && apispec.Named(f.Fields, currencyName) != nil {
 				return true
 			}
 		}

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"mizan/api/console/described"
+	"mizan/api/console/apispec"
 	"mizan/api/console/labels"
 )
 
@@ -147,7 +147,7 @@ type viewer struct {
 	add      string          // name of the list to which the person is adding a row
 }
 
-func (v *viewer) inputs(fields []described.Field, path string, n *node, stored map[string]any, around scope) (inputs []Input) {
+func (v *viewer) inputs(fields []apispec.Field, path string, n *node, stored map[string]any, around scope) (inputs []Input) {
 	for i := range fields {
 		inputs = append(inputs, v.input(&fields[i], join(path, fields[i].Name), n.child(fields[i].Name), n != nil, stored[fields[i].Name], around))
 	}
@@ -156,7 +156,7 @@ func (v *viewer) inputs(fields []described.Field, path string, n *node, stored m
 
 // input makes the control of a field. n has the posted values of the field. If the form was posted (wasPosted), the control
 // shows the posted values instead of the record's value.
-func (v *viewer) input(f *described.Field, name string, n *node, wasPosted bool, stored any, around scope) Input {
+func (v *viewer) input(f *apispec.Field, name string, n *node, wasPosted bool, stored any, around scope) Input {
 	t := v.form.Texts
 	in := Input{T: t, FromAPI: v.view.FromAPI, IsChange: v.form.Changes, Name: name, ID: "f-" + strings.ReplaceAll(name, ".", "-"), Label: t.Field(join(v.form.Context, name)), Help: t.Help(join(v.form.Context, name), f.Help),
 		MaxLength: f.MaxLength, Required: f.Required && !v.form.Changes && f.Default == nil}
@@ -164,9 +164,9 @@ func (v *viewer) input(f *described.Field, name string, n *node, wasPosted bool,
 		in.Problems, v.used[name] = v.problems.Fields[name], true
 	}
 	switch {
-	case f.Kind == described.List && isObject(f.Entry):
+	case f.Kind == apispec.List && isObject(f.Entry):
 		in.Control, in.Rows = Table, v.rows(f, name, n, wasPosted, stored, around)
-	case f.Kind == described.Object && len(f.Fields) > 0:
+	case f.Kind == apispec.Object && len(f.Fields) > 0:
 		members, _ := stored.(map[string]any)
 		if wasPosted && n == nil {
 			n = &node{}
@@ -190,11 +190,11 @@ func (v *viewer) input(f *described.Field, name string, n *node, wasPosted bool,
 }
 
 // control chooses the control of a single value, and sets its contents.
-func (v *viewer) control(in *Input, f *described.Field, text string, n *node, wasPosted bool, stored any, around scope) {
+func (v *viewer) control(in *Input, f *apispec.Field, text string, n *node, wasPosted bool, stored any, around scope) {
 	t := v.form.Texts
 	in.Control, in.Type, in.Value = Line, "text", text
 	switch {
-	case f.Kind == described.File:
+	case f.Kind == apispec.File:
 		in.Control, v.view.IsFile = Upload, true
 	case f.Secret:
 		in.Control, in.Value, in.HasSecret, in.Complete = Secret, "", stored != nil, "new-password"
@@ -204,20 +204,20 @@ func (v *viewer) control(in *Input, f *described.Field, text string, n *node, wa
 		if in.HasSecret {
 			in.Hint = t.Form.KeepSecret
 		}
-	case f.Kind == described.List && len(f.Entry.Words) > 0:
+	case f.Kind == apispec.List && len(f.Entry.Words) > 0:
 		in.Control, in.Options = Checks, v.options(f.Entry, in.Name, chosen(n, wasPosted, stored))
-	case f.Kind == described.List:
+	case f.Kind == apispec.List:
 		in.Control, in.Hint, in.MaxLength = Lines, t.Form.Lines, 0
 		if wasPosted && n != nil {
 			in.Value = strings.Join(n.values, "\n")
 		}
-	case f.Kind == described.Object:
+	case f.Kind == apispec.Object:
 		in.Control, in.Hint = Lines, t.Form.JSON
-	case f.Kind == described.Word:
+	case f.Kind == apispec.Word:
 		in.Control, in.Options = Choice, v.choices(f, in, text)
-	case f.Kind == described.Bool && hasCheckbox(f):
+	case f.Kind == apispec.Bool && hasCheckbox(f):
 		in.Control, in.IsOn = Check, isTrue(text)
-	case f.Kind == described.Bool:
+	case f.Kind == apispec.Bool:
 		in.Control = Choice
 		in.Options = []Option{{"", t.Form.Unset, text == ""}, {"true", t.Common.Yes, text != "" && isTrue(text)}, {"false", t.Common.No, text != "" && !isTrue(text)}}
 	default:
@@ -227,21 +227,21 @@ func (v *viewer) control(in *Input, f *described.Field, text string, n *node, wa
 
 // hasCheckbox tells whether a boolean is shown as a check box. A boolean that may be null, and has no default, needs three
 // choices instead.
-func hasCheckbox(f *described.Field) bool { return !f.Nullable || f.Default != nil }
+func hasCheckbox(f *apispec.Field) bool { return !f.Nullable || f.Default != nil }
 
 // longTexts are the names of fields whose texts may have several lines. This list is needed because the API's description does
 // not mark such fields.
 var longTexts = []string{"description", "text", "note", "ca_pem"}
 
 // lineOf sets the attributes of an <input> for a value of one line.
-func (v *viewer) lineOf(in *Input, f *described.Field, around scope) {
+func (v *viewer) lineOf(in *Input, f *apispec.Field, around scope) {
 	t := v.form.Texts
 	switch f.Kind {
-	case described.Integer:
+	case apispec.Integer:
 		in.Mode = "numeric"
-	case described.Decimal:
+	case apispec.Decimal:
 		in.Mode = "decimal"
-	case described.Amount:
+	case apispec.Amount:
 		in.Mode = "decimal"
 		if asset, _ := around.asset(); !around.choosesCurrency() {
 			in.Unit = string(asset.Currency)
@@ -249,17 +249,17 @@ func (v *viewer) lineOf(in *Input, f *described.Field, around scope) {
 		if !around.hasCurrency() {
 			in.Hint = t.Form.Minor
 		}
-	case described.Instant:
+	case apispec.Instant:
 		in.Type, in.Hint = "datetime-local", t.Form.UTC
-	case described.Day:
+	case apispec.Day:
 		in.Type = "date"
-	case described.Text:
+	case apispec.Text:
 		in.Complete = completions[f.Name]
 		if slices.Contains(longTexts, f.Name) {
 			in.Control = Lines
 		}
 	}
-	if strings.HasSuffix(f.Name, "url") || f.Kind == described.Address {
+	if strings.HasSuffix(f.Name, "url") || f.Kind == apispec.Address {
 		in.Mode = "url"
 	}
 	if strings.HasSuffix(f.Name, "email") {
@@ -273,7 +273,7 @@ var completions = map[string]string{"login": "off", "email": "off", "name": "off
 
 // choices returns the options of a field whose value is one of several words. If the field may stay empty, the first option
 // stands for no value.
-func (v *viewer) choices(f *described.Field, in *Input, text string) []Option {
+func (v *viewer) choices(f *apispec.Field, in *Input, text string) []Option {
 	options := v.options(f, in.Name, []string{text})
 	switch {
 	case f.Nullable && f.Default == nil || !f.Required && f.Default == nil:
@@ -287,7 +287,7 @@ func (v *viewer) choices(f *described.Field, in *Input, text string) []Option {
 	return options
 }
 
-func (v *viewer) options(f *described.Field, name string, chosen []string) (options []Option) {
+func (v *viewer) options(f *apispec.Field, name string, chosen []string) (options []Option) {
 	for _, word := range f.Words {
 		options = append(options, Option{word, v.form.Texts.Word(join(v.form.Context, name), word), slices.Contains(chosen, word)})
 	}
@@ -310,7 +310,7 @@ func chosen(n *node, wasPosted bool, stored any) (words []string) {
 }
 
 // rows makes the rows of a list: the existing rows and an empty one, so that a person can add a row without JavaScript.
-func (v *viewer) rows(f *described.Field, name string, n *node, wasPosted bool, stored any, around scope) (rows []Row) {
+func (v *viewer) rows(f *apispec.Field, name string, n *node, wasPosted bool, stored any, around scope) (rows []Row) {
 	add := func(posted *node, members map[string]any) {
 		if len(rows) == MaxRows {
 			return
@@ -378,9 +378,9 @@ func sortedNames(fields map[string][]string) (names []string) {
 }
 
 // Of returns the fields with the given names, in the order of the names.
-func Of(fields []described.Field, names ...string) (chosen []described.Field) {
+func Of(fields []apispec.Field, names ...string) (chosen []apispec.Field) {
 	for _, name := range names {
-		if f := described.Named(fields, name); f != nil {
+		if f := apispec.Named(fields, name); f != nil {
 			chosen = append(chosen, *f)
 		}
 	}
@@ -388,7 +388,7 @@ func Of(fields []described.Field, names ...string) (chosen []described.Field) {
 }
 
 // Without returns the fields except those with the given names.
-func Without(fields []described.Field, names ...string) (others []described.Field) {
+func Without(fields []apispec.Field, names ...string) (others []apispec.Field) {
 	for _, f := range fields {
 		if !slices.Contains(names, f.Name) {
 			others = append(others, f)
@@ -398,15 +398,15 @@ func Without(fields []described.Field, names ...string) (others []described.Fiel
 }
 
 // ReadInitial reads the first values of a new record's fields from the query of the page's address.
-func ReadInitial(fields []described.Field, query url.Values) map[string]any {
+func ReadInitial(fields []apispec.Field, query url.Values) map[string]any {
 	initial := make(map[string]any)
 	for _, f := range fields {
 		text := query.Get(f.Name)
 		switch {
 		case text == "" || f.Secret || len(text) > maxName:
-		case f.Kind == described.Integer:
+		case f.Kind == apispec.Integer:
 			initial[f.Name] = json.Number(text)
-		case f.Kind == described.Text || f.Kind == described.Word || f.Kind == described.ID:
+		case f.Kind == apispec.Text || f.Kind == apispec.Word || f.Kind == apispec.ID:
 			initial[f.Name] = text
 		}
 	}

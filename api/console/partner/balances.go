@@ -9,7 +9,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"mizan/api/console/described"
+	"mizan/api/console/apispec"
 	"mizan/api/console/form"
 	"mizan/api/console/view"
 	"mizan/api/console/visit"
@@ -59,7 +59,7 @@ var statementParameters = []string{"currency", "network", "env", "from", "to", "
 
 // statementQuery reads the filters in the address of a statement's page. It returns the path and the query of the request to
 // the API, the fields of the filters, and what is wrong with the address.
-func (h *Handlers) statementQuery(v *visit.Visit) (path string, fields []described.Field, asked url.Values, problems *form.Problems) {
+func (h *Handlers) statementQuery(v *visit.Visit) (path string, fields []apispec.Field, asked url.Values, problems *form.Problems) {
 	fields = form.Of(h.catalog.Operation("listPostings").Filters, statementParameters...)
 	query := v.Params()
 	asked, problems = form.FilterQuery(textsOf(v).Texts, fields, query)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"mizan/api/console/described"
+	"mizan/api/console/apispec"
 	"mizan/api/console/form"
 	"mizan/api/console/view"
 	"mizan/api/console/visit"
@@ -88,7 +88,7 @@ func (h *Handlers) operate(v *visit.Visit, o *operation) error {
 	t := textsOf(v)
 	f := &form.Form{Texts: t.Texts, Context: "payments", Record: form.ReadObject(raw)}
 	if o.takes {
-		f.Fields = []described.Field{{Name: "amount", Kind: described.Amount}}
+		f.Fields = []apispec.Field{{Name: "amount", Kind: apispec.Amount}}
 	}
 	path := paymentsPath + "/" + x.ID
 	page := func(status int, problems *form.Problems) error {

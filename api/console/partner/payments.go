@@ -7,7 +7,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"mizan/api/console/described"
+	"mizan/api/console/apispec"
 	"mizan/api/console/form"
 	"mizan/api/console/visit"
 	"mizan/api/web"
@@ -110,15 +110,15 @@ var statuses = []string{
 }
 
 // filters returns the filters that the person who visits the page may use.
-func (h *Handlers) filters(v *visit.Visit) []described.Field {
+func (h *Handlers) filters(v *visit.Visit) []apispec.Field {
 	all := h.catalog.Operation("listTransactions").Filters
 	fields := form.Of(all, shownFilters...)
 	for i := range fields {
 		switch f := &fields[i]; f.Name {
 		case "status": // the API takes any text, because providers may have statuses of their own
-			f.Kind, f.Words = described.Word, statuses
+			f.Kind, f.Words = apispec.Word, statuses
 		case "started_from", "started_to": // the API accepts a day or an instant; the form offers only a day
-			f.Kind = described.Day
+			f.Kind = apispec.Day
 		}
 	}
 	if v.Partner() == nil {

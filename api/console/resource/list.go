@@ -9,7 +9,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"mizan/api/console/described"
+	"mizan/api/console/apispec"
 	"mizan/api/console/form"
 	"mizan/api/console/view"
 	"mizan/api/console/visit"
@@ -189,8 +189,8 @@ func (k *kind) table(v *visit.Visit, caption string, rows []map[string]any, with
 }
 
 // isNumber tells whether the values of a column are aligned like numbers, to the end of the column.
-func isNumber(f *described.Field) bool {
-	return f.Kind == described.Amount || f.Kind == described.Decimal
+func isNumber(f *apispec.Field) bool {
+	return f.Kind == apispec.Amount || f.Kind == apispec.Decimal
 }
 
 // listLinks returns the links above a list: to the form of a new record, and to the forms of actions on several records.

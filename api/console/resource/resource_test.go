@@ -14,7 +14,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
-	"mizan/api/console/described"
+	"mizan/api/console/apispec"
 	"mizan/api/console/labels"
 	"mizan/api/console/visit"
 	"mizan/api/description/operations"
@@ -57,7 +57,7 @@ func newSite(t *testing.T, contents spec.Contents, kinds []Kind, answers map[str
 		}
 	}
 	console := visit.New(visit.Config{Internal: &web.Internal{Handle: s.api}, Proxies: &web.Proxies{}, People: people{}, Errors: web.Errors{}, LedgerReaderIsHere: func(org ledger.ID) { s.ledgerReaders = append(s.ledgerReaders, org) }})
-	pages := New(Area{Root: "/console/admin/", Roles: []directory.Role{directory.Admin}, Catalog: described.New(contents), Kinds: kinds, Routes: func() []web.Route { return routes }})
+	pages := New(Area{Root: "/console/admin/", Roles: []directory.Role{directory.Admin}, Catalog: apispec.New(contents), Kinds: kinds, Routes: func() []web.Route { return routes }})
 	for _, route := range console.Routes(pages.Pages()...) {
 		s.app.Add(route.Method, route.Path, func(c *fiber.Ctx) error {
 			req := web.NewRequest(&route, c)
@@ -299,7 +299,7 @@ func TestValueThatIsShownOnceIsInNoAddress(t *testing.T) {
 
 func TestTitleOfARecordWithoutANameBeginsWithACapitalLetter(t *testing.T) {
 	for lang, want := range map[string]string{"en": "Delivery d5e8d704", "ru": "Доставка уведомления d5e8d704", "ar": "عملية تسليم d5e8d704"} {
-		k := &kind{Kind: Kind{Name: "deliveries"}, Record: &described.Record{Key: "event_id"}}
+		k := &kind{Kind: Kind{Name: "deliveries"}, Record: &apispec.Record{Key: "event_id"}}
 		if got := k.title(labels.In(lang), map[string]any{"event_id": "d5e8d704-0000-4000-8000-000000000001"}); got != want {
 			t.Errorf("%s: the title is %q, want %q", lang, got, want)
 		}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"mizan/api/console/described"
+	"mizan/api/console/apispec"
 	"mizan/api/console/form"
 	"mizan/api/console/view"
 	"mizan/api/console/visit"
@@ -30,7 +30,7 @@ func (p formPage) HTML(csrf, formKey string) template.HTML {
 // formSubmission shows a form, and sends the posted form to the API.
 type formSubmission struct {
 	kind      *kind
-	operation *described.Operation
+	operation *apispec.Operation
 	form      *form.Form
 	id        string // id of the record; empty if there is none
 	title     string
@@ -78,7 +78,7 @@ func (w *formSubmission) body(v *visit.Visit, object map[string]any) []byte {
 		return nil
 	}
 	for name, value := range w.kind.fixed(v) {
-		if value != nil && described.Named(w.operation.Body, name) != nil {
+		if value != nil && apispec.Named(w.operation.Body, name) != nil {
 			object[name] = value
 		}
 	}
@@ -96,10 +96,10 @@ func (w *formSubmission) show(v *visit.Visit, status int, problems *form.Problem
 }
 
 // fieldsFor returns the fields of an operation's body that the person may send.
-func (k *kind) fieldsFor(v *visit.Visit, o *described.Operation) []described.Field {
+func (k *kind) fieldsFor(v *visit.Visit, o *apispec.Operation) []apispec.Field {
 	maySend, ok := k.area.may(v, o)
 	fixed := k.fixed(v)
-	return slices.DeleteFunc(slices.Clone(o.Body), func(f described.Field) bool {
+	return slices.DeleteFunc(slices.Clone(o.Body), func(f apispec.Field) bool {
 		_, isFixed := fixed[f.Name]
 		return !ok || isFixed || !maySend(f.Name)
 	})
@@ -187,7 +187,7 @@ func (k *kind) remove(v *visit.Visit) error {
 
 // act shows the form of an action, and carries out the action when the form is posted. The action is on the record with the
 // given id or, if id is empty, on several records.
-func (k *kind) act(v *visit.Visit, o *described.Operation, id string) error {
+func (k *kind) act(v *visit.Visit, o *apispec.Operation, id string) error {
 	t := labelsOf(v)
 	w := &formSubmission{
 		kind: k, operation: o, id: id, title: t.Action(o.ID), crumbs: k.crumbs(v), submit: t.Action(o.ID),

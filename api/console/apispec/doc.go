@@ -1,4 +1,4 @@
-// Package described reads the description of the API for the console (the web pages for the users of an
+// Package apispec reads the description of the API for the console (the web pages for the users of an
 // organization): the fields of lists, forms and filters, and the operations on each kind of record. The console makes
 // its pages from this description, so a new column or a new kind of record needs no code in the console.
 //
@@ -11,4 +11,4 @@
 //
 // Rejected: reading the OpenAPI document. It lacks information that the Go values have, such as which texts are
 // amounts of money, and every page would depend on a parser of JSON Schema.
-package described
+package apispec

@@ -1,4 +1,4 @@
-package described
+package apispec
 
 import (
 	"slices"
