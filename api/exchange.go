@@ -35,6 +35,9 @@ func (s *Server) beginHop(ctx *fasthttp.RequestCtx, started time.Time) tracing.H
 
 // report passes a response to the metrics, to the access log and to the request's span in a trace (the hop).
 func (s *Server) report(ctx *fasthttp.RequestCtx, method string, started time.Time, hop tracing.Hop) {
+	if ctx.UserValue(forwardedKey{}) != nil {
+		return // reported by the node that has answered
+	}
 	req, isRouted := ctx.UserValue(requestKey).(*web.Request)
 	e := Exchange{Route: noRoute, Method: method, Status: ctx.Response.StatusCode(), Took: time.Since(started), Limiter: web.LimiterOf(ctx)}
 	if isRouted {

@@ -58,16 +58,21 @@ func (s *Server) newRoutes(serving context.Context) []web.Route {
 		},
 	})
 	store := storefront.New(storefront.Config{Records: cfg.Storefront, Directory: cfg.Directory, Fingerprint: cfg.Fingerprint})
-	anyone := web.Access{Callers: web.Anyone}
-	routes := []web.Route{
-		{Method: fiber.MethodGet, Path: healthPath, Access: anyone, Handle: s.health},
-		{Method: fiber.MethodGet, Path: livenessPath, Access: anyone, Handle: s.liveness},
-		{Method: fiber.MethodGet, Path: readinessPath, Access: anyone, Handle: s.readiness},
-	}
+	routes := healthRoutes(s)
 	for _, handlerRoutes := range [][]web.Route{paymentHandlers.Routes(), adminHandlers.Routes(), s.ledger.Routes(), contractHandlers.Routes(), s.pages.Routes(), store.Routes(), s.reference.Routes(), s.console.Routes()} {
 		routes = append(routes, handlerRoutes...)
 	}
 	return routes
+}
+
+// healthRoutes returns the routes of the health checks.
+func healthRoutes(s *Server) []web.Route {
+	anyone := web.Access{Callers: web.Anyone}
+	return []web.Route{
+		{Method: fiber.MethodGet, Path: healthPath, Access: anyone, Handle: s.health},
+		{Method: fiber.MethodGet, Path: livenessPath, Access: anyone, Handle: s.liveness},
+		{Method: fiber.MethodGet, Path: readinessPath, Access: anyone, Handle: s.readiness},
+	}
 }
 
 // describedRoutes returns the routes that the API's description contains. It omits the routes of the console, whose pages are

@@ -189,6 +189,19 @@ type Server struct {
 
 // New returns a server, which accepts connections once Serve is called.
 func New(cfg Config) *Server {
+	s := newServer(cfg)
+	serving, stop := context.WithCancel(context.Background())
+	s.stop = stop
+	s.routes = s.newRoutes(serving)
+	for i := range s.routes {
+		s.register(&s.routes[i])
+	}
+	s.app.Handler() // prepares the router, because a server whose requests a Front hands over never calls Serve
+	return s
+}
+
+// newServer returns a server without routes.
+func newServer(cfg Config) *Server {
 	proxies := web.NewProxies(cfg.TrustedProxies, cfg.Log)
 	s := &Server{
 		cfg:    cfg,
@@ -199,8 +212,6 @@ func New(cfg Config) *Server {
 		reads:  newReads(),
 		bodies: body.New(proxies, body.AuthenticatedBytes, body.AnonymousBytes),
 	}
-	serving, stop := context.WithCancel(context.Background())
-	s.stop = stop
 	s.app = fiber.New(fiber.Config{
 		Immutable:                    true,
 		StrictRouting:                true,
@@ -223,10 +234,6 @@ func New(cfg Config) *Server {
 	transport.SecureErrorLogMessage = true // otherwise an error message would quote the request
 	transport.CloseOnShutdown = true
 	transport.ConnState = conn.NoteState
-	s.routes = s.newRoutes(serving)
-	for i := range s.routes {
-		s.register(&s.routes[i])
-	}
 	return s
 }
 
@@ -317,7 +324,7 @@ func (s *Server) handleError(c *fiber.Ctx, err error) error {
 	if isPage := strings.HasPrefix(c.Path(), payerpage.Root+"/"); isPage && s.cfg.Pages.Tokens != nil && refused.Code == fiber.StatusMethodNotAllowed {
 		return s.pages.Refuse(web.NewRequest(&web.Route{}, c), routerRefusal(refused.Code))
 	}
-	if req := web.NewRequest(&web.Route{}, c); isOfConsole(c.Path()) && !req.IsInternal() {
+	if req := web.NewRequest(&web.Route{}, c); s.console != nil && isOfConsole(c.Path()) && !req.IsInternal() {
 		return s.console.Refuse(req, routerRefusal(refused.Code))
 	}
 	web.WriteError(ctx, routerRefusal(refused.Code))
@@ -359,6 +366,15 @@ func (s *Server) Serve(l net.Listener) error {
 	return s.app.Listener(conn.Listener{Listener: l, SilentConnections: &s.silent})
 }
 
+// Quit makes handlers that wait for something stop waiting, and ends exports. It is called by Shutdown, and for a server whose
+// requests a Front hands over.
+func (s *Server) Quit() {
+	if s.stop != nil { // a server without routes has nothing to stop
+		s.stop()
+		s.ledger.Close()
+	}
+}
+
 // Shutdown stops accepting connections, closes idle connections, and waits until the running requests have ended, but no
 // longer than until ctx ends. The server can't be used again.
 func (s *Server) Shutdown(ctx context.Context) error {
@@ -369,9 +385,8 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		_ = l.Close()
 	}
 	s.mu.Unlock()
-	s.stop()
+	s.Quit()
 	s.silent.CloseAll()
-	s.ledger.Close()
 	if err := s.app.ShutdownWithContext(ctx); err != nil && !errors.Is(err, net.ErrClosed) {
 		return err
 	}

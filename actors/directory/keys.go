@@ -15,9 +15,8 @@ import (
 // Prefixes of the values of keys, tokens and sessions. People and secret scanners recognise the values by their
 // prefixes.
 const (
-	keyPrefix     = "mzk_"
-	adminPrefix   = "mza_"
-	sessionPrefix = "mzs_"
+	keyPrefix   = "mzk_"
+	adminPrefix = "mza_"
 )
 
 // shownKeyBytes is how many of the first bytes of a key's value are kept in the key's record, so that people can tell

@@ -24,7 +24,7 @@ func (s *Service) loadFrom(v *posting.View) error {
 	if err != nil {
 		return err
 	}
-	p := directory.NewPlatform()
+	p := s.newPlatform()
 	if found {
 		if p, err = directory.Platforms.Read(envelopeOf(directory.PlatformOrg, directory.PlatformID, r.Stamp), r.Payload, nil); err != nil {
 			return fmt.Errorf("directory: the platform's record: %w", err)

@@ -3,8 +3,6 @@ package directory
 import (
 	"context"
 
-	"github.com/google/uuid"
-
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/schema"
@@ -14,7 +12,7 @@ import (
 // CreateOrganization adds an organization with the draft's fields. Errors are *ledger.Refusal.
 func (s *Service) CreateOrganization(ctx context.Context, draft directory.Organization) (*directory.Organization, error) {
 	var created *directory.Organization
-	draft.ID = uuid.New()
+	draft.ID = s.placement.NewOrganization()
 	err := s.write(ctx, directory.PlatformOrg, "directory.CreateOrganization", func(ledger.Micros) (*posting.Change, any, error) {
 		o, event, err := directory.NewOrganization(draft)
 		if err != nil {

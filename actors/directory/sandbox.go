@@ -154,7 +154,7 @@ func (n *seeding) addEverything(in SeedInput, passHash string, userHashes map[di
 
 // addOrganization adds one organization with a partner, terminals, an API key, sessions and opening balances.
 func (n *seeding) addOrganization(draft directory.Organization, partnerName, passHash string, demo *SandboxOrganization, roles ...directory.Role) error {
-	draft.ID = uuid.New()
+	draft.ID = n.service.placement.NewOrganization()
 	record, event, err := directory.NewOrganization(draft)
 	if err != nil {
 		return err

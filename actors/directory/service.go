@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
+
 	"mizan/actors"
 	"mizan/internal/secret"
 	"mizan/ledger"
@@ -47,18 +49,30 @@ type Service struct {
 	onRotation  func(retired, successor secret.Text) // nil if no callback is set
 	commands    gate
 
+	placement               Placement
 	privateAddressesAllowed atomic.Bool // notifications may be sent to addresses that are not on the internet
 
 	mu           sync.Mutex
 	spareNumbers []int64 // guarded by mu: reserved partner numbers that are not in use
 }
 
-// Start reads the directory of every organization into the view (the records in memory). The sealer encrypts the cached
+// Placement says which organizations and partner numbers belong to a store, if the platform has several stores.
+type Placement struct {
+	NewOrganization           func() ledger.ID // returns a new random id of an organization that belongs to the store
+	FirstPartner, PartnerStep int64            // the store uses the first number, and then each PartnerStep-th number
+}
+
+// Start is like StartAt, for a platform that has one store.
+func Start(rt *actors.Runtime, sealer Sealer) (*Service, error) {
+	return StartAt(rt, sealer, Placement{NewOrganization: uuid.New, FirstPartner: 1})
+}
+
+// StartAt reads the directory of every organization into the view (the records in memory). The sealer encrypts the cached
 // replies to writes with an idempotency key, and the secrets of terminals and partners. The error comes from the store, or
 // names the record that cannot be read.
-func Start(rt *actors.Runtime, sealer Sealer) (*Service, error) {
+func StartAt(rt *actors.Runtime, sealer Sealer, placement Placement) (*Service, error) {
 	s := &Service{
-		rt: rt, sealer: sealer, random: rand.Reader,
+		rt: rt, placement: placement, sealer: sealer, random: rand.Reader,
 		passwords: newPasswordHasher(), lockout: newLockout(), hashing: newHashingPlaces(), pendingUses: newPendingUses(), commands: newGate(maxCommands, maxWaiting),
 	}
 	s.decoy = newOrg(ledger.ID{}, &s.global)
@@ -72,6 +86,17 @@ func Start(rt *actors.Runtime, sealer Sealer) (*Service, error) {
 	}
 	return s, nil
 }
+
+// newPlatform returns the platform's record as it is before the first change.
+func (s *Service) newPlatform() *directory.Platform {
+	if s.placement.PartnerStep == 0 {
+		return directory.NewPlatform()
+	}
+	return directory.NewPlatformOf(s.placement.FirstPartner, s.placement.PartnerStep)
+}
+
+// Organizations returns the number of organizations.
+func (s *Service) Organizations() int { return s.organizations.size() }
 
 // AllowPrivateAddresses sets whether notifications may be sent to addresses that are not on the internet. By default they
 // may not.

@@ -63,7 +63,7 @@ func (a *loginAccount) author() ledger.Author {
 func (s *Service) beginSession(ctx context.Context, account *loginAccount, l *Login) (*directory.Session, secret.Text, error) {
 	const op = "directory.LogIn"
 	org := account.org.id
-	token := secret.NewToken(sessionPrefix, s.random)
+	token := secret.NewToken(directory.SessionPrefix, s.random)
 	draft := directory.Session{ID: uuid.New(), Hash: secret.HashToken([]byte(token)), Console: l.Console, Source: addressText(l.Source)}
 	failures := account.org.loginLog.FailuresOf(l.Login)
 	draft.Failures, draft.FailedAt, draft.FailedFrom = failures.Count, failures.At, addressText(failures.Source)
@@ -332,7 +332,7 @@ func (o *organization) makeRoom(n *directory.Session, now ledger.Micros) *viewRe
 
 // newUnownedSession makes a session that belongs to no user or partner and never expires. It also returns the session's token.
 func (s *Service) newUnownedSession(org ledger.ID, role directory.Role) (*directory.Session, ledger.Event, string) {
-	token := secret.NewToken(sessionPrefix, s.random)
+	token := secret.NewToken(directory.SessionPrefix, s.random)
 	n, event := directory.NewSession(uuid.New(), org, secret.HashToken([]byte(token)), role)
 	return n, event, token
 }

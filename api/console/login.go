@@ -135,7 +135,7 @@ func (h *Handlers) setCookie(v *visit.Visit, name, value string, life time.Durat
 	c.SetPath("/console")
 	c.SetHTTPOnly(true)
 	c.SetSameSite(fasthttp.CookieSameSiteStrictMode)
-	c.SetSecure(v.IsTLS() || h.cfg.Proxies.IsSecure(v.RequestCtx))
+	c.SetSecure(web.IsSecure(v.RequestCtx) || h.cfg.Proxies.IsSecure(v.RequestCtx))
 	c.SetMaxAge(int(life / time.Second))
 	if life == 0 {
 		c.SetExpire(fasthttp.CookieExpireDelete)

@@ -65,6 +65,7 @@ func (a *Authorizer) Admit(req *Request) error {
 		Organization: h.PeekBytes(HeaderOrganization),
 		Bearer:       Bearer(h.Peek(fiber.HeaderAuthorization)),
 		Source:       a.Proxies.Source(req.RequestCtx),
+		IsOperator:   isOfOperator(req.RequestCtx),
 	}
 	if route.SoleOrganization && len(credentials.Organization) == 0 {
 		if id, isSole := a.Organizations.SoleOrganization(); isSole {

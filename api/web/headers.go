@@ -8,13 +8,13 @@ var (
 	HeaderNoSniff      = []byte("X-Content-Type-Options")
 	HeaderCache        = []byte("Cache-Control")
 	HeaderMismatch     = []byte("X-Idempotent-Mismatch")
+	HeaderReplay       = []byte("X-Idempotent-Replay")
 	HeaderAPIKey       = []byte("X-Api-Key")
 	HeaderOrganization = []byte("X-Organization-Id")
 	HeaderTLSOnly      = []byte("Strict-Transport-Security")
 	HeaderPolicy       = []byte("Content-Security-Policy")
 	HeaderFrameOptions = []byte("X-Frame-Options") // for browsers that don't support the directive frame-ancestors
 
-	headerReplay         = []byte("X-Idempotent-Replay")
 	headerIdempotency    = []byte("Idempotency-Key")
 	headerForwardedFor   = []byte("X-Forwarded-For")
 	headerForwardedProto = []byte("X-Forwarded-Proto")

@@ -109,4 +109,4 @@ func (k IdempotencyKeys) hash(req *Request, extraParts ...[]byte) [sha256.Size]b
 }
 
 // MarkReplayed adds a header that marks the response as a repetition of an earlier response.
-func MarkReplayed(req *Request) { req.Response.Header.SetCanonical(headerReplay, valueTrue) }
+func MarkReplayed(req *Request) { req.Response.Header.SetCanonical(HeaderReplay, valueTrue) }

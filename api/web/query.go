@@ -16,7 +16,7 @@ import (
 
 // Bounds of the lists of the ledger and of the administration.
 const (
-	defaultLimit = 50
+	DefaultLimit = 50
 	ListMax      = 500  // maximum of the parameter limit
 	maxValue     = 1024 // bytes of a parameter's value
 )
@@ -84,7 +84,7 @@ func (q *Query) Env() money.Env {
 }
 
 // Limit reads the parameter limit, which is the maximum number of rows in a page.
-func (q *Query) Limit() int { return q.LimitUpTo(defaultLimit, ListMax) }
+func (q *Query) Limit() int { return q.LimitUpTo(DefaultLimit, ListMax) }
 
 // LimitUpTo reads the parameter limit like Limit, but with the given default and maximum.
 func (q *Query) LimitUpTo(ifAbsent, maxLimit int) int {

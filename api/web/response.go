@@ -56,6 +56,13 @@ func (l *List) BeginRow() {
 	l.Open('{')
 }
 
+// AddRow adds a row that is JSON already.
+func (l *List) AddRow(json []byte) {
+	l.Rows++
+	l.Comma()
+	l.Buf = append(l.Buf, json...)
+}
+
 // Finish ends the list and returns it. next is the value of the cursor, which is empty on the last
 // page. field is the name of the field that the value comes from.
 func (l *List) Finish(field, next string) []byte {

@@ -6,6 +6,8 @@ import (
 	"net"
 	"time"
 
+	"github.com/valyala/fasthttp"
+
 	"mizan/ledger"
 )
 
@@ -51,8 +53,11 @@ func (req *Request) RequireChunks() error {
 
 // Stream sends each piece of a body as soon as the piece was read. If the body returns an error, the connection is broken,
 // so that no caller takes the response for complete.
-func (req *Request) Stream(body io.ReadCloser) {
-	req.Response.SetBodyStream(&streamedBody{ReadCloser: body, conn: req.Conn()}, -1)
+func (req *Request) Stream(body io.ReadCloser) { Stream(req.RequestCtx, body) }
+
+// Stream is like the method Stream of a Request.
+func Stream(ctx *fasthttp.RequestCtx, body io.ReadCloser) {
+	ctx.Response.SetBodyStream(&streamedBody{ReadCloser: body, conn: ctx.Conn()}, -1)
 }
 
 // EndedStream is the body of a response whose length is known only after the whole response was sent.

@@ -12,6 +12,7 @@ import (
 	"mizan/cmd/mizan/client/contracts"
 	"mizan/cmd/mizan/client/developer"
 	ledgerclient "mizan/cmd/mizan/client/ledger"
+	"mizan/cmd/mizan/clustering"
 	"mizan/cmd/mizan/config"
 	"mizan/cmd/mizan/maintenance"
 	"mizan/cmd/mizan/serving"
@@ -38,6 +39,7 @@ type commands struct {
 	Keyring maintenance.KeyringCommand `cmd:"" group:"operators" help:"Create the keyring that a server without --sandbox needs."`
 	Keys    maintenance.KeysCommands   `cmd:"" group:"operators" help:"List and rotate the keys that seal card numbers."`
 	Token   maintenance.TokenCommands  `cmd:"" group:"operators" name:"admin-token" help:"Rotate administration tokens."`
+	Cluster clustering.Commands        `cmd:"" group:"operators" help:"Run a cluster of several nodes."`
 	Bench   benchCommands              `cmd:"" group:"operators" help:"Measure throughput and latency."`
 
 	Ledger ledgerclient.Commands `cmd:"" group:"auditors" help:"Read an organization's ledger."`

@@ -10,9 +10,11 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/big"
 	"os"
 	"path/filepath"
+	"regexp"
 	"time"
 
 	"mizan/internal/durable"
@@ -21,6 +23,7 @@ import (
 // Names of the files that MakeCertificates writes.
 const (
 	AuthorityFile = "authority.pem"
+	AuthorityKey  = "authority-key.pem"
 	keyMode       = 0o600
 	pemMode       = 0o644
 )
@@ -28,38 +31,79 @@ const (
 // lifetime is how long the authority and its certificates are valid. Only the nodes of the cluster trust the authority.
 const lifetime = 10 * 365 * 24 * time.Hour
 
+// NodeName is the form of the names of nodes. A name is also a name of files and a name in a certificate.
+var NodeName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$`)
+
 // CertificateFile and KeyFile return the names of a node's files.
 func CertificateFile(node string) string { return node + ".pem" }
 
 // KeyFile returns the name of the file with a node's private key.
 func KeyFile(node string) string { return node + "-key.pem" }
 
-// MakeCertificates makes an authority and a certificate for each node, and writes them to a directory. The private key of the
-// authority is not kept, so nobody can make a further certificate later. Certificates contain no addresses:
-// connections are made by the nodes' names.
+// MakeCertificates makes a certificate for each node, and writes the certificates to a directory. If the directory has no
+// authority, MakeCertificates makes that first. Whoever has the key of the authority can make further nodes, so the key should
+// leave the directory before the directory is copied to the nodes. Certificates contain no addresses: connections are made by
+// the nodes' names.
 func MakeCertificates(dir string, nodes []string, now time.Time) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("peer: %w", err)
 	}
-	authorityKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return fmt.Errorf("peer: %w", err)
+	authority, key, err := openAuthority(dir)
+	if _, statErr := os.Lstat(filepath.Join(dir, AuthorityFile)); errors.Is(statErr, fs.ErrNotExist) {
+		authority, key, err = makeAuthority(dir, now)
 	}
-	authority := template("Mizan cluster authority", now)
-	authority.IsCA, authority.BasicConstraintsValid, authority.KeyUsage = true, true, x509.KeyUsageCertSign
-	der, err := x509.CreateCertificate(rand.Reader, authority, authority, &authorityKey.PublicKey, authorityKey)
 	if err != nil {
-		return fmt.Errorf("peer: %w", err)
-	}
-	if err := writePEM(dir, AuthorityFile, pemMode, "CERTIFICATE", der); err != nil {
 		return err
 	}
 	for _, node := range nodes {
-		if err := makeNode(dir, node, authority, authorityKey, now); err != nil {
+		if err := makeNode(dir, node, authority, key, now); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// makeAuthority makes the authority, and writes its certificate and its key.
+func makeAuthority(dir string, now time.Time) (*x509.Certificate, *ecdsa.PrivateKey, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, nil, fmt.Errorf("peer: %w", err)
+	}
+	authority := template("Mizan cluster authority", now)
+	authority.IsCA, authority.BasicConstraintsValid, authority.KeyUsage = true, true, x509.KeyUsageCertSign
+	der, err := x509.CreateCertificate(rand.Reader, authority, authority, &key.PublicKey, key)
+	if err != nil {
+		return nil, nil, fmt.Errorf("peer: %w", err)
+	}
+	if err := writeKey(dir, AuthorityKey, key); err != nil {
+		return nil, nil, err
+	}
+	return authority, key, writePEM(dir, AuthorityFile, pemMode, "CERTIFICATE", der)
+}
+
+// openAuthority reads the authority's certificate and key.
+func openAuthority(dir string) (*x509.Certificate, *ecdsa.PrivateKey, error) {
+	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, AuthorityFile), filepath.Join(dir, AuthorityKey))
+	if err != nil {
+		return nil, nil, fmt.Errorf("peer: the authority: %w", err)
+	}
+	authority, err := x509.ParseCertificate(pair.Certificate[0])
+	if err != nil {
+		return nil, nil, fmt.Errorf("peer: the authority: %w", err)
+	}
+	key, ok := pair.PrivateKey.(*ecdsa.PrivateKey)
+	if !ok {
+		return nil, nil, errors.New("peer: the authority's key has another form")
+	}
+	return authority, key, nil
+}
+
+func writeKey(dir, name string, key *ecdsa.PrivateKey) error {
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return fmt.Errorf("peer: %w", err)
+	}
+	return writePEM(dir, name, keyMode, "PRIVATE KEY", der)
 }
 
 func makeNode(dir, node string, authority *x509.Certificate, authorityKey *ecdsa.PrivateKey, now time.Time) error {
@@ -74,11 +118,7 @@ func makeNode(dir, node string, authority *x509.Certificate, authorityKey *ecdsa
 	if err != nil {
 		return fmt.Errorf("peer: %w", err)
 	}
-	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		return fmt.Errorf("peer: %w", err)
-	}
-	if err := writePEM(dir, KeyFile(node), keyMode, "PRIVATE KEY", keyDER); err != nil {
+	if err := writeKey(dir, KeyFile(node), key); err != nil {
 		return err
 	}
 	return writePEM(dir, CertificateFile(node), pemMode, "CERTIFICATE", der)

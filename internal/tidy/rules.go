@@ -83,6 +83,7 @@ var layers = []layer{
 	{"posting/log/raft", []string{"internal/assert", "internal/durable", "internal/peer", "posting/log"}},
 	{"posting/store", slices.Concat(commonPackages, ledgerPackages, []string{"posting/log"})},
 	{"posting", uptoStore},
+	{"posting/cluster", slices.Concat(uptoStore, []string{"internal/peer", "posting", "posting/log/raft", "posting/shard"})},
 	{"posting/shard", slices.Concat(uptoStore, []string{"posting", "posting/log", "posting/log/raft"})},
 	{"posting/balances", slices.Concat(uptoStore, []string{"posting", "posting/store/damage"})},
 
@@ -157,8 +158,9 @@ var layers = []layer{
 	{"cmd/mizan/client/developer", []string{"cmd/mizan/client", "ledger/money"}},                                       // on the command line, amounts are in major units
 	{"cmd/mizan/client/*", []string{"cmd/mizan/client"}},
 	{"cmd/mizan/cli", slices.Concat(commonPackages, []string{"posting/store", "cmd/mizan/client"})},
-	{"cmd/mizan/config", slices.Concat(uptoActors, []string{"api/accesslog", "cmd/mizan/cli"})},
-	{"cmd/mizan/serving", slices.Concat(uptoAPI, []string{"cmd/mizan/cli", "cmd/mizan/config", "internal/tracing/otlp"})},
+	{"cmd/mizan/config", slices.Concat(uptoActors, []string{"api/accesslog", "cmd/mizan/cli", "internal/peer"})},
+	{"cmd/mizan/serving", slices.Concat(uptoAPI, []string{"cmd/mizan/cli", "cmd/mizan/config", "internal/peer", "internal/tracing/otlp", "posting/cluster", "posting/log/raft"})},
+	{"cmd/mizan/clustering", []string{"cmd/mizan/cli", "cmd/mizan/client", "cmd/mizan/config", "internal/durable", "internal/peer", "internal/secret"}},
 	{"cmd/mizan/serving/certificates", slices.Concat(commonPackages, []string{"cmd/mizan/cli"})},
 	{"cmd/mizan/serving/metrics", uptoAPI},
 	{"cmd/mizan/audit/evidence", slices.Concat(commonPackages, ledgerPackages)},

@@ -26,6 +26,7 @@ const (
 // Platform is the record of the state that all organizations share.
 type Platform struct {
 	NextPartner   int64        // the number of the next partner
+	PartnerStep   int64        // the difference between the numbers of one partner and the next; 0 means 1
 	AdminTokens   [][32]byte   // SHA-256 of the accepted tokens, oldest first
 	RetiredTokens [][32]byte   // SHA-256 of tokens that were replaced and must not be accepted again, oldest first
 	Sandbox       []SandboxOrg // the organizations that the sandbox created at its first start
@@ -40,6 +41,7 @@ type SandboxOrg struct {
 // Platforms are the columns of the platform's record, which no response shows.
 var Platforms = schema.NewType[Platform]("platform",
 	schema.Field(schema.DerivedInteger(1, "next_partner", schema.NotShown, schema.RequiredInStore), func(p *Platform) *int64 { return &p.NextPartner }),
+	schema.Field(schema.DerivedInteger(5, "partner_step", schema.NotShown), func(p *Platform) *int64 { return &p.PartnerStep }),
 	schema.Field(hashesColumn(2, "admin_tokens"), func(p *Platform) *[][32]byte { return &p.AdminTokens }),
 	schema.Field(hashesColumn(3, "retired"), func(p *Platform) *[][32]byte { return &p.RetiredTokens }),
 	schema.Field(schema.Entries(4, "sandbox", sandboxOrgs, schema.NotShown), func(p *Platform) *[]SandboxOrg { return &p.Sandbox }),
@@ -53,13 +55,19 @@ var sandboxOrgs = schema.NewType[SandboxOrg]("demo",
 // NewPlatform returns the platform's record as it is before the first change.
 func NewPlatform() *Platform { return &Platform{NextPartner: 1} }
 
+// NewPlatformOf returns the record for one of several stores that share the platform's partner numbers: the store uses the
+// number first, and then each step-th number.
+func NewPlatformOf(first, step int64) *Platform {
+	return &Platform{NextPartner: first, PartnerStep: step}
+}
+
 // LogValue implements slog.LogValuer.
 func (p *Platform) LogValue() slog.Value { return slog.Int64Value(p.NextPartner) }
 
 // ReservePartnerNumber returns the number for a new partner, and the platform's record after this number is taken.
 func (p *Platform) ReservePartnerNumber() (next *Platform, number int64) {
 	next = p.clone()
-	next.NextPartner++
+	next.NextPartner += max(p.PartnerStep, 1)
 	return next, p.NextPartner
 }
 

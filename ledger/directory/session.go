@@ -11,6 +11,10 @@ import (
 	"mizan/ledger/schema"
 )
 
+// SessionPrefix begins the token of each session. People and secret scanners recognise tokens by their prefixes, and no
+// administration token begins with it.
+const SessionPrefix = "mzs_"
+
 // How long a session that began with a login is valid.
 const (
 	SessionLife    = 12 * time.Hour

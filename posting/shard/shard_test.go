@@ -465,7 +465,7 @@ func TestNodeThatIsFarBehindGetsACopy(t *testing.T) {
 	added.connect()
 	g.join()
 	added.start()
-	if err := leader.Replica.Add(raft.Member{Name: "n4", Address: "n4"}, time.Minute); err != nil {
+	if err := leader.Replica.Add(raft.Member{Name: "n4", Address: "n4"}, true, time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	leader.mustPay(100)

@@ -107,7 +107,7 @@ func (sp *specimen) tryOpening(dir string) (refusal error, fault error) {
 // settle waits until a failed store changes no files any more.
 func settle(s *Store) {
 	s.stopMaintenance()
-	s.releases.Wait()
+	waitForReleases(s)
 }
 
 // unclear returns an error that says why the text of err is not clear; nil if it is clear.

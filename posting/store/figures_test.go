@@ -18,7 +18,7 @@ func TestLagIsWhatAStartReplays(t *testing.T) {
 	greatest := uint64(0)
 	for n := uint64(10); n <= 400; n += 10 {
 		hist.continueTo(t, s, n)
-		s.releases.Wait()
+		waitForReleases(s)
 		greatest = max(greatest, s.Figures().LagGroups)
 	}
 	f := s.Figures()

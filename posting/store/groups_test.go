@@ -48,7 +48,7 @@ func TestGroupIsInTheLogBeforeItIsInTables(t *testing.T) {
 	if _, err := txn.Get(groupRowKey(2)); !errors.Is(err, badger.ErrKeyNotFound) {
 		t.Errorf("the group is in Badger: %v", err)
 	}
-	s.releases.Wait() // background work that began when the store was opened uses the log too
+	waitForReleases(s) // background work that began when the store was opened uses the log too
 	var err error
 	if s.groups, err = log.Open(s.logOptions()); err != nil { // for abandonStore
 		t.Fatal(err)
@@ -99,7 +99,7 @@ func TestLogIsUsedAgain(t *testing.T) {
 	s := open(t, Options{Dir: dir, MemTable: minMemTable})
 	wantSegments := func(most int) {
 		t.Helper()
-		s.releases.Wait()
+		waitForReleases(s)
 		if count := len(segments(t, dir)); count > most {
 			t.Errorf("the log has %d segments", count)
 		}
@@ -118,7 +118,7 @@ func TestNextSegmentIsMadeInTheBackground(t *testing.T) {
 	defer closeStore(t, s)
 	for n := range 400 { // the groups fill a segment, but no memtable
 		set(t, s, "a", "1")
-		if s.releases.Wait(); !s.groups.HasSpare() {
+		if waitForReleases(s); !s.groups.HasSpare() {
 			t.Fatalf("after group %d there is no segment for later ones", n+1)
 		}
 	}
@@ -128,7 +128,7 @@ func TestNextSegmentIsMadeInTheBackground(t *testing.T) {
 func TestNextSegmentNeedsRoom(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	defer closeStore(t, s)
-	s.releases.Wait()
+	waitForReleases(s)
 	s.makingSpare.Store(true) // as if a segment were being made
 	for s.groups.HasSpare() {
 		set(t, s, "a", "1")
@@ -217,7 +217,7 @@ func TestRefusalLeavesTheTables(t *testing.T) {
 			stale = readFile(t, list)
 		}
 	}
-	s.releases.Wait()
+	waitForReleases(s)
 	copyTree(t, dir, killedDir)
 	closeStore(t, s)
 	list = badgerfile.ListPath(filepath.Join(killedDir, storeName))

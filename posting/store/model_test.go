@@ -155,10 +155,19 @@ func closeStore(t testing.TB, s *Store) {
 	}
 }
 
+// waitForReleases waits until the store's background work has ended. The goroutine that writes groups to Badger begins such
+// work, so it must be idle first. Nothing may be applied meanwhile.
+func waitForReleases(s *Store) {
+	s.mu.Lock()
+	_ = s.waitFlushed() // an error means that the store has failed, and then nothing is begun
+	s.mu.Unlock()
+	s.releases.Wait()
+}
+
 // abandonStore releases the files of a store that has failed. Outside of tests the end of the process releases them.
 func abandonStore(t testing.TB, s *Store) {
 	t.Helper()
-	s.releases.Wait() // this background work reads tables, which Badger is about to unmap
+	waitForReleases(s) // this background work reads tables, which Badger is about to unmap
 	if err := s.db.Close(); err != nil {
 		t.Fatal(err)
 	}

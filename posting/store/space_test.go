@@ -325,7 +325,7 @@ func TestCompactionWaitsForFileHandles(t *testing.T) {
 	}
 	gateErr := s.checkGate()
 	s.releaseSoon() // without free handles the background work does nothing, and returns no error
-	s.releases.Wait()
+	waitForReleases(s)
 	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		t.Fatal(err)
 	}

@@ -103,12 +103,27 @@ func (p Pages) OpenReceipt(id ledger.ID, token string, now time.Time) (org ledge
 	return p.open(receiptPurpose, id, token, now)
 }
 
-func (p Pages) open(purpose string, id ledger.ID, token string, now time.Time) (org ledger.ID, err error) {
+// OrganizationOf returns the organization that a token names, without checking the token. If it names none, the id is zero.
+func OrganizationOf(token string) ledger.ID {
+	org, _, _ := split(token)
+	return org
+}
+
+// split returns the organization that a token names, and the rest of the token.
+func split(token string) (org ledger.ID, tag string, ok bool) {
 	payload, tag, found := strings.Cut(token, tokenSeparator)
 	if !found || len(payload) != organizationChars {
-		return org, ErrToken
+		return org, "", false
 	}
 	if n, err := base64.RawURLEncoding.Strict().Decode(org[:], []byte(payload)); err != nil || n != len(org) {
+		return ledger.ID{}, "", false
+	}
+	return org, tag, true
+}
+
+func (p Pages) open(purpose string, id ledger.ID, token string, now time.Time) (org ledger.ID, err error) {
+	org, tag, ok := split(token)
+	if !ok {
 		return ledger.ID{}, ErrToken
 	}
 	switch err := p.Tokens.Check(purpose, org, id, tag, now); {

@@ -64,6 +64,11 @@ type Flags struct {
 	LogFormat            Setting `name:"log-format" env:"MIZAN_LOG_FORMAT" standard:"text" placeholder:"text|json" help:"Format of the log on stderr."`
 	AccessLog            Setting `name:"access-log" env:"MIZAN_ACCESS_LOG" placeholder:"all|errors|off" help:"Which requests are logged on stderr; the default is all with --sandbox, else errors (the requests that are answered with an error)."`
 	MetricsListen        Setting `name:"metrics-listen" env:"MIZAN_METRICS_LISTEN" placeholder:"ADDR" help:"Address of the Prometheus endpoint /metrics, plain HTTP."`
+	ClusterNode          Setting `name:"cluster-node" env:"MIZAN_CLUSTER_NODE" placeholder:"NAME" help:"Name of this node. Makes the server a node of a cluster, and needs the other cluster flags too."`
+	ClusterListen        Setting `name:"cluster-listen" env:"MIZAN_CLUSTER_LISTEN" placeholder:"ADDR" help:"Address on which this node listens for the other nodes."`
+	ClusterPeers         Setting `name:"cluster-peers" env:"MIZAN_CLUSTER_PEERS" placeholder:"NAME=ADDR,..." help:"All nodes of the cluster, with the addresses on which the others reach them."`
+	ClusterShards        Setting `name:"cluster-shards" env:"MIZAN_CLUSTER_SHARDS" placeholder:"N" help:"Number of shards of organizations. It is fixed when the cluster is formed."`
+	ClusterTLS           Setting `name:"cluster-tls" env:"MIZAN_CLUSTER_TLS" placeholder:"DIR" help:"Directory with the certificates of mizan cluster certificates."`
 	Pprof                toggle  `name:"pprof" env:"MIZAN_PPROF" help:"Serve Go's profiles below /debug/pprof/ on the --metrics-listen address."`
 }
 
@@ -95,6 +100,7 @@ type Config struct {
 	LogFormat         string
 	AccessLog         accesslog.Mode
 	MetricsAddress    string
+	Cluster           Cluster
 	Profiles          bool // the metrics listener also serves Go's profiles
 }
 
@@ -194,6 +200,7 @@ func (r *reader) readConfig() *Config {
 		LogFormat:         r.oneOf("log-format", "", "text", "json"),
 		AccessLog:         r.accessLog(sandbox),
 		MetricsAddress:    r.address("metrics-listen"),
+		Cluster:           r.cluster(),
 		Profiles:          r.flag("pprof", false),
 	}
 	if !r.fileUnreadable && !r.reported["sandbox"] { // if the file or the key sandbox can't be read, some values are unknown
@@ -235,6 +242,9 @@ func (r *reader) checkCombinations(cfg *Config) {
 	}
 	if cfg.Keyring == "" && !cfg.Sandbox && !r.settings["keyring"].IsSet {
 		r.reportBad("keyring", "is required without --sandbox")
+	}
+	if cfg.Cluster.Node != "" {
+		r.checkCluster(cfg)
 	}
 	if cfg.Profiles && cfg.MetricsAddress == "" && !r.settings["metrics-listen"].IsSet {
 		r.reportBad("pprof", "only goes with --metrics-listen")

@@ -135,7 +135,11 @@ func (c *Command) Run(s *cli.Streams, version cli.Version) error {
 	defer stop()
 	p := newProcess(cfg, s, string(version))
 	p.sighups, p.reread = sighups, c.Reread
-	if err := newServer(p).run(ctx); err != nil {
+	run := newServer(p).run
+	if cfg.Cluster.Node != "" {
+		run = (&clusterNode{process: p}).run
+	}
+	if err := run(ctx); err != nil {
 		return &cli.Fault{Code: cli.ReportExit(err, p.logOutput)} // logOutput does not wait forever if nobody reads stderr
 	}
 	return nil

@@ -197,13 +197,16 @@ func (r *Replica) Verify() error {
 	return nil
 }
 
+// IsLeader tells whether the replica believes that it leads the group.
+func (r *Replica) IsLeader() bool { return r.raft.State() == hraft.Leader }
+
 // Leader returns the name and address of the node that leads the group; empty if none is known.
 func (r *Replica) Leader() Member {
 	address, name := r.raft.LeaderWithID()
 	return Member{string(name), string(address)}
 }
 
-// Members returns the members of the group.
+// Members returns the members of the group, whether their confirmations count or not.
 func (r *Replica) Members() (members []Member, err error) {
 	future := r.raft.GetConfiguration()
 	if err := future.Error(); err != nil {
@@ -216,9 +219,14 @@ func (r *Replica) Members() (members []Member, err error) {
 }
 
 // Add adds a node to the group, or gives a member another address. Only the leader can do so. The node must have opened its
-// replica without Members.
-func (r *Replica) Add(m Member, timeout time.Duration) error {
-	return r.changed(r.raft.AddVoter(hraft.ServerID(m.Name), hraft.ServerAddress(m.Address), 0, timeout).Error())
+// replica without Members. If isVoter is false, the node gets all frames, but its confirmation does not count; a node should be
+// added in this way until it has caught up, because until then its confirmation would be missing.
+func (r *Replica) Add(m Member, isVoter bool, timeout time.Duration) error {
+	id, address := hraft.ServerID(m.Name), hraft.ServerAddress(m.Address)
+	if isVoter {
+		return r.changed(r.raft.AddVoter(id, address, 0, timeout).Error())
+	}
+	return r.changed(r.raft.AddNonvoter(id, address, 0, timeout).Error())
 }
 
 // Remove removes a node from the group. Only the leader can do so.

@@ -37,6 +37,7 @@ type Streams struct {
 	dial     Dialer
 	log      *slog.Logger
 	running  sync.WaitGroup
+	seek     func() // nil: none
 
 	mu     sync.Mutex
 	shards map[uint32]*stream // guarded by mu
@@ -55,6 +56,25 @@ func (s *Streams) Know(m Member) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.names[m.Address] = m.Name
+}
+
+// Seek sets a function that is called if no node is known at an address. It may call Know.
+func (s *Streams) Seek(seek func()) { s.seek = seek }
+
+// nameAt returns the name of the node that listens at an address.
+func (s *Streams) nameAt(address string) (string, error) {
+	for range 2 {
+		s.mu.Lock()
+		name, isKnown := s.names[address]
+		s.mu.Unlock()
+		if isKnown {
+			return name, nil
+		}
+		if s.seek != nil {
+			s.seek()
+		}
+	}
+	return "", fmt.Errorf("raft: no node is known at %s", address)
 }
 
 // Transport returns the transport of a shard. address is where other nodes reach this one. The transport must be closed after
@@ -116,11 +136,9 @@ type stream struct {
 
 // Dial connects to the shard's replica at an address.
 func (l *stream) Dial(address hraft.ServerAddress, timeout time.Duration) (net.Conn, error) {
-	l.streams.mu.Lock()
-	name, isKnown := l.streams.names[string(address)]
-	l.streams.mu.Unlock()
-	if !isKnown {
-		return nil, fmt.Errorf("raft: no node is known at %s", address)
+	name, err := l.streams.nameAt(string(address))
+	if err != nil {
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()

@@ -18,7 +18,7 @@ type backupCollector struct {
 
 // RegisterBackups registers the metrics about backups. every is the interval of the scheduled backups, or 0 if there are none.
 func (m *Metrics) RegisterBackups(figures func() backup.Figures, every time.Duration) {
-	m.registry.MustRegister(&backupCollector{
+	m.register.MustRegister(&backupCollector{
 		total:    prometheus.NewDesc("mizan_backups_total", "Backups by kind (of the schedule, or requested by a client) and result.", []string{"kind", "result"}, nil),
 		last:     prometheus.NewDesc("mizan_backup_last_success_timestamp_seconds", "When the newest backup of the schedule was complete, in Unix time; 0: never.", nil, nil),
 		took:     prometheus.NewDesc("mizan_backup_last_seconds", "How long the newest backup of the schedule took; 0 if an earlier process took it.", nil, nil),

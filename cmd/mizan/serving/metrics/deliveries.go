@@ -35,7 +35,7 @@ func (m *Metrics) RegisterNotifier(s *notifier.Service, log *slog.Logger) {
 	m.gaugeFunc("mizan_deliveries_in_memory", "Notifications in memory that wait for an attempt or are being sent.", func() float64 { return float64(s.InMemory()) })
 	m.gaugeFunc("mizan_notification_listeners", "Streams of notifications that are open, such as those of mizan listen.", func() float64 { return float64(s.Listeners()) })
 	m.counterFunc("mizan_notification_listeners_cut_off_total", "Streams of notifications that were ended because they were read too slowly.", func() float64 { return float64(s.SlowListeners()) })
-	m.registry.MustRegister(&backlogCollector{
+	m.register.MustRegister(&backlogCollector{
 		count:    prometheus.NewDesc("mizan_deliveries", "Notifications whose delivery has failed or was postponed: pending ones are tried again, parked ones are not.", []string{"receivers", "state"}, nil),
 		oldest:   prometheus.NewDesc("mizan_deliveries_oldest_seconds", "Age of the oldest event among the notifications that mizan_deliveries counts; 0 if there is none.", []string{"receivers", "state"}, nil),
 		notifier: s, log: log,

@@ -25,7 +25,7 @@ func (m *Metrics) RegisterJournal(j *posting.Journal) (onGroup func(posting.Dura
 	m.gaugeFunc("mizan_store_unverified_bytes", "Bytes of the files of long values that existed at the start and have not been compared with their checksums yet. Damage in a stored row ends the process.", func() float64 { return float64(j.UnverifiedBytes()) })
 	m.gaugeFunc("mizan_store_bytes", "Size of the store.", func() float64 { return float64(j.Size()) })
 	m.gaugeFunc("mizan_low_space", "1 while commands are refused for want of disk space.", func() float64 { return oneIf(j.LowSpace()) })
-	m.registry.MustRegister(newStoreCollector(j.StoreFigures))
+	m.register.MustRegister(newStoreCollector(j.StoreFigures))
 	return func(g posting.DurableGroup) {
 		changes.Observe(float64(g.Changes))
 		rows.Observe(float64(g.Rows))

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"runtime"
+	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -26,6 +27,7 @@ const maxHeaderBytes = 8 << 10
 // the same code.
 type Metrics struct {
 	registry   *prometheus.Registry
+	register   prometheus.Registerer
 	requests   *prometheus.HistogramVec
 	refusals   map[string]prometheus.Counter // keyed by the name of the limit that was reached
 	payments   *prometheus.CounterVec
@@ -39,7 +41,8 @@ type Metrics struct {
 // New returns the metrics of a process that has just started. version is the program's version.
 func New(version string) *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry(), started: time.Now()}
-	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.register = m.registry
+	m.register.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.registerRequests()
 	m.registerPayments()
 	m.registerDeliveries()
@@ -52,6 +55,33 @@ func New(version string) *Metrics {
 		Name: "mizan_start_seconds", Help: "How long the start took until requests were served; 0 while it is going on.",
 	})
 	return m
+}
+
+// OfShard returns the metrics of one shard. What is registered with them has the label shard, until end is called. Requests,
+// payments, calls and deliveries are counted together with those of the other shards.
+func (m *Metrics) OfShard(shard int) (of *Metrics, end func()) {
+	r := &endingRegisterer{Registerer: prometheus.WrapRegistererWith(prometheus.Labels{"shard": strconv.Itoa(shard)}, m.registry)}
+	copied := *m
+	copied.register = r
+	return &copied, r.end
+}
+
+// endingRegisterer remembers what was registered with it.
+type endingRegisterer struct {
+	prometheus.Registerer
+	registered []prometheus.Collector
+}
+
+// MustRegister implements prometheus.Registerer.
+func (r *endingRegisterer) MustRegister(collectors ...prometheus.Collector) {
+	r.Registerer.MustRegister(collectors...)
+	r.registered = append(r.registered, collectors...)
+}
+
+func (r *endingRegisterer) end() {
+	for _, c := range r.registered {
+		r.Unregister(c)
+	}
 }
 
 // Started returns when the process started.
@@ -74,34 +104,34 @@ func oneIf(condition bool) float64 {
 
 func (m *Metrics) newGauge(o prometheus.GaugeOpts) prometheus.Gauge {
 	g := prometheus.NewGauge(o)
-	m.registry.MustRegister(g)
+	m.register.MustRegister(g)
 	return g
 }
 
 func (m *Metrics) newHistogram(name, help string, buckets []float64) prometheus.Histogram {
 	h := prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets})
-	m.registry.MustRegister(h)
+	m.register.MustRegister(h)
 	return h
 }
 
 func (m *Metrics) newHistograms(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
 	h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
-	m.registry.MustRegister(h)
+	m.register.MustRegister(h)
 	return h
 }
 
 func (m *Metrics) newCounters(name, help string, labels ...string) *prometheus.CounterVec {
 	c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
-	m.registry.MustRegister(c)
+	m.register.MustRegister(c)
 	return c
 }
 
 func (m *Metrics) counterFunc(name, help string, value func() float64) {
-	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, value))
+	m.register.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, value))
 }
 
 func (m *Metrics) gaugeFunc(name, help string, value func() float64) {
-	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
+	m.register.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
 }
 
 // latencyBuckets are the upper bounds of histogram buckets in seconds, from half a millisecond to 16 seconds.

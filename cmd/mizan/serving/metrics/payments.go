@@ -45,7 +45,7 @@ type circuitCollector struct {
 // RegisterCircuits registers the metrics about the terminals' circuit breakers. Each provider has a time series from the start,
 // with the value 0, so that the first circuit that opens changes an existing series.
 func (m *Metrics) RegisterCircuits(providers []string, figures func() paymentactor.CircuitFigures) {
-	m.registry.MustRegister(&circuitCollector{
+	m.register.MustRegister(&circuitCollector{
 		description: prometheus.NewDesc("mizan_provider_circuits", "Terminals whose provider has not answered: skipped (open), or about to be probed (half_open).", []string{"provider", "state"}, nil),
 		figures:     figures, providers: providers,
 	})

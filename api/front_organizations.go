@@ -1,0 +1,172 @@
+package api
+
+import (
+	"encoding/json"
+	"hash/fnv"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
+
+	directoryactor "mizan/actors/directory"
+	"mizan/api/web"
+	"mizan/ledger"
+)
+
+// organizationRow is what the merged list of organizations needs to know about a row.
+type organizationRow struct {
+	ID      string `json:"id"`
+	Created string `json:"created_at"`
+
+	json json.RawMessage
+}
+
+// routeOrganizations answers requests about all organizations: the list of all shards, and a new organization.
+func (f *Front) routeOrganizations(ctx *fasthttp.RequestCtx, isOperator bool) {
+	switch {
+	case isOperator && isBodyless(ctx):
+		f.showOrganizations(ctx)
+	case isOperator && ctx.IsPost():
+		shard, err := f.shardForNew(ctx)
+		if err != nil {
+			web.WriteError(ctx, err)
+			return
+		}
+		f.serveAny(ctx, []int{shard}, true)
+	default:
+		f.serveAny(ctx, []int{platformShard}, isOperator) // it refuses the caller or the method
+	}
+}
+
+// shardForNew returns the shard for a new organization: the one with the fewest. If the request has an idempotency key, the key
+// determines the shard, so that a repeated request reaches the shard that knows the first one.
+func (f *Front) shardForNew(ctx *fasthttp.RequestCtx) (int, error) {
+	count := f.cfg.Shards.Count() - 1
+	if key := ctx.Request.Header.Peek("Idempotency-Key"); len(key) > 0 {
+		hash := fnv.New64a()
+		_, _ = hash.Write(key) // never fails
+		return 1 + int(hash.Sum64()%uint64(count)), nil
+	}
+	list, err := f.listOrganizations("")
+	if err != nil {
+		return 0, err
+	}
+	counts := make([]int, count)
+	for _, row := range list {
+		counts[f.shardOfID(row.ID)[0]-1]++
+	}
+	return 1 + slices.Index(counts, slices.Min(counts)), nil
+}
+
+// maxOrganizationRows is how many organizations each shard lists at most.
+const maxOrganizationRows = 100
+
+// showOrganizations is GET /organizations, newest first. Each shard has its own list, so a page is made of one page of each.
+func (f *Front) showOrganizations(ctx *fasthttp.RequestCtx) {
+	query := string(ctx.URI().QueryString())
+	rows, refusal, err := f.askForOrganizations(query)
+	switch {
+	case err != nil:
+		web.WriteError(ctx, err)
+		return
+	case refusal != nil:
+		refusal.CopyTo(&ctx.Response)
+		return
+	}
+	limit := len(rows)
+	if values, err := url.ParseQuery(query); err == nil {
+		limit = web.DefaultLimit
+		if n, err := strconv.Atoi(values.Get("limit")); err == nil {
+			limit = n
+		}
+	}
+	next := ""
+	if len(rows) > limit {
+		rows = rows[:limit]
+		next = rows[limit-1].Created + "/" + rows[limit-1].ID
+	}
+	l := web.NewList()
+	for _, row := range rows {
+		l.AddRow(row.json)
+	}
+	web.WriteJSON(ctx, fiber.StatusOK, l.Finish("created_at", next))
+}
+
+// listOrganizations returns organizations of all shards, newest first, as many of each as the query says.
+func (f *Front) listOrganizations(query string) ([]organizationRow, error) {
+	rows, refusal, err := f.askForOrganizations(query)
+	if refusal != nil {
+		err = ledger.Refuse("api.front", ledger.Internal, "a shard does not list its organizations")
+	}
+	return rows, err
+}
+
+// askForOrganizations asks all shards for a page of their organizations. refusal is the answer of a shard that refuses the
+// query.
+func (f *Front) askForOrganizations(query string) (rows []organizationRow, refusal *fasthttp.Response, err error) {
+	var mu sync.Mutex
+	var asking sync.WaitGroup
+	for _, shard := range f.everyShard() {
+		asking.Go(func() {
+			page, refused, askErr := f.askShardForOrganizations(shard, query)
+			mu.Lock()
+			defer mu.Unlock()
+			rows = append(rows, page...)
+			if refused != nil {
+				refusal = refused
+			}
+			if askErr != nil {
+				err = askErr
+			}
+		})
+	}
+	asking.Wait()
+	slices.SortFunc(rows, func(a, b organizationRow) int {
+		at, _ := directoryactor.ParseCursor(a.Created)
+		bt, _ := directoryactor.ParseCursor(b.Created)
+		switch {
+		case at.At > bt.At:
+			return -1
+		case at.At < bt.At:
+			return 1
+		}
+		return strings.Compare(b.ID, a.ID)
+	})
+	return rows, refusal, err
+}
+
+func (f *Front) askShardForOrganizations(shard int, query string) ([]organizationRow, *fasthttp.Response, error) {
+	var req fasthttp.Request
+	resp := new(fasthttp.Response)
+	uri := organizationsPath
+	if query != "" {
+		uri += "?" + query
+	}
+	req.Header.SetMethod(fiber.MethodGet)
+	req.SetRequestURI(uri)
+	req.Header.SetHost(f.cfg.Domain)
+	if err := f.ask(shard, &req, resp); err != nil {
+		return nil, nil, err
+	}
+	if resp.StatusCode() != fiber.StatusOK {
+		return nil, resp, nil
+	}
+	var page struct {
+		Data []json.RawMessage `json:"data"`
+	}
+	if err := json.Unmarshal(resp.Body(), &page); err != nil {
+		return nil, nil, err
+	}
+	rows := make([]organizationRow, len(page.Data))
+	for i, content := range page.Data {
+		if err := json.Unmarshal(content, &rows[i]); err != nil {
+			return nil, nil, err
+		}
+		rows[i].json = content
+	}
+	return rows, nil, nil
+}
