@@ -66,16 +66,16 @@ func (c *Catalog) Schema(name string) []Field {
 }
 
 func (c *Catalog) operation(described *spec.Operation) *Operation {
-	o := &Operation{Operation: described, Keys: keysOf(apispec.Path)}
-	for _, p := range apispec.Parameters {
+	o := &Operation{Operation: described, Keys: keysOf(described.Path)}
+	for _, p := range described.Parameters {
 		if p.In == "query" && p.Name != "limit" && p.Name != "cursor" {
 			f := c.reader.field(p.Schema, 0)
 			f.Name, f.Required, f.Help = p.Name, p.Required, p.Text
 			o.Filters = append(o.Filters, f)
 		}
 	}
-	if apispec.Body != nil {
-		o.Body = c.reader.fields(apispec.Body.Schema, 0)
+	if described.Body != nil {
+		o.Body = c.reader.fields(described.Body.Schema, 0)
 		if len(o.Body) == 1 && o.Body[0].Name == "params" {
 			o.Body, o.InParams = o.Body[0].Fields, true
 		}
