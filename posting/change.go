@@ -232,7 +232,7 @@ func checkEntry(entry *ledger.Entry) error {
 			if (i == 0 || p.Asset != list[i-1].Asset) && !isStorable(p.Asset) {
 				return fmt.Errorf("entry: posting %d: asset %q", i, p.Asset)
 			}
-			if p.Spill != "" {
+			if p.SplitWith != "" {
 				n++
 			}
 		}
@@ -244,6 +244,6 @@ func checkEntry(entry *ledger.Entry) error {
 }
 
 func isStorable(a money.Asset) bool {
-	return a.Env.Valid() && a.Currency != "" && len(a.Currency) <= money.MaxName && len(a.Network) <= money.MaxName &&
+	return a.Env.IsValid() && a.Currency != "" && len(a.Currency) <= money.MaxName && len(a.Network) <= money.MaxName &&
 		strings.IndexByte(string(a.Currency), 0) < 0 && strings.IndexByte(string(a.Network), 0) < 0
 }

@@ -198,7 +198,7 @@ func (w *writer) projectAll(c *Change) error {
 
 // checkRange refuses a command that could raise a total above half of the largest amount. Every total that the command changes
 // must be below a quarter of the largest amount before the command, and so must be the sum of the command's postings. Outcomes
-// are not checked, because [ledger.Headroom] has reserved their amounts before the provider was called.
+// are not checked, because [ledger.ReserveHeadroom] has reserved their amounts before the provider was called.
 func (w *writer) checkRange(c *Change) *ledger.Refusal {
 	var sum money.Amount
 	for i := range c.Steps {
@@ -230,7 +230,7 @@ var quarter = func() money.Amount {
 // hasSmallTotals tells whether all totals of the accounts that a posting may change are below a quarter of the largest amount.
 func (w *writer) hasSmallTotals(org ledger.ID, p *ledger.Posting) bool {
 	return w.account(org, ledger.Account{Path: p.Account, Asset: p.Asset}).hasSmallTotals() &&
-		(p.Spill == "" || w.account(org, ledger.Account{Path: p.Spill, Asset: p.Asset}).hasSmallTotals())
+		(p.SplitWith == "" || w.account(org, ledger.Account{Path: p.SplitWith, Asset: p.Asset}).hasSmallTotals())
 }
 
 func (b *balance) hasSmallTotals() bool {

@@ -389,7 +389,7 @@ func TestConversionBalancesEachAssetAndPaysDebtOnlyInTheSameAsset(t *testing.T) 
 	})
 	t.Run("held first", func(t *testing.T) {
 		heldPostings := slices.Clone(entry)
-		heldPostings[4].Spill = ""
+		heldPostings[4].SplitWith = ""
 		playAll(t, []act{owe,
 			{name: "hold", record: "payment", events: []eventEntry{holds(heldPostings...)}, heldVersion: 1, want: map[string]string{
 				"A:provider:x": "0/20 +100/0", "L:partner:1:available EUR": "0/0 +0/90", "A:partner:1:receivable EUR": "50/0",

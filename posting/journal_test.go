@@ -180,7 +180,7 @@ func TestCreditPaysDebtAndOverdraftBecomesDebt(t *testing.T) {
 	f := open(t)
 	spillingPosting := func(side ledger.Side, n uint64) ledger.Posting {
 		p := line("L:partner:1:available", side, n)
-		p.Spill = "A:partner:1:receivable"
+		p.SplitWith = "A:partner:1:receivable"
 		return p
 	}
 	steps := []struct {

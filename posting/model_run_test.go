@@ -365,7 +365,7 @@ func (p *modelRun) randomEntry(phase ledger.Phase) *ledger.Entry {
 			sum += n
 			q := ledger.Posting{Account: modelPaths[p.random.IntN(len(modelPaths))], Asset: asset, Side: side, Amount: amount(n)}
 			if (phase == ledger.Posted || phase == ledger.Capture) && p.random.IntN(2) == 0 {
-				q.Account, q.Spill = "L:partner:1:available", "A:partner:1:receivable"
+				q.Account, q.SplitWith = "L:partner:1:available", "A:partner:1:receivable"
 			}
 			entry.Postings = append(entry.Postings, q)
 		}

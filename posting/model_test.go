@@ -200,7 +200,7 @@ func bookNaively(totals map[ledger.Account]modelTotals, e *ledger.Entry, onLine 
 	var lines []bookedLine
 	for _, p := range e.Postings {
 		parts := []ledger.Posting{p}
-		if p.Spill != "" {
+		if p.SplitWith != "" {
 			parts = splitNaively(totals, p)
 		}
 		for _, part := range parts {
@@ -232,11 +232,11 @@ func bookNaively(totals map[ledger.Account]modelTotals, e *ledger.Entry, onLine 
 
 func splitNaively(totals map[ledger.Account]modelTotals, p ledger.Posting) (parts []ledger.Posting) {
 	unspilled, spilledPart := p, p
-	unspilled.Spill, spilledPart.Spill, spilledPart.Account = "", "", p.Spill
+	unspilled.SplitWith, spilledPart.SplitWith, spilledPart.Account = "", "", p.SplitWith
 	n := toInt(p.Amount)
 	spilled := int64(0)
 	if p.Side == ledger.Credit {
-		t := totals[ledger.Account{Path: p.Spill, Asset: p.Asset}]
+		t := totals[ledger.Account{Path: p.SplitWith, Asset: p.Asset}]
 		spilled = min(n, max(0, t[0]-t[1]))
 	} else {
 		t := totals[ledger.Account{Path: p.Account, Asset: p.Asset}]
@@ -273,7 +273,7 @@ func (m *model) apply(d draft) (stamps []posting.Stamp) {
 		stamps = append(stamps, m.applyStep(&c.Steps[i], c.Author, d.reserved))
 		if i == 0 {
 			events := m.org(c.Steps[i].Org).events
-			events[len(events)-1].Stored.Claims = claimHashes
+			events[len(events)-1].StoredHashes.Claims = claimHashes
 		}
 	}
 	return stamps
@@ -288,7 +288,7 @@ func (m *model) applyStep(s *posting.Step, author ledger.Author, reserved int64)
 	isNew := record.stamp.Version == 0
 	for i := range s.Events {
 		e := s.Events[i]
-		e.Source, e.Author, e.Stored = s.Source, author, ledger.Stored{}
+		e.Source, e.Author, e.StoredHashes = s.Source, author, ledger.StoredHashes{}
 		e.Seq, e.Booked = uint64(len(orgModel.events)+1), m.now
 		if n := len(orgModel.events); n > 0 {
 			e.Booked = max(m.now, orgModel.events[n-1].Booked+1)
@@ -325,7 +325,7 @@ func (m *model) applyStep(s *posting.Step, author ledger.Author, reserved int64)
 		}
 		record.stamp.FurtherRows = uint64(max(0, len(s.Record)-1) / maxPart)
 		row := store.EncodeRecord(nil, store.Envelope(record.stamp), s.Record)
-		orgModel.events[len(orgModel.events)-1].Stored.Record = sha256.Sum256(row)
+		orgModel.events[len(orgModel.events)-1].StoredHashes.Record = sha256.Sum256(row)
 		m.records[k] = record
 	}
 	if s.List != (ledger.List{}) {

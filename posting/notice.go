@@ -125,7 +125,7 @@ func (w *writer) appendNotices(b *orgState, s *Step) {
 		n.PageStart = b.notices.First
 		w.hashed = stored.AppendHashed(w.hashed)
 		if i+1 == len(s.Notices) || s.Notices[i+1].Event != n.Event {
-			s.Events[n.Event].Stored.Notices = store.HashNotices(w.hashed)
+			s.Events[n.Event].StoredHashes.Notices = store.HashNotices(w.hashed)
 			w.hashed = w.hashed[:0]
 		}
 		w.tail.bytes += b.notices.Bytes() - oldBytes

@@ -443,8 +443,8 @@ func TestTransientNoticesAreHandedOverAndNotStored(t *testing.T) {
 	if got := f.storedNotices(org); len(got) != 6 {
 		t.Errorf("%d notices are stored, want 6", len(got))
 	}
-	if c.Steps[0].Events[1].Stored.Notices == (ledger.Hash{}) || c.Steps[1].Events[0].Stored.Notices != (ledger.Hash{}) {
-		t.Errorf("the hashes of notices are %x and %x", c.Steps[0].Events[1].Stored.Notices, c.Steps[1].Events[0].Stored.Notices)
+	if c.Steps[0].Events[1].StoredHashes.Notices == (ledger.Hash{}) || c.Steps[1].Events[0].StoredHashes.Notices != (ledger.Hash{}) {
+		t.Errorf("the hashes of notices are %x and %x", c.Steps[0].Events[1].StoredHashes.Notices, c.Steps[1].Events[0].StoredHashes.Notices)
 	}
 }
 

@@ -104,7 +104,7 @@ func (w *writer) writeStep(s *Step, author ledger.Author, claimHashes []ledger.H
 		if isNew && i == 0 {
 			stamp.FirstSeq, stamp.Started = e.Seq, e.Booked
 		}
-		e.Stored = ledger.Stored{}
+		e.StoredHashes = ledger.StoredHashes{}
 		w.bookEntry(b, e, &stamp)
 	}
 	w.appendNotices(b, s)
@@ -123,7 +123,7 @@ func (w *writer) writeStep(s *Step, author ledger.Author, claimHashes []ledger.H
 	if previousDue != 0 || stamp.Due != 0 {
 		w.out.dues = append(w.out.dues, dueChange{k, stamp.Due})
 	}
-	last := &s.Events[len(s.Events)-1].Stored
+	last := &s.Events[len(s.Events)-1].StoredHashes
 	last.Claims = claimHashes
 	if s.Record != nil {
 		w.writeSealed(s, &stamp)

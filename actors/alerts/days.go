@@ -112,7 +112,7 @@ func (m *Monitor) summarizePartner(org ledger.ID, terminals []*directory.Termina
 	}
 	for _, t := range terminals {
 		summary := summaries[t.ID]
-		if summary == nil || summary.Empty() && !m.isOperational(org, t) {
+		if summary == nil || summary.IsEmpty() && !m.isOperational(org, t) {
 			continue
 		}
 		body := summary.Message(terminalOf(t), day, at).Append(nil)

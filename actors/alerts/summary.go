@@ -81,7 +81,7 @@ func summaryItem(r *payment.Record) *alerts.SummaryItem {
 		Failed: r.Status == payment.Rejected || r.Status == payment.Failed,
 	}
 	if r.ReversalOf != (ledger.ID{}) {
-		item.Type = alerts.Returned
+		item.Type = alerts.ReturnType
 	}
 	if r.Status.HasMovedMoney() {
 		item.Fee = r.Fee

@@ -403,7 +403,7 @@ func blockIn(v *posting.View, org, id ledger.ID) (*directory.Block, posting.Stam
 	if err != nil || !found {
 		return nil, posting.Stamp{}, err
 	}
-	b, err := directory.Blocks.Read(envelopeOf(org, id, r.Stamp), r.Payload, nil)
+	b, err := directory.Blocks.Read(metadataOf(org, id, r.Stamp), r.Payload, nil)
 	if err != nil {
 		return nil, posting.Stamp{}, unreadable(ledger.Block, id, err)
 	}
@@ -421,7 +421,7 @@ func (o *organization) putBlock(b *directory.Block, stamp posting.Stamp) {
 func (o *organization) loadBlocks(v *posting.View) error {
 	var order []*listing
 	err := v.Records(o.id, ledger.Block, func(id ledger.ID, r posting.Record) (bool, error) {
-		b, err := directory.Blocks.Read(envelopeOf(o.id, id, r.Stamp), r.Payload, nil)
+		b, err := directory.Blocks.Read(metadataOf(o.id, id, r.Stamp), r.Payload, nil)
 		if err != nil {
 			return false, unreadable(ledger.Block, id, err)
 		}

@@ -26,7 +26,7 @@ func (s *Service) loadFrom(v *posting.View) error {
 	}
 	p := s.newPlatform()
 	if found {
-		if p, err = directory.Platforms.Read(envelopeOf(directory.PlatformOrg, directory.PlatformID, r.Stamp), r.Payload, nil); err != nil {
+		if p, err = directory.Platforms.Read(metadataOf(directory.PlatformOrg, directory.PlatformID, r.Stamp), r.Payload, nil); err != nil {
 			return fmt.Errorf("directory: the platform's record: %w", err)
 		}
 	}
@@ -56,7 +56,7 @@ func (s *Service) loadOrg(v *posting.View, id ledger.ID) error {
 	if err != nil || !found {
 		return err
 	}
-	record, err := directory.Organizations.Read(envelopeOf(id, id, r.Stamp), r.Payload, nil)
+	record, err := directory.Organizations.Read(metadataOf(id, id, r.Stamp), r.Payload, nil)
 	if err != nil {
 		return unreadable(ledger.Organization, id, err)
 	}
@@ -89,10 +89,10 @@ type storedRecord[T any] struct {
 // readKind returns the records of one kind for which keep returns true, or all records if keep is nil. The
 // result is in the order of creation, so that each record can be appended to the end of its index. All other
 // records take no memory, however many of them the store has.
-func readKind[T any](v *posting.View, org ledger.ID, kind ledger.Kind, decode func(at schema.Envelope, payload []byte) (*T, error), keep func(*T) bool) ([]storedRecord[T], error) {
+func readKind[T any](v *posting.View, org ledger.ID, kind ledger.Kind, decode func(at schema.RowMetadata, payload []byte) (*T, error), keep func(*T) bool) ([]storedRecord[T], error) {
 	var records []storedRecord[T]
 	err := v.Records(org, kind, func(id ledger.ID, r posting.Record) (bool, error) {
-		record, err := decode(envelopeOf(org, id, r.Stamp), r.Payload)
+		record, err := decode(metadataOf(org, id, r.Stamp), r.Payload)
 		if err != nil {
 			return false, unreadable(kind, id, err)
 		}

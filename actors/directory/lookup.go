@@ -61,7 +61,7 @@ func (s *Service) keyInForce(org ledger.ID, key []byte, now ledger.Micros) (*vie
 		p, hasOwner = owner.record(), true
 	}
 	hashMatches := subtle.ConstantTimeCompare(hash[:], k.Hash[:]) == 1
-	valid, active := k.Valid(now), o.ownRecord.record().Active()
+	valid, active := k.IsValid(now), o.ownRecord.record().Active()
 	if !(known && found && hasOwner && hashMatches && valid && active) {
 		return nil, nil, nil, false
 	}

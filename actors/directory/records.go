@@ -140,8 +140,8 @@ func (k kind[R]) load(s *Service, v *posting.View, o *organization) error {
 }
 
 // decoder returns the function that reads a stored record.
-func (k kind[R]) decoder(s *Service) func(at schema.Envelope, payload []byte) (*R, error) {
-	return func(at schema.Envelope, payload []byte) (*R, error) {
+func (k kind[R]) decoder(s *Service) func(at schema.RowMetadata, payload []byte) (*R, error) {
+	return func(at schema.RowMetadata, payload []byte) (*R, error) {
 		r, err := k.columns.Read(at, payload, vault{s, at.Org, at.ID, k.columns.Name})
 		if err == nil && k.derive != nil {
 			err = k.derive(r)
@@ -211,9 +211,9 @@ func (k kind[R]) change(ctx context.Context, s *Service, op string, org ledger.I
 	return next, nil
 }
 
-// envelopeOf returns a record's envelope: the fields that the store keeps outside of the payload.
-func envelopeOf(org, id ledger.ID, stamp posting.Stamp) schema.Envelope {
-	return schema.Envelope{Org: org, ID: id, Created: stamp.Started, Updated: stamp.Updated, Seq: stamp.SettledSeq}
+// metadataOf returns a record's metadata: the fields that the store keeps outside of the payload.
+func metadataOf(org, id ledger.ID, stamp posting.Stamp) schema.RowMetadata {
+	return schema.RowMetadata{Org: org, ID: id, Created: stamp.Started, Updated: stamp.Updated, Seq: stamp.SettledSeq}
 }
 
 // at returns a function that looks up the record with the given id in an organization.
@@ -242,7 +242,7 @@ type vault struct {
 	name    string // the name of the record's type
 }
 
-// Seal implements schema.Vault.
+// Seal implements schema.Sealer.
 func (v vault) Seal(c *schema.Column, plaintext []byte) ([]byte, error) {
 	sealed, err := v.service.sealer.Seal(plaintext, v.context(c))
 	if err != nil {
@@ -251,7 +251,7 @@ func (v vault) Seal(c *schema.Column, plaintext []byte) ([]byte, error) {
 	return sealed, nil
 }
 
-// Open implements schema.Vault. If a secret cannot be decrypted, for example because the keyring lacks the key, the record
+// Open implements schema.Sealer. If a secret cannot be decrypted, for example because the keyring lacks the key, the record
 // is read without the secret. Until the secret is set again, notifications are not signed, or the connected platform refuses
 // this server's requests; everything else works.
 func (v vault) Open(c *schema.Column, sealed []byte) ([]byte, bool) {

@@ -272,7 +272,7 @@ func (n *seeding) addSession(o *organization, role directory.Role, demo *Sandbox
 // addOpeningBalances adds the partner's opening balances. Like every other movement of money, they count towards the maximum
 // of an asset's totals.
 func (n *seeding) addOpeningBalances(owner *directory.Partner) error {
-	record, events, err := directory.NewOpening(uuid.New(), owner)
+	record, events, err := directory.NewOpeningBalance(uuid.New(), owner)
 	if err != nil {
 		return err
 	}

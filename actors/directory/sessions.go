@@ -172,7 +172,7 @@ func (s *Service) sessionInForce(id ledger.ID, token []byte, now ledger.Micros, 
 		n, used = inView.record(), ledger.Micros(inView.used.Load())
 	}
 	hashMatches := subtle.ConstantTimeCompare(hash[:], n.Hash[:]) == 1
-	valid, currentEpoch, idle, active := n.Valid(now), o.inCurrentEpoch(n), n.IdleTooLong(used, now), o.ownRecord.record().Active()
+	valid, currentEpoch, idle, active := n.IsValid(now), o.inCurrentEpoch(n), n.IdleTooLong(used, now), o.ownRecord.record().Active()
 	if !(known && found && hashMatches && n.Console == console && valid && currentEpoch && !idle && active) {
 		return nil, nil, false
 	}
@@ -196,7 +196,7 @@ func (o *organization) inCurrentEpoch(n *directory.Session) bool {
 // latest use may be recorded only there.
 func (o *organization) sessionOver(c *viewRecord[directory.Session], now ledger.Micros) bool {
 	n := c.record()
-	return !n.Valid(now) || !o.inCurrentEpoch(n) || n.IdleTooLong(ledger.Micros(c.used.Load()), now)
+	return !n.IsValid(now) || !o.inCurrentEpoch(n) || n.IdleTooLong(ledger.Micros(c.used.Load()), now)
 }
 
 func (o *organization) session(hash [32]byte) (*viewRecord[directory.Session], bool) {
@@ -273,7 +273,7 @@ func (o *organization) readSessions(v *posting.View, now ledger.Micros, newest *
 		if n.Epoch != 0 {
 			newest.Offer(o.successOf(n))
 		}
-		return n.Valid(now) && o.inCurrentEpoch(n) && !n.IdleTooLong(0, now)
+		return n.IsValid(now) && o.inCurrentEpoch(n) && !n.IdleTooLong(0, now)
 	})
 }
 
@@ -289,7 +289,7 @@ func (o *organization) successOf(n *directory.Session) logins.Attempt {
 	return a
 }
 
-func readSession(at schema.Envelope, payload []byte) (*directory.Session, error) {
+func readSession(at schema.RowMetadata, payload []byte) (*directory.Session, error) {
 	return directory.Sessions.Read(at, payload, nil)
 }
 

@@ -140,7 +140,7 @@ func readSettlement(view *posting.View, org, id ledger.ID) (*directory.Settlemen
 	if err != nil || !found {
 		return nil, false, err
 	}
-	settlement, err := directory.Settlements.Read(envelopeOf(org, id, stored.Stamp), stored.Payload, nil)
+	settlement, err := directory.Settlements.Read(metadataOf(org, id, stored.Stamp), stored.Payload, nil)
 	if err != nil {
 		return nil, false, unreadable(ledger.Settlement, id, err)
 	}

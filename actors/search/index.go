@@ -70,11 +70,11 @@ func (x *Index) Position(view *posting.View, org ledger.ID) (uint64, error) {
 
 // storedPosition returns the seq up to which all events are indexed in stored rows. It returns 0 if no rows are stored.
 func storedPosition(view *posting.View, org ledger.ID) (seq uint64, err error) {
-	row, found, err := view.KV(org, search.Rows())
+	row, found, err := view.KV(org, search.RowPrefix())
 	if err != nil || !found {
 		return 0, err
 	}
-	if seq, err = search.DecodeIndexed(row); err != nil {
+	if seq, err = search.DecodePosition(row); err != nil {
 		return 0, err
 	}
 	if size, _, err := view.Head(org); err != nil {

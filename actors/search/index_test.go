@@ -387,7 +387,7 @@ func TestReadersFindTransactionsWhileRowsAreStored(t *testing.T) {
 
 func TestRowOfAnotherFormIsReported(t *testing.T) {
 	f := open(t, 0)
-	f.MustSubmit(&posting.Change{KVs: []posting.KV{{Org: firstOrg, Key: search.Rows(), Value: []byte{9}}}})
+	f.MustSubmit(&posting.Change{KVs: []posting.KV{{Org: firstOrg, Key: search.RowPrefix(), Value: []byte{9}}}})
 	f.book(firstOrg, &payment.Record{Request: payment.Request{TxID: "one"}})
 	if err := f.follower.Follow(); err == nil {
 		t.Error("the index continues without its progress")
@@ -395,7 +395,7 @@ func TestRowOfAnotherFormIsReported(t *testing.T) {
 	if _, err := f.index.Find(firstOrg, "one", func(searchactor.Match) bool { return true }); err == nil {
 		t.Error("Find continues without the progress")
 	}
-	key, row := search.EncodeIndexed(1_000)
+	key, row := search.EncodePosition(1_000)
 	f.MustSubmit(&posting.Change{KVs: []posting.KV{{Org: firstOrg, Key: key, Value: row}}})
 	if err := f.follower.Follow(); err == nil {
 		t.Error("the index continues from an event that does not exist")

@@ -63,7 +63,7 @@ func (t *recordKind[R]) read(view *posting.View, org, id ledger.ID) (*R, uint64,
 	if err != nil || !found {
 		return nil, 0, err
 	}
-	r, err := t.columns.Read(schema.Envelope{Org: org, ID: id, Created: stored.Stamp.Started, Updated: stored.Stamp.Updated}, stored.Payload, schema.NoKeys)
+	r, err := t.columns.Read(schema.RowMetadata{Org: org, ID: id, Created: stored.Stamp.Started, Updated: stored.Stamp.Updated}, stored.Payload, schema.NoKeys)
 	if err != nil {
 		return nil, 0, fmt.Errorf("storefront: %s %v: %w", t.columns.Name, id, err)
 	}

@@ -89,7 +89,7 @@ func textsOf[T any](list []T, text func(T) string) []string {
 // appendBodyField writes the description of a field of an action's body: the properties of the field's column, and the bounds
 // that the contract sets for the value.
 func (f *family) appendBodyField(e *schema.Encoder, field *contract.BodyField) {
-	form := field.Kind.Form(field.Column, schema.Use{InRequest: true, Reader: f.reading.Requests})
+	form := field.Kind.Form(field.Column, schema.Use{InRequest: true, ParseOptions: f.reading.Requests})
 	e.Text("name", field.Name)
 	e.Text("kind", field.Kind.String())
 	e.Boolean("required", field.Required)

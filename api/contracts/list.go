@@ -256,7 +256,7 @@ func (h *Handlers) writeSchedule(req *web.Request, f *family, product *contract.
 	}
 	out := new(csvBuffer)
 	w := csv.NewWriter(out)
-	table := product.Schedule.Of
+	table := product.Schedule.Nested
 	header := make([]string, len(table.Columns))
 	for i, column := range table.Columns {
 		header[i] = column.Name

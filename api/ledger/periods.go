@@ -63,7 +63,7 @@ func monthCursor(q *web.Query) period.Month {
 func (h *Handlers) closePeriod(req *web.Request) error {
 	m, ok := period.Parse(req.Parameter("month"))
 	if !ok {
-		return ledger.RefuseField("ledger.closePeriod", period.Field, "must be a month, yyyy-mm")
+		return ledger.RefuseField("ledger.closePeriod", period.MonthField, "must be a month, yyyy-mm")
 	}
 	key, err := h.keys.Staff(req)
 	if err == nil {

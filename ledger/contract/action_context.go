@@ -39,14 +39,14 @@ func (c *Case) values() schema.Row { return c.record.Values }
 func (c *Case) refuse(field, format string, args ...any) { c.faults.Add(field, format, args...) }
 
 // setCaller writes the id of the requesting user to a column. If no user made the request, the column does not change.
-func (c *Case) setCaller(column schema.Cell[ledger.ID]) {
+func (c *Case) setCaller(column schema.TypedColumn[ledger.ID]) {
 	if c.caller.User != (ledger.ID{}) {
 		column.Set(c.values(), c.caller.User)
 	}
 }
 
 // noFaults tells whether the checks have found no fault so far.
-func (c *Case) noFaults() bool { return c.faults.Empty() }
+func (c *Case) noFaults() bool { return c.faults.IsEmpty() }
 
 // setTransition selects the transition to make, one of ActionHandler.Transitions.
 func (c *Case) setTransition(transition Action) { c.transition = transition }
@@ -92,7 +92,7 @@ func (c *Case) move(debit, credit ledger.Path, amount money.Amount) {
 
 // setArrears records the reported amount of arrears in the column arrears and as the balance of the memorandum account
 // M:arrears. It books only the difference from the amount reported before. The customer's debt itself does not change.
-func (c *Case) setArrears(arrears schema.Cell[money.Amount], amount money.Amount) {
+func (c *Case) setArrears(arrears schema.TypedColumn[money.Amount], amount money.Amount) {
 	before, account := arrears.Get(c.values()), c.record.account("M:arrears")
 	const control ledger.Path = "M:arrears_control"
 	c.move(account, control, minusOrZero(amount, before))

@@ -185,7 +185,7 @@ func atMost(column *schema.Column, bound func(r *Record) money.Amount, message s
 }
 
 // valueOf returns a function for the argument bound of atMost. The bound is the contract's value in the column.
-func valueOf(column schema.Cell[money.Amount]) func(r *Record) money.Amount {
+func valueOf(column schema.TypedColumn[money.Amount]) func(r *Record) money.Amount {
 	return func(r *Record) money.Amount { return column.Get(r.Values) }
 }
 

@@ -118,14 +118,14 @@ var (
 	ciCode             = schema.Text(66, "isin", schema.Help("an internal code of 16 characters, not an ISIN"))
 	ciIssueDate        = schema.Date(67, "issue_date", schema.Help("day of the issue"))
 	ciMaturity         = schema.Date(68, "maturity_date", schema.Help("end of the term"))
-	ciSubscriptions    = schema.Rows(69, "subscriptions", ciSubscription, schema.InDeep, schema.Transient,
+	ciSubscriptions    = schema.Rows(69, "subscriptions", ciSubscription, schema.OutOfLists, schema.Transient,
 		schema.Help("the oldest 200 subscriptions, oldest first")) // Record.Show fills this column; it is not stored
 	ciDefaultReason  = schema.Text(70, "default_reason", schema.InMetadata, schema.Help("why the issue defaulted"))
 	ciRedemptionDate = schema.Date(71, "redemption_date", schema.Help("day of the redemption"))
 	ciUndistributed  = schema.Amount(72, "undistributed", schema.NotShown)
 	ciSold           = schema.DerivedInteger(73, "certificates_sold", schema.NotShown)
-	ciApplications   = schema.DerivedInteger(74, "subscriptions_total", schema.InDeep, schema.Help("number of subscriptions"))
-	ciHolders        = schema.DerivedInteger(75, "holders_total", schema.InDeep, schema.Help("number of holders"))
+	ciApplications   = schema.DerivedInteger(74, "subscriptions_total", schema.OutOfLists, schema.Help("number of subscriptions"))
+	ciHolders        = schema.DerivedInteger(75, "holders_total", schema.OutOfLists, schema.Help("number of holders"))
 	ciProgress       = schema.Rows(76, "progress", ciProgressTable, schema.Single,
 		schema.Help("progress of an action that is carried out in batches; null if no such action is under way"))
 
@@ -178,7 +178,7 @@ func ciOpen(c *Case) {
 	}
 	ciCheckWindow(c)
 	ciCertificates.Set(v, int64(n))
-	for _, count := range []schema.Cell[int64]{ciOutstanding, ciSold, ciApplications, ciHolders} {
+	for _, count := range []schema.TypedColumn[int64]{ciOutstanding, ciSold, ciApplications, ciHolders} {
 		count.Set(v, 0)
 	}
 	ciTotalDistributed.Set(v, money.Amount{})
@@ -226,7 +226,9 @@ func checkDigit(code string) int {
 
 func ciOffer(c *Case) {
 	v := c.values()
-	for _, day := range []struct{ bodyColumn, column schema.Cell[ledger.Date] }{{ciInWindowStart, ciWindowStart}, {ciInWindowEnd, ciWindowEnd}} {
+	for _, day := range []struct {
+		bodyColumn, column schema.TypedColumn[ledger.Date]
+	}{{ciInWindowStart, ciWindowStart}, {ciInWindowEnd, ciWindowEnd}} {
 		if day.bodyColumn.Has(c.input) {
 			day.column.Set(v, day.bodyColumn.Get(c.input))
 		}

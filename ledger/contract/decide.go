@@ -76,7 +76,7 @@ func Open(proposal Proposal) (Decision, error) {
 	c.caller = proposal.Caller
 	c.setCaller(RequestedBy)
 	creationDay.Set(r.Values, c.Today)
-	if faults.Empty() {
+	if faults.IsEmpty() {
 		proposal.Product.Open(c)
 		assert.That(len(c.lines) == 0 && len(c.entries) == 0, "contract: the creation of a contract books an entry")
 	}
@@ -144,7 +144,7 @@ func (proposal *Proposal) approval(faults *schema.Faults) schema.Row {
 		faults.Add(Reviewed.Name, "must be an object")
 		return nil
 	}
-	return proposal.Product.Reviews(proposal.Reading).Read(request, schema.Reader{}, Reviewed.Name+".", faults)
+	return proposal.Product.Reviews(proposal.Reading).Read(request, schema.ParseOptions{}, Reviewed.Name+".", faults)
 }
 
 // input parses the body of an action.
@@ -294,7 +294,7 @@ func (d *Decision) finish() Decision {
 // Ended tells whether the contract's state is final and no action in batches is unfinished.
 func (r *Record) Ended() bool {
 	_, underWay := r.Progress()
-	return r.Product.Machine(r.Reading).Final(r.Status) && !underWay
+	return r.Product.Machine(r.Reading).IsFinal(r.Status) && !underWay
 }
 
 // startOfDay returns the first instant of a day.

@@ -169,7 +169,7 @@ func (org *orgFixture) checkShownByDay(r *Record) {
 	org.t.Helper()
 	today, later := r.AsOf(0, org.now.Date()), r.AsOf(0, org.now.Date()+400)
 	for _, c := range r.Product.Columns.Columns {
-		if c.Place != schema.Hidden && !slices.Contains(r.Product.ShownByDay, c) && !reflect.DeepEqual(c.Value(today.Values), c.Value(later.Values)) {
+		if c.Visibility != schema.Hidden && !slices.Contains(r.Product.ShownByDay, c) && !reflect.DeepEqual(c.Value(today.Values), c.Value(later.Values)) {
 			org.t.Fatalf("%s depends on the day on which the contract is read, and ShownByDay does not list it", c.Name)
 		}
 	}

@@ -122,7 +122,7 @@ var (
 const maxIndicative = 1000
 
 func dpOpen(c *Case) {
-	for _, total := range []schema.Cell[money.Amount]{dpValue, dpCustomerProfit, dpBankProfit, dpTotalLoss} {
+	for _, total := range []schema.TypedColumn[money.Amount]{dpValue, dpCustomerProfit, dpBankProfit, dpTotalLoss} {
 		total.Set(c.values(), money.Amount{})
 	}
 }
@@ -270,7 +270,7 @@ func dpRenew(c *Case) {
 	c.move(r.account("Q:profit"), r.account("Q:capital"), dpCustomerProfit.Get(v))
 	c.move(r.account("Q:capital"), r.account(lossStem), dpTotalLoss.Get(v))
 	dpPrincipal.Set(v, dpValue.Get(v))
-	for _, total := range []schema.Cell[money.Amount]{dpCustomerProfit, dpBankProfit, dpTotalLoss} {
+	for _, total := range []schema.TypedColumn[money.Amount]{dpCustomerProfit, dpBankProfit, dpTotalLoss} {
 		total.Set(v, money.Amount{})
 	}
 	dpRenewedOn.Set(v, c.Today)

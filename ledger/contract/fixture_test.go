@@ -202,7 +202,7 @@ func (fixture *contractFixture) rowsOf(name string) (rows []string) {
 	list, _ := c.Value(fixture.record.Values).([]schema.Row)
 	for _, row := range list {
 		var values []string
-		for _, column := range c.Of.Columns {
+		for _, column := range c.Nested.Columns {
 			values = append(values, fixture.placeholders.Replace(valueText(column.Value(row))))
 		}
 		rows = append(rows, strings.Join(values, " "))

@@ -90,7 +90,7 @@ var (
 	slMarkup           = schema.Amount(50, "markup_amount", schema.Help("the bank's profit: the cost times the rate, rounded down"))
 	slPrice            = schema.Amount(51, "sale_price", schema.InShort, schema.Help("the cost plus the markup"))
 	slInstalmentAmount = schema.Amount(52, "instalment_amount", schema.Help("amount of an instalment; the last instalment takes the remainder"))
-	slSchedule         = schema.Rows(53, "payment_schedule", slInstalmentTable, schema.InDeep, schema.Computed(slScheduleRows),
+	slSchedule         = schema.Rows(53, "payment_schedule", slInstalmentTable, schema.OutOfLists, schema.Computed(slScheduleRows),
 		schema.Help("the instalments"))
 	slTotalPaid = schema.Amount(54, "total_paid",
 		schema.Help("what the customer has paid, including the down payment and the earnest deposit")) // includes down payment and earnest money
@@ -152,7 +152,7 @@ func slOpen(c *Case) {
 		upfrontField = slEarnest.Name
 	}
 	slSetPrice(c, slCost.Name, upfrontField)
-	for _, total := range []schema.Cell[money.Amount]{slTotalPaid, slOutstanding, slRecognised, slDeferred, slDelinquentAmount} {
+	for _, total := range []schema.TypedColumn[money.Amount]{slTotalPaid, slOutstanding, slRecognised, slDeferred, slDelinquentAmount} {
 		total.Set(v, money.Amount{})
 	}
 }

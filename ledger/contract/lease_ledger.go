@@ -12,7 +12,7 @@ import (
 func lsAcquire(c *Case) {
 	v := c.values()
 	lsDocuments.Set(v, lsInDocuments.Get(c.input))
-	for _, item := range []struct{ bodyColumn, column schema.Cell[string] }{{lsInSerial, lsSerial}, {lsInRegistration, lsRegistration}, {lsInInsurance, lsInsurance}} {
+	for _, item := range []struct{ bodyColumn, column schema.TypedColumn[string] }{{lsInSerial, lsSerial}, {lsInRegistration, lsRegistration}, {lsInInsurance, lsInsurance}} {
 		if item.bodyColumn.Has(c.input) {
 			item.column.Set(v, item.bodyColumn.Get(c.input))
 		}

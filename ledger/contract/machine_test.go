@@ -218,7 +218,7 @@ func TestTheSecularReviewIsOptional(t *testing.T) {
 		if !needsReview(p, firstAction) {
 			t.Errorf("%s: %s does not say that it needs a review", name, firstAction)
 		}
-		if !machine.Has(ReviewPassed) {
+		if !machine.HasState(ReviewPassed) {
 			continue
 		}
 		if _, ok := machine.Next(ReviewPassed, firstAction); !ok {

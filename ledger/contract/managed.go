@@ -112,7 +112,7 @@ var (
 )
 
 func miOpen(c *Case) {
-	for _, total := range []schema.Cell[money.Amount]{miValue, miBankProfit, miCustomerProfit, miTotalLoss} {
+	for _, total := range []schema.TypedColumn[money.Amount]{miValue, miBankProfit, miCustomerProfit, miTotalLoss} {
 		total.Set(c.values(), money.Amount{})
 	}
 }

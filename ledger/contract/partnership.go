@@ -16,7 +16,7 @@ var Partnership = define(&Product{
 		Secular:   {Name: "partnerships", Prefix: "PN"},
 		Religious: {Name: "musharaka", Prefix: "MSH", Actions: map[string]Action{"buyout_unit": Buyout}, Opening: []Action{Approve, Fund, Activate}},
 	},
-	Columns: schema.NewTable(baseColumns.WithPlace(RejectionReason.Column, schema.Metadata),
+	Columns: schema.NewTable(baseColumns.WithVisibility(RejectionReason.Column, schema.Metadata),
 		pnCustomer, pnKind, pnTotalCapital, pnBankCapital, pnCustomerCapital, pnRatio, pnTerm, pnSchedule, pnRental, pnAsset,
 		pnBankPercent, pnCustomerPercent, pnUnits, pnUnitValue, pnUnitsBought, pnBuyouts, pnProfit, pnLoss, pnBankProfit, pnCustomerProfit,
 		pnRentPaid, pnShownRent, pnStart, pnEnd, pnNextBuyout, pnLastLoss, pnBankBalance, pnCustomerBalance, pnRentStarted, pnRentsTaken, pnStartPercent, pnLastReport, pnDissolutionReason,
@@ -167,7 +167,7 @@ func pnOpen(c *Case) {
 		}
 	}
 	pnSetOwnership(v)
-	for _, total := range []schema.Cell[money.Amount]{pnProfit, pnLoss, pnBankProfit, pnCustomerProfit, pnRentPaid} {
+	for _, total := range []schema.TypedColumn[money.Amount]{pnProfit, pnLoss, pnBankProfit, pnCustomerProfit, pnRentPaid} {
 		total.Set(v, money.Amount{})
 	}
 }

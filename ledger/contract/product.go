@@ -196,7 +196,7 @@ func define(p *Product) *Product {
 	}
 	for _, total := range p.Totals {
 		assert.That(p.Columns.ByName(total.Column.Name) == total.Column, "contract: the control total %s is not a column", total.Column.Name)
-		assert.That(total.Column.Place != schema.Hidden && total.Column.Place != schema.Metadata, "contract: responses do not show the control total %s beside the other columns", total.Column.Name)
+		assert.That(total.Column.Visibility != schema.Hidden && total.Column.Visibility != schema.Metadata, "contract: responses do not show the control total %s beside the other columns", total.Column.Name)
 		assert.That(total.By == "" || p.handlers[total.By] != nil, "contract: the control total %s counts the unknown action %s", total.Column.Name, total.By)
 	}
 	for reading := range p.Variants {

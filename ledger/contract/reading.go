@@ -19,7 +19,7 @@ type Reading struct {
 	ReviewFirst bool
 
 	// Requests says how request bodies are read, and Answers how responses show contracts (specification, "Contracts").
-	Requests schema.Reader
+	Requests schema.ParseOptions
 	Answers  schema.Style
 
 	// NamesProduct tells whether responses include the product's name and the organization of a contract.
@@ -60,7 +60,7 @@ var (
 	}
 	Religious = &Reading{
 		Name: "religious", Code: 'r', Path: "/baas/islamic-banking", ReviewFirst: true, Reviews: religiousReviews, CertificateMark: "SKK",
-		Requests: schema.Reader{LooseAmounts: true}, Answers: schema.Style{NumericAmounts: true, OmitEmpty: true}, NamesProduct: true,
+		Requests: schema.ParseOptions{LooseAmounts: true}, Answers: schema.Style{NumericAmounts: true, OmitEmpty: true}, NamesProduct: true,
 		EarlyPenalty: "L:charity", WithdrawalPenalty: "Q:pool_reserve",
 	}
 )

@@ -274,7 +274,7 @@ func (lives randomLives) applyAndCheck(fixture *contractFixture, decision Decisi
 		}
 	}
 	fixture.apply(decision)
-	if decision.Finish != machine.Final(fixture.record.Status) {
+	if decision.Finish != machine.IsFinal(fixture.record.Status) {
 		fixture.t.Fatalf("%s: finished: %v", fixture.record.Status, decision.Finish)
 	}
 	if decision.Finish {

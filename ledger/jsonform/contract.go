@@ -33,7 +33,7 @@ func AppendContract(out *schema.Encoder, r *contract.Record, view *ContractView)
 			if showDetail {
 				appendMetadata(out, r)
 			}
-		case c.Place == schema.Short, c.Place == schema.Detail && showDetail, c.Place == schema.Deep && !view.InList:
+		case c.Visibility == schema.Short, c.Visibility == schema.Detail && showDetail, c.Visibility == schema.OutsideLists && !view.InList:
 			appendColumn(out, r, c)
 		}
 	}
@@ -47,7 +47,7 @@ func AppendContract(out *schema.Encoder, r *contract.Record, view *ContractView)
 func appendMetadata(out *schema.Encoder, r *contract.Record) {
 	columnNames := make(map[string]bool)
 	for _, c := range r.Product.Columns.Columns {
-		if c.Place == schema.Metadata && c.Value(r.Values) != nil {
+		if c.Visibility == schema.Metadata && c.Value(r.Values) != nil {
 			columnNames[c.Name] = true
 		}
 	}
@@ -65,7 +65,7 @@ func appendMetadata(out *schema.Encoder, r *contract.Record) {
 	out.OpenField(contract.ClientMetadata.Name, '{')
 	out.Members(metadata, func(name []byte) bool { return !columnNames[string(name)] })
 	for _, c := range r.Product.Columns.Columns {
-		if columnNames[c.Name] && c.Place == schema.Metadata {
+		if columnNames[c.Name] && c.Visibility == schema.Metadata {
 			appendColumn(out, r, c)
 		}
 	}

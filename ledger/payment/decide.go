@@ -99,7 +99,7 @@ func (c DecisionContext) Create(id ledger.ID, partner int64, r Request, t *Terms
 func (c DecisionContext) Host(id ledger.ID, partner int64, r Request) Decision {
 	d := Decision{Record: &Record{ID: id, Partner: partner, Request: r, Status: Absent, Hosted: true}}
 	if r.LinkID != (ledger.ID{}) {
-		d.Counters = ledger.LinkBegins(c.Org, r.LinkID, r.Asset)
+		d.Counters = ledger.CountLinkPayment(c.Org, r.LinkID, r.Asset)
 	}
 	d.Record.clearPrice()
 	d.move(Create, nil)
@@ -227,9 +227,9 @@ func (r *Record) reserve(org ledger.ID, guards []ledger.CounterGuard) []ledger.C
 	if guards == nil {
 		guards = make([]ledger.CounterGuard, 0, 1)
 	}
-	guards = append(guards, ledger.Headroom(org, r.Asset, plus(r.AmountWithFee, r.Fee)))
+	guards = append(guards, ledger.ReserveHeadroom(org, r.Asset, plus(r.AmountWithFee, r.Fee)))
 	if !r.Rate.IsZero() && !r.DestAmount.IsZero() {
-		guards = append(guards, ledger.Headroom(org, r.SettlementAsset, r.DestAmount))
+		guards = append(guards, ledger.ReserveHeadroom(org, r.SettlementAsset, r.DestAmount))
 	}
 	return guards
 }

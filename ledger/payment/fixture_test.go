@@ -307,12 +307,12 @@ func postingsText(asset money.Asset, postings []ledger.Posting) string {
 		if p.Asset != asset {
 			line += " " + string(p.Asset.Currency)
 		}
-		switch p.Spill {
+		switch p.SplitWith {
 		case "":
 		case ledger.PartnerReceivable(1):
 			line += "*"
 		default:
-			line += " spills to " + string(p.Spill)
+			line += " spills to " + string(p.SplitWith)
 		}
 		lines = append(lines, line)
 	}

@@ -110,7 +110,7 @@ func TestTheMachineIsTheSpecificationsTable(t *testing.T) {
 		t.Errorf("%d states, want %d", got, want)
 	}
 	for state, row := range grid {
-		if !payment.Machine.Has(state) {
+		if !payment.Machine.HasState(state) {
 			t.Errorf("no state %s", state)
 		}
 		for _, event := range vocabulary {

@@ -42,7 +42,7 @@ func (c DecisionContext) Refund(r *Record, amount *money.Amount, request ledger.
 // refundHeadroom returns the guards that reserve headroom for the amounts that a refund adds to account totals. After the
 // provider has refused the refund, it is called with release true; then the guards release the headroom.
 func (r *Record) refundHeadroom(org ledger.ID, f flow, release bool) []ledger.CounterGuard {
-	guard := ledger.Headroom
+	guard := ledger.ReserveHeadroom
 	if release {
 		guard = ledger.ReleaseHeadroom
 	}

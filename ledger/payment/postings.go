@@ -196,7 +196,7 @@ func (l *lines) addPartner(number int64, asset money.Asset, side ledger.Side, am
 	before := len(l.postings)
 	l.addSigned(ledger.PartnerAvailable(number), asset, side, amount)
 	if splits && len(l.postings) > before {
-		l.postings[before].Spill = ledger.PartnerReceivable(number)
+		l.postings[before].SplitWith = ledger.PartnerReceivable(number)
 	}
 }
 

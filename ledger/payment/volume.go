@@ -124,7 +124,7 @@ func (r *Record) releaseVolumes(org ledger.ID, amount money.Amount, guards []led
 // happened.
 func (r *Record) settleVolumes(org ledger.ID, guards []ledger.CounterGuard) []ledger.CounterGuard {
 	if r.LinkID != (ledger.ID{}) {
-		charged := ledger.LinkCharged(org, r.LinkID, r.Settled())
+		charged := ledger.CountLinkCharge(org, r.LinkID, r.Settled())
 		guards = append(guards, charged[:]...)
 	}
 	if len(r.Volumes) == 0 {

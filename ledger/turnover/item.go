@@ -30,11 +30,11 @@ var effects = map[payment.Event]effect{
 	payment.Return:     reverses,
 }
 
-// Counts tells whether events of transactions with this name are counted.
-func Counts(name string) bool { return effects[payment.Event(name)] != 0 }
+// IsCounted tells whether events of transactions with this name are counted.
+func IsCounted(name string) bool { return effects[payment.Event(name)] != 0 }
 
-// Place says under which environment, partner and day an event is counted.
-type Place struct {
+// PartnerDay says under which environment, partner and day an event is counted.
+type PartnerDay struct {
 	Env     money.Env
 	Partner int64
 	Day     ledger.Date
@@ -42,7 +42,7 @@ type Place struct {
 
 // Item contains what one event adds to the figures.
 type Item struct {
-	Place
+	PartnerDay
 	Key     Key
 	Figures Figures
 }
@@ -52,9 +52,9 @@ type Item struct {
 // number of earlier events of the record with the same name. ItemOf fails if earlier fails, or if the record lacks the refund
 // or attempt that the event has added.
 func ItemOf(e *ledger.Event, r *payment.Record, earlier func() (int, error)) (Item, error) {
-	item := Item{Place: Place{r.Asset.Env, r.Partner, e.Booked.Date()}, Key: Key{r.Type, r.Asset.Currency, r.Asset.Network}}
+	item := Item{PartnerDay: PartnerDay{r.Asset.Env, r.Partner, e.Booked.Date()}, Key: Key{r.Type, r.Asset.Currency, r.Asset.Network}}
 	f := &item.Figures
-	f.Last = e.Booked
+	f.LastBooked = e.Booked
 	name := payment.Event(e.Name)
 	var err error
 	switch effects[name] {

@@ -94,14 +94,14 @@ func TestWhatEventsCountAs(t *testing.T) {
 		{"a refund that was asked for", payment.Refund, 0, record(refunds), ""},
 	} {
 		e := &ledger.Event{Seq: 9, Booked: booked, Name: string(c.event)}
-		if !turnover.Counts(e.Name) {
+		if !turnover.IsCounted(e.Name) {
 			if c.want != "" {
 				t.Errorf("%s is not counted", c.name)
 			}
 			continue
 		}
 		item, err := turnover.ItemOf(e, c.record, func() (int, error) { return c.earlier, nil })
-		if err != nil || item.Figures.Last != booked || item.Place != (turnover.Place{Env: money.Prod, Partner: 7, Day: ledger.DateOf(booked.Time())}) || item.Key != (turnover.Key{Type: payment.Payment, Currency: "USD"}) {
+		if err != nil || item.Figures.LastBooked != booked || item.PartnerDay != (turnover.PartnerDay{Env: money.Prod, Partner: 7, Day: ledger.DateOf(booked.Time())}) || item.Key != (turnover.Key{Type: payment.Payment, Currency: "USD"}) {
 			t.Errorf("%s: %+v, %v", c.name, item, err)
 		}
 		if got := textOf(&item.Figures); got != c.want {
@@ -175,12 +175,12 @@ func TestAttemptsAndReasons(t *testing.T) {
 func sample() *turnover.Row {
 	f := &turnover.Figures{
 		Charged: turnover.Sum{Count: 3, Amount: money.FromUint64(1_250)}, Refunded: turnover.Sum{Count: 1, Amount: money.FromUint64(250)},
-		Reversed: turnover.Sum{Count: 2, Amount: money.Max}, Last: booked,
+		Reversed: turnover.Sum{Count: 2, Amount: money.Max}, LastBooked: booked,
 	}
 	f.Declined[0], f.Declined[10] = 1, 300
 	return &turnover.Row{Seq: 70_000, Day: turnover.Day{
 		{Type: payment.Payment, Currency: "USDT", Network: "tron"}: f,
-		{Type: payment.Payout, Currency: "EUR"}:                    {Last: 1},
+		{Type: payment.Payout, Currency: "EUR"}:                    {LastBooked: 1},
 	}}
 }
 
@@ -196,15 +196,15 @@ func TestStoredFormIsPinned(t *testing.T) {
 	if got, err := turnover.Decode(row.Encode()); err != nil || !reflect.DeepEqual(got, row) {
 		t.Errorf("read %+v, %v", got, err)
 	}
-	place := turnover.Place{Env: money.Test, Partner: 258, Day: ledger.DateOf(booked.Time())}
+	place := turnover.PartnerDay{Env: money.Test, Partner: 258, Day: ledger.DateOf(booked.Time())}
 	if key := place.Key(); hex.EncodeToString(key) != "7602000000000000010200005133" {
 		t.Errorf("the key is %x", key)
 	}
 	if got, err := turnover.ParseKey(place.Key()); err != nil || got != place {
 		t.Errorf("read %+v, %v", got, err)
 	}
-	key, counted := turnover.EncodeCounted(300)
-	if seq, err := turnover.DecodeCounted(counted); err != nil || seq != 300 || string(key) != "v" {
+	key, counted := turnover.EncodePosition(300)
+	if seq, err := turnover.DecodePosition(counted); err != nil || seq != 300 || string(key) != "v" {
 		t.Errorf("%q: %d, %v", key, seq, err)
 	}
 }
@@ -227,7 +227,7 @@ func TestDamagedRowsAreErrors(t *testing.T) {
 		}
 	}
 	for _, counted := range [][]byte{nil, {1}, {2, 1}, {1, 1, 1}} {
-		if _, err := turnover.DecodeCounted(counted); err == nil {
+		if _, err := turnover.DecodePosition(counted); err == nil {
 			t.Errorf("%x was read", counted)
 		}
 	}

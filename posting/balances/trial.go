@@ -196,9 +196,9 @@ func Account(view *posting.View, org ledger.ID, a ledger.Account, q *AsOf) (t le
 }
 
 // AtMonthEnd computes an organization's trial balance by effective date at the end of a month. It returns the hash and the
-// number of rows, as period.Balance defines them.
+// number of rows, as period.BalanceHasher defines them.
 func AtMonthEnd(view *posting.View, org ledger.ID, m period.Month) (sum [32]byte, rows uint64, err error) {
-	b, r := period.NewBalance(org, m), new(Reader)
+	b, r := period.NewBalanceHasher(org, m), new(Reader)
 	for _, env := range [...]money.Env{money.Prod, money.Test} {
 		err := r.TrialBalance(view, org, AsOf{Env: env, On: m.LastDay()}, func(a ledger.Account, t *ledger.Totals) (bool, error) {
 			b.Add(a, t)

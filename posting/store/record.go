@@ -135,7 +135,7 @@ func (r *reader) id() (id ledger.ID) {
 	return id
 }
 
-// HashRecord returns the hash of a record that events contain (ledger.Stored.Record). It is the SHA-256 over the row that
+// HashRecord returns the hash of a record that events contain (ledger.StoredHashes.Record). It is the SHA-256 over the row that
 // EncodeRecord has made and, if the payload is long, over the further rows.
 func HashRecord(row []byte, parts ...[]byte) ledger.Hash {
 	if len(parts) == 0 {
@@ -152,7 +152,7 @@ func HashRecord(row []byte, parts ...[]byte) ledger.Hash {
 // record).
 func HashSealed(sealed []byte) ledger.Hash { return sha256.Sum256(sealed) }
 
-// AppendHashed appends those bytes of a notice that the hash in ledger.Stored.Notices covers. To get the input of the hash,
+// AppendHashed appends those bytes of a notice that the hash in ledger.StoredHashes.Notices covers. To get the input of the hash,
 // the caller appends all notices of one event in the order of their channels.
 func (n *Notice) AppendHashed(dst []byte) []byte {
 	dst = append(append(dst, n.Channel), n.To[:]...)
@@ -160,17 +160,17 @@ func (n *Notice) AppendHashed(dst []byte) []byte {
 	return append(dst, n.Body...)
 }
 
-// HashNotices returns the hash for ledger.Stored.Notices. input consists of the bytes that AppendHashed has appended.
+// HashNotices returns the hash for ledger.StoredHashes.Notices. input consists of the bytes that AppendHashed has appended.
 func HashNotices(input []byte) ledger.Hash { return sha256.Sum256(input) }
 
-// AppendHashedClaim appends those bytes of a claim that its hash in ledger.Stored.Claims covers: the length of the key of the
+// AppendHashedClaim appends those bytes of a claim that its hash in ledger.StoredHashes.Claims covers: the length of the key of the
 // claim's row, this key, and the claim's owner.
 func AppendHashedClaim(dst, key, owner []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(key)))
 	return append(append(dst, key...), owner...)
 }
 
-// HashClaim returns the hash for ledger.Stored.Claims. input consists of the bytes that AppendHashedClaim has appended.
+// HashClaim returns the hash for ledger.StoredHashes.Claims. input consists of the bytes that AppendHashedClaim has appended.
 func HashClaim(input []byte) ledger.Hash { return sha256.Sum256(input) }
 
 // ClaimIsHashed tells whether an event must contain the hash of a claim with this owner. If the owner is only the id of a

@@ -126,7 +126,7 @@ func openingBalance(t *testing.T, server *fixture.Server, org ledger.ID) (openin
 			return true, nil
 		}
 		n, _, err := server.Directory.Settlement(org, source.ID)
-		if err == nil && n.Reference == directory.OpeningReference {
+		if err == nil && n.Reference == directory.OpeningBalanceReference {
 			opening = n
 		}
 		return true, err
@@ -163,7 +163,7 @@ func (a *shownAdminRecord) alteredLines(t *testing.T, org ledger.ID) (columns []
 	t.Helper()
 	var members map[string]json.RawMessage
 	fixture.Must(t, json.Unmarshal([]byte(fixture.ShowRecord(a.source.Kind, a.record)), &members))
-	for _, c := range directory.Types[a.source.Kind].Shown() {
+	for _, c := range directory.Types[a.source.Kind].ShownColumns() {
 		if _, shown := members[c.Name]; !shown || c.Secret || c.AbsentWhenNew {
 			continue
 		}
@@ -219,7 +219,7 @@ func TestEveryShownColumnIsComparedWithTheResponses(t *testing.T) {
 		}
 	})
 	for kind, records := range directory.Types {
-		for _, c := range records.Shown() {
+		for _, c := range records.ShownColumns() {
 			if !comparedColumns[c] && !c.Secret && !c.AbsentWhenNew {
 				t.Errorf("no answer of kind %c shows %s", kind, c.Name)
 			}

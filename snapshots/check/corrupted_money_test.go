@@ -82,7 +82,7 @@ func moveOne(entry *ledger.Entry, source, target ledger.Path) {
 func renameAccount(entry *ledger.Entry, oldPath, newPath ledger.Path) {
 	for i := range entry.Postings {
 		if p := &entry.Postings[i]; p.Account == oldPath {
-			p.Account, p.Spill = newPath, ""
+			p.Account, p.SplitWith = newPath, ""
 		}
 	}
 }
@@ -146,7 +146,7 @@ func splitOff(entry *ledger.Entry, owed uint64, side ledger.Side) {
 		if p.Account != ledger.PartnerAvailable(1) {
 			continue
 		}
-		p.Spill = ""
+		p.SplitWith = ""
 		owedPosting := ledger.Posting{Account: ledger.PartnerReceivable(1), Asset: p.Asset, Side: side, Amount: money.FromUint64(owed)}
 		if p.Amount = subtract(p.Amount, owed); side != p.Side {
 			p.Amount = fixture.MustAdd(p.Amount, 2*owed)

@@ -233,10 +233,10 @@ func TestFaultsInTheStorefrontAreFound(t *testing.T) {
 			p.Group.Set(addressClaim(ledger.Link, fixture.NewID()), w.FirstDemo.Org[:])
 		}},
 		"a payment that was not counted": {[]int{2}, "its transactions make it 2", func(w *storefrontStore, p *fixture.Corrupter) {
-			w.setCounter(p, ledger.LinkBegunKey(w.link.ID), 1)
+			w.setCounter(p, ledger.LinkPaymentsKey(w.link.ID), 1)
 		}},
 		"a charge that was counted twice": {[]int{2}, "its transactions make it 1", func(w *storefrontStore, p *fixture.Corrupter) {
-			w.setCounter(p, ledger.LinkChargedKey(w.link.ID), 2)
+			w.setCounter(p, ledger.LinkChargesKey(w.link.ID), 2)
 		}},
 		"another amount than was charged": {[]int{2}, "its transactions make it 1250", func(w *storefrontStore, p *fixture.Corrupter) {
 			w.setCounter(p, ledger.LinkAmountKey(w.link.ID), 1251)

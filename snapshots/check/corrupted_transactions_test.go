@@ -150,7 +150,7 @@ var entryFaults = []fault{
 	scenarioFault("a charge to another partner", "books other amounts than it says", func(s *scenarios) {
 		s.pay(300, terms(payment.Fees{}), func(d *payment.Decision) {
 			lastEvent(d).Entry.Postings[1].Account = ledger.PartnerAvailable(7)
-			lastEvent(d).Entry.Postings[1].Spill = ""
+			lastEvent(d).Entry.Postings[1].SplitWith = ""
 		})
 	}),
 	scenarioFault("a conversion that does not cross the exchange position", "books other amounts than it says", func(s *scenarios) {

@@ -72,7 +72,7 @@ func (c *orgCheck) checkKey(key string, owner []byte) {
 // checkReply checks that a cached reply shows an earlier state of an existing transaction or
 // contract.
 func (c *orgCheck) checkReply(r *scan.Record) {
-	c.CheckState(r, string(directory.StateGiven))
+	c.CheckState(r, string(directory.StateReplyStored))
 	switch {
 	case actors.ContractReply.Has(r.Payload):
 		c.contracts.CheckContractReply(r)

@@ -120,7 +120,7 @@ func (c *orgCheck) checkPayload(r *scan.Record) {
 func (c *orgCheck) checkDirectoryRecord(r *scan.Record) {
 	if r.Source.Kind == ledger.AdminReply {
 		c.adminReplies = append(c.adminReplies, scan.RecordKey{Org: r.Organization.ID, ID: r.Source.ID})
-		c.CheckState(r, string(ledgerdirectory.StateGiven))
+		c.CheckState(r, string(ledgerdirectory.StateReplyStored))
 		c.checkAdminReply(r)
 		return
 	}

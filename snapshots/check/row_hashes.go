@@ -34,10 +34,10 @@ func (j *journal) followStoredHashes(e *ledger.Event) {
 		j.reportUnhashed()
 	}
 	j.unhashedRecord = ledger.Source{}
-	for _, claim := range e.Stored.Claims {
+	for _, claim := range e.StoredHashes.Claims {
 		j.claimsOfEvents.Add(j.seed, claim[:])
 	}
-	switch hasRecord := e.Stored.Record != (ledger.Hash{}); {
+	switch hasRecord := e.StoredHashes.Record != (ledger.Hash{}); {
 	case e.Source.Kind == ledger.Transfer && hasRecord:
 		j.EventFault(j.organization.ID, e, "it has the hash of a record, and a transfer has none")
 	case e.Source.Kind != ledger.Transfer && !hasRecord:
@@ -135,7 +135,7 @@ func (c *checker) explainClaims() error {
 	orgs := scan.SortedIDs(keysOf(c.Organizations))
 	for _, org := range orgs {
 		err := c.View.EventsAscending(org, 1, func(e ledger.Event, _ []byte) (bool, error) {
-			for _, claim := range e.Stored.Claims {
+			for _, claim := range e.StoredHashes.Claims {
 				claimEvents[claim] = claimEvent{org, e.Seq}
 			}
 			return true, c.Interrupted()

@@ -97,7 +97,7 @@ func (j *journal) followTransition(e *ledger.Event, closedHold scan.Hold) {
 		j.contracts.FollowReply(h, e)
 	}
 	h.Version, h.Last, h.Updated = uint32(e.Version), e.Seq, e.Booked
-	h.RecordHash = hash64(o.Histories.Seed, e.Stored.Record)
+	h.RecordHash = hash64(o.Histories.Seed, e.StoredHashes.Record)
 	if h.RecordHash != 0 {
 		o.Histories.FollowChange(h, e.Booked)
 	}

@@ -202,7 +202,7 @@ func (k *kind) act(v *visit.Visit) error {
 // ends tells whether the contract is always in a final status after the action.
 func (k *kind) ends(a *available) bool {
 	machine := k.product.Machine(k.reading)
-	return len(a.LeadsTo) > 0 && !slices.ContainsFunc(a.LeadsTo, func(step struct{ Status string }) bool { return !machine.Final(contract.Status(step.Status)) })
+	return len(a.LeadsTo) > 0 && !slices.ContainsFunc(a.LeadsTo, func(step struct{ Status string }) bool { return !machine.IsFinal(contract.Status(step.Status)) })
 }
 
 // required returns the fields of an action's form. It marks the fields that this contract requires, which a.Fields lists.

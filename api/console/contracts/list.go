@@ -143,7 +143,7 @@ func (k *kind) columns() (columns []apispec.Field) {
 		add(name)
 	}
 	for _, c := range k.product.Columns.Columns {
-		if c.Place == schema.Short && c.Name != "currency" { // no column, because amounts are shown with their currency
+		if c.Visibility == schema.Short && c.Name != "currency" { // no column, because amounts are shown with their currency
 			add(c.Name)
 		}
 	}

@@ -70,7 +70,7 @@ func (k *kind) addValues(v *visit.Visit, record map[string]any, page *recordPage
 	if metadata, _ := record["metadata"].(map[string]any); metadata != nil {
 		record = withMetadata(record, metadata)
 		for _, c := range k.product.Columns.Columns {
-			if c.Place == schema.Metadata {
+			if c.Visibility == schema.Metadata {
 				fields = append(fields, fieldOf(c))
 			}
 		}
@@ -126,7 +126,7 @@ func fieldOf(c *schema.Column) apispec.Field {
 		f.Kind = apispec.Day
 	case schema.KindRows:
 		rows := apispec.Field{Kind: apispec.Object}
-		for _, column := range c.Of.Members(schema.Use{}) {
+		for _, column := range c.Nested.Members(schema.Use{}) {
 			rows.Fields = append(rows.Fields, fieldOf(column))
 		}
 		if f.Kind, f.Fields = apispec.Object, rows.Fields; !c.Single {

@@ -364,11 +364,11 @@ func (k contractKind) shown(inList bool) *spec.Schema {
 			if showDetail {
 				s.Members = append(s.Members, spec.Member{Name: c.Name})
 			}
-		case c.Place == schema.Metadata:
+		case c.Visibility == schema.Metadata:
 			m := spec.ShownMember(c, style, true)
 			m.Schema = spec.AnyOf(m.Schema, spec.Anything().Is("the value that the request sent under this name, until the service sets a value of its own"))
 			metadata.Members = append(metadata.Members, m)
-		case c.Place == schema.Short, c.Place == schema.Detail && showDetail, c.Place == schema.Deep && !inList:
+		case c.Visibility == schema.Short, c.Visibility == schema.Detail && showDetail, c.Visibility == schema.OutsideLists && !inList:
 			s.Members = append(s.Members, spec.ShownMember(c, style, false))
 		}
 	}
@@ -397,7 +397,7 @@ func (k contractKind) createBody() *spec.Schema {
 	}
 	s.Members = append(s.Members, spec.Optional("env", spec.Nullable(envName().Or("prod")), "environment"))
 	if len(k.product.Variants[k.reading].Opening) > 0 {
-		s.Members = append(s.Members, spec.M(contract.Reviewed.Name, spec.ForCreate(k.product.Reviews(k.reading).Columns, schema.Reader{}),
+		s.Members = append(s.Members, spec.M(contract.Reviewed.Name, spec.ForCreate(k.product.Reviews(k.reading).Columns, schema.ParseOptions{}),
 			"the board's approval: the request that creates the contract also reviews, funds and activates it"))
 	}
 	return s

@@ -66,7 +66,7 @@ func storefrontSchemas() []spec.Component {
 		}
 		return s
 	}
-	link := spec.Shown(storefront.Links.Shown(), schema.Style{})
+	link := spec.Shown(storefront.Links.ShownColumns(), schema.Style{})
 	for i := range link.Members {
 		if link.Members[i].Name == "products" {
 			link.Members[i].Schema = spec.List(spec.Ref("Product")).Is(link.Members[i].Schema.Text)
@@ -74,11 +74,11 @@ func storefrontSchemas() []spec.Component {
 	}
 	return []spec.Component{
 		{Name: "Link", Schema: link},
-		{Name: "LinkCreate", Schema: ofPartner(spec.ForCreate(storefront.Links.Requested(), schema.Reader{}))},
-		{Name: "LinkPatch", Schema: spec.ForPatch(storefront.Links.Requested())},
-		{Name: "Product", Schema: spec.Shown(storefront.Products.Shown(), schema.Style{})},
-		{Name: "ProductCreate", Schema: ofPartner(spec.ForCreate(storefront.Products.Requested(), schema.Reader{}))},
-		{Name: "ProductPatch", Schema: spec.ForPatch(storefront.Products.Requested())},
-		{Name: "Image", Schema: spec.Shown(storefront.Images.Shown(), schema.Style{})},
+		{Name: "LinkCreate", Schema: ofPartner(spec.ForCreate(storefront.Links.RequestColumns(), schema.ParseOptions{}))},
+		{Name: "LinkPatch", Schema: spec.ForPatch(storefront.Links.RequestColumns())},
+		{Name: "Product", Schema: spec.Shown(storefront.Products.ShownColumns(), schema.Style{})},
+		{Name: "ProductCreate", Schema: ofPartner(spec.ForCreate(storefront.Products.RequestColumns(), schema.ParseOptions{}))},
+		{Name: "ProductPatch", Schema: spec.ForPatch(storefront.Products.RequestColumns())},
+		{Name: "Image", Schema: spec.Shown(storefront.Images.ShownColumns(), schema.Style{})},
 	}
 }

@@ -163,7 +163,7 @@ func (q *EventQuery) matches(e *ledger.Event) bool {
 	if q.Entries && (e.Entry == nil || !SeesAny(q.Who, e.Entry)) {
 		return false
 	}
-	if q.Env.Valid() && e.Entry.Postings[0].Asset.Env != q.Env { // all postings of an entry have the same environment
+	if q.Env.IsValid() && e.Entry.Postings[0].Asset.Env != q.Env { // all postings of an entry have the same environment
 		return false
 	}
 	if q.Account != "" && !slices.ContainsFunc(e.Entry.Postings, func(p ledger.Posting) bool { return p.Account == q.Account }) {

@@ -88,7 +88,7 @@ func changesReader(view *posting.View, org ledger.ID) eventReader {
 // account is requested, all accounts of the partner.
 func (q *EventQuery) accounts(view *posting.View) (accounts []ledger.Account, err error) {
 	for _, env := range []money.Env{money.Prod, money.Test} {
-		if q.Env.Valid() && env != q.Env {
+		if q.Env.IsValid() && env != q.Env {
 			continue
 		}
 		filter := AccountFilter{Env: env, Path: q.Account, Prefix: string(q.Account)}

@@ -42,12 +42,12 @@ func Encode(r *payment.Record) []byte {
 
 var decoders = sync.Pool{New: func() any { return &coder{dec: msgpack.NewDecoder(nil)} }}
 
-var errForm = errors.New("transaction: unknown form")
+var errFormat = errors.New("transaction: unknown form")
 
 // Decode parses the payload (stored form) of a transaction.
 func Decode(payload []byte) (*payment.Record, error) {
 	if len(payload) == 0 || payload[0] != recordVersion || !msgpackcheck.WellFormed(payload[1:]) {
-		return nil, errForm
+		return nil, errFormat
 	}
 	c := decoders.Get().(*coder)
 	defer decoders.Put(c)

@@ -123,7 +123,7 @@ func parseInstant(text string) (ledger.Micros, bool) {
 func withoutServiceKeys(p *contract.Product, metadata jsontext.Value) jsontext.Value {
 	sent := parseObject(metadata)
 	for _, c := range p.Columns.Columns {
-		if c.Place == schema.Metadata {
+		if c.Visibility == schema.Metadata {
 			delete(sent, c.Name)
 		}
 	}

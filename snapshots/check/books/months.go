@@ -150,7 +150,7 @@ func (m *Months) checkClosing(e *ledger.Event) {
 		m.addClosedMonth(m.nextIndex)
 		m.nextIndex++
 	}
-	b := period.NewBalance(m.organization.ID, month)
+	b := period.NewBalanceHasher(m.organization.ID, month)
 	for _, accountID := range slices.SortedFunc(maps.Keys(m.effects), period.Compare) {
 		totals := m.effects[accountID].untilLastClosed.totals()
 		b.Add(accountID, &totals)

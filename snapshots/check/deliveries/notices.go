@@ -325,7 +325,7 @@ func (n *Notices) compareHash(e *ledger.Event) {
 		got = store.HashNotices(n.hashedForm)
 	}
 	n.hashedForm = n.hashedForm[:0]
-	if got != e.Stored.Notices && e.Booked >= n.oldest {
+	if got != e.StoredHashes.Notices && e.Booked >= n.oldest {
 		n.Report.Breach(findings.RuleNotifications, "organization %v: the notices of event %d of %s are not those that were stored with it", n.organization.ID, e.Seq, scan.NameOf(e.Source))
 	}
 }

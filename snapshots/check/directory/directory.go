@@ -25,7 +25,7 @@ func Read(r *scan.Record) (record any, err error) {
 	if records == nil {
 		return nil, errKind
 	}
-	return records.ReadRecord(schema.Envelope{
+	return records.ReadRecord(schema.RowMetadata{
 		Org: r.Organization.ID, ID: r.Source.ID, Created: r.Stamp.Started, Updated: r.Stamp.Updated, Seq: r.Stamp.SettledSeq,
 	}, r.Payload, schema.NoKeys)
 }

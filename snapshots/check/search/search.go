@@ -28,16 +28,16 @@ type Check struct {
 // New returns a Check for one organization. It reads the progress row.
 func New(s *scan.Scan, o *scan.Organization) *Check {
 	c := &Check{Scan: s, organization: o}
-	err := c.View.KVKeys(o.ID, search.Rows(), nil, func([]byte) ([]byte, bool, error) {
+	err := c.View.KVKeys(o.ID, search.RowPrefix(), nil, func([]byte) ([]byte, bool, error) {
 		c.isThere = true
 		return nil, false, nil
 	})
-	row, found, readErr := c.View.KV(o.ID, search.Rows())
+	row, found, readErr := c.View.KV(o.ID, search.RowPrefix())
 	if err == nil {
 		err = readErr
 	}
 	if err == nil && found {
-		c.indexed, err = search.DecodeIndexed(row)
+		c.indexed, err = search.DecodePosition(row)
 	}
 	if err != nil {
 		c.breach("%v", err)
@@ -74,8 +74,8 @@ func (c *Check) CheckRows() error {
 	slices.SortFunc(c.expected, search.Entry.Compare)
 	c.expected = slices.Compact(c.expected)
 	var found bits
-	err := c.View.KVsAscending(c.organization.ID, search.Rows(), nil, func(key, value []byte) (bool, error) {
-		if !bytes.Equal(key, search.Rows()) {
+	err := c.View.KVsAscending(c.organization.ID, search.RowPrefix(), nil, func(key, value []byte) (bool, error) {
+		if !bytes.Equal(key, search.RowPrefix()) {
 			c.Report.Count(findings.RuleClaims, 1)
 			c.checkRow(key, value, &found)
 		}

@@ -102,7 +102,7 @@ func wasSettled(s payment.Status) bool {
 // WasInStatus tells whether the transaction was ever in the status of the response. If the status is final, the
 // transaction must still be in it.
 func (p *Past) WasInStatus() bool {
-	return wasIn(p.Record, p.Status) && (p.isCurrent() || !payment.Machine.Final(p.Status))
+	return wasIn(p.Record, p.Status) && (p.isCurrent() || !payment.Machine.IsFinal(p.Status))
 }
 
 // RecordThen returns the record as it was when the response was sent: the stored record without later changes.
