@@ -126,7 +126,7 @@ func (c *holdersFixture) commitWithoutActor(action contract.Action, body string,
 		if batch < 0 {
 			requested = action
 		}
-		loaded.Record.Register, err = Extract(view, c.org, c.id, loaded.Record.RegisterExtract(requested, parseInput(c.t, body)))
+		loaded.Record.Register, err = LoadRegister(view, c.org, c.id, loaded.Record.RegisterQuery(requested, parseInput(c.t, body)))
 		view.Close()
 		if err != nil {
 			c.t.Fatal(err)

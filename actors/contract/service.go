@@ -130,7 +130,7 @@ func (s *Service) Act(a ActionRequest) (Result, error) {
 	if r, found, err := s.cachedReply(a.Org, &a.Key); found || err != nil {
 		return r, err
 	}
-	m := &actMessage{ActionRequest: a}
+	m := &actionMessage{ActionRequest: a}
 	if err := s.registry.Command(actors.RecordKey{Org: a.Org, ID: a.ID}, m); err != nil {
 		return Result{}, err
 	}

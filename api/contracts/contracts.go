@@ -198,5 +198,5 @@ func appendListed(e *schema.Encoder, org ledger.ID, result *contractactor.Result
 // appendSigned writes an amount that may be negative and is not the value of a column.
 func (f *family) appendSigned(e *schema.Encoder, name string, s money.Signed) {
 	e.Key(name)
-	e.Buf = schema.AppendSigned(e.Buf, s, f.reading.Answers)
+	e.Buf = schema.AppendSigned(e.Buf, s, f.reading.ResponseStyle)
 }

@@ -79,13 +79,13 @@ func filtersOf(p *contract.Product) (names []string) {
 	if p.Customer != "" {
 		names = append(names, "customer_id")
 	}
-	if p.RegisterExtract != nil {
+	if p.RegisterQuery != nil {
 		names = append(names, "investor_id")
 	}
 	if p.Arrears != nil {
 		names = append(names, "arrears")
 	}
-	if p.Ends != nil {
+	if p.EndDate != nil {
 		names = append(names, "ending_in_days")
 	}
 	return names
@@ -186,7 +186,7 @@ func (q *contractQuery) matches(r *contractactor.Result) bool {
 		return false
 	case q.status != "" && c.Status != q.status, q.env != 0 && c.Asset.Env != q.env:
 		return false
-	case q.waiting && !c.Waits():
+	case q.waiting && !c.AwaitsReview():
 		return false
 	case q.region != "" && contract.Region.Get(c.Values) != q.region, q.kind != "" && c.Type() != q.kind:
 		return false
@@ -196,7 +196,7 @@ func (q *contractQuery) matches(r *contractactor.Result) bool {
 		return false
 	}
 	if q.endsBy != 0 {
-		endDate := c.Product.Ends(c)
+		endDate := c.Product.EndDate(c)
 		return endDate != 0 && endDate <= q.endsBy
 	}
 	return true

@@ -46,7 +46,7 @@ func (h *Handlers) readReview(req *web.Request, f *family, product *contract.Pro
 func appendConclusion(e *schema.Encoder, result *contractactor.Result) {
 	r := result.Record
 	switch approval := contract.Reviewed.Get(r.Values); {
-	case approval.Concluded():
+	case approval.IsGiven():
 		e.Word("conclusion", "approved")
 		approval.Texts(e.Text)
 		e.Instant("reviewed_at", contract.ReviewedAt.Get(r.Values))

@@ -98,7 +98,7 @@ func (h *Handlers) secularRoutes() (routes []web.Route) {
 		add(get, base+"/:id/actions", h.listActions, product)
 		add(get, base+"/:id/entries", h.listEntries, product)
 		add(get, base+"/:id/events", h.listEvents, product)
-		if product.RegisterExtract != nil {
+		if product.RegisterQuery != nil {
 			add(get, base+"/:id/subscriptions", h.listSubscriptions, product)
 			add(get, base+"/:id/holders", h.listHolders, product)
 		}

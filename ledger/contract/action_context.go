@@ -7,8 +7,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Case is the working state of one decision: the input that a handler reads, and the results that the handler sets.
-type Case struct {
+// ActionContext is the working state of one decision: the input that a handler reads, and the results that the handler sets.
+type ActionContext struct {
 	Now    ledger.Micros
 	Today  ledger.Date // the UTC day of the clock; for a timer, the day on which it was due
 	caller Caller
@@ -21,7 +21,7 @@ type Case struct {
 	lines          []ledger.Posting   // the lines of the current entry
 	entries        [][]ledger.Posting // the lines of the entries before the current one
 	effectiveDate  ledger.Date        // the effective date of all entries; 0 if it is Today
-	dated          []Dated            // the dates in the request's body
+	requestDates   []RequestDate      // the dates in the request's body
 	newParty       ledger.ID          // a person who becomes a party to the contract
 	reserved       money.Amount       // the largest amount that timers may book on any shared account
 	extendedColumn *schema.Column     // the list column to which the handler added a row
@@ -33,31 +33,33 @@ type Case struct {
 }
 
 // values returns the column values of the record after the decision. Handlers read and change them.
-func (c *Case) values() schema.Row { return c.record.Values }
+func (c *ActionContext) values() schema.Row { return c.record.Values }
 
 // refuse adds a fault: a wrong field or an unmet condition.
-func (c *Case) refuse(field, format string, args ...any) { c.faults.Add(field, format, args...) }
+func (c *ActionContext) refuse(field, format string, args ...any) {
+	c.faults.Add(field, format, args...)
+}
 
 // setCaller writes the id of the requesting user to a column. If no user made the request, the column does not change.
-func (c *Case) setCaller(column schema.TypedColumn[ledger.ID]) {
+func (c *ActionContext) setCaller(column schema.TypedColumn[ledger.ID]) {
 	if c.caller.User != (ledger.ID{}) {
 		column.Set(c.values(), c.caller.User)
 	}
 }
 
 // noFaults tells whether the checks have found no fault so far.
-func (c *Case) noFaults() bool { return c.faults.IsEmpty() }
+func (c *ActionContext) noFaults() bool { return c.faults.IsEmpty() }
 
 // setTransition selects the transition to make, one of ActionHandler.Transitions.
-func (c *Case) setTransition(transition Action) { c.transition = transition }
+func (c *ActionContext) setTransition(transition Action) { c.transition = transition }
 
 // setEffectiveDate sets the effective date of the decision's entries.
-func (c *Case) setEffectiveDate(day ledger.Date) { c.effectiveDate = day }
+func (c *ActionContext) setEffectiveDate(day ledger.Date) { c.effectiveDate = day }
 
 // setReserve sets the largest amount that timers may book on any shared account. A timer is never refused, so the amount is
 // reserved in advance: if an account has no room for it, the writer (package posting) refuses the action that starts the
 // timer.
-func (c *Case) setReserve(amount money.Amount) { c.reserved = amount }
+func (c *ActionContext) setReserve(amount money.Amount) { c.reserved = amount }
 
 // line is one debit or credit of an entry.
 type line struct {
@@ -72,7 +74,7 @@ func cr(account ledger.Path, amount money.Amount) line { return line{ledger.Cred
 // book adds lines whose debits equal their credits. It omits lines with the amount zero. If the lines do not fit into the
 // current entry, book starts a new entry with them. All entries of a decision are stored in one Change, as a whole or not
 // at all.
-func (c *Case) book(lines ...line) {
+func (c *ActionContext) book(lines ...line) {
 	free := ledger.MaxPostings - len(c.lines)
 	if len(lines) > free {
 		assert.That(len(lines) <= ledger.MaxPostings, "contract: %d lines that balance only together", len(lines))
@@ -86,13 +88,13 @@ func (c *Case) book(lines ...line) {
 }
 
 // move books one debit and one credit.
-func (c *Case) move(debit, credit ledger.Path, amount money.Amount) {
+func (c *ActionContext) move(debit, credit ledger.Path, amount money.Amount) {
 	c.book(dr(debit, amount), cr(credit, amount))
 }
 
 // setArrears records the reported amount of arrears in the column arrears and as the balance of the memorandum account
 // M:arrears. It books only the difference from the amount reported before. The customer's debt itself does not change.
-func (c *Case) setArrears(arrears schema.TypedColumn[money.Amount], amount money.Amount) {
+func (c *ActionContext) setArrears(arrears schema.TypedColumn[money.Amount], amount money.Amount) {
 	before, account := arrears.Get(c.values()), c.record.account("M:arrears")
 	const control ledger.Path = "M:arrears_control"
 	c.move(account, control, minusOrZero(amount, before))
@@ -102,7 +104,7 @@ func (c *Case) setArrears(arrears schema.TypedColumn[money.Amount], amount money
 
 // gainOrLoss returns the line for the difference between the proceeds and the carrying amount: a gain if the proceeds are
 // higher, otherwise a loss. The line's amount may be zero; the function book omits such a line.
-func (c *Case) gainOrLoss(proceeds, carryingAmount money.Amount, gain, loss ledger.Path) []line {
+func (c *ActionContext) gainOrLoss(proceeds, carryingAmount money.Amount, gain, loss ledger.Path) []line {
 	if carryingAmount.Less(proceeds) {
 		return []line{cr(gain, minus(proceeds, carryingAmount))}
 	}

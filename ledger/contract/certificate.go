@@ -46,19 +46,19 @@ var Certificate = define(&Product{
 		&ActionHandler{Name: Offer, AfterReview: true, Body: schema.NewTable(nil, ciInWindowStart, ciInWindowEnd),
 			RequiredUnlessSet: []RequiredUnlessSet{{ciInWindowStart.Column, ciWindowStart.Column}, {ciInWindowEnd.Column, ciWindowEnd.Column}}, Do: ciOffer},
 		&ActionHandler{Name: Subscribe, Moves: Always, ChecksState: true, Body: schema.NewTable(nil, ciInInvestor, ciInCertificates),
-			Needs: ciNeedsOffering, Limits: ciSubscriptionLimits, Do: ciSubscribe},
-		&ActionHandler{Name: CloseSubscription, Needs: ciNeedsSubscriptions, Do: func(*Case) {}},
+			Needs: ciNeedsOffering, Bounds: ciSubscriptionBounds, Do: ciSubscribe},
+		&ActionHandler{Name: CloseSubscription, Needs: ciNeedsSubscriptions, Do: func(*ActionContext) {}},
 		&ActionHandler{Name: Activate, Moves: Always, Body: schema.NewTable(nil, ciInIssueDate), Needs: ciNeedsSubscriptions, Do: ciActivate},
 		&ActionHandler{Name: Profit, Moves: Always, Body: schema.NewTable(nil, ciInProfit, ciInPeriodEnd), Needs: ciNeedsIssue, Do: ciDistribute},
-		&ActionHandler{Name: Mature, Needs: func(c *Case) { c.needArrived(ciMaturity) }, Do: func(*Case) {}},
-		&ActionHandler{Name: Redeem, Moves: Always, Body: schema.NewTable(nil, ciInRedemptionDate), Do: func(c *Case) { ciRepay(c, Redeem) }},
-		&ActionHandler{Name: RedeemEarly, Moves: Always, Body: schema.NewTable(nil, ciInEarlyRedemptionDate), Needs: ciNeedsPermission, Do: func(c *Case) { ciRepay(c, RedeemEarly) }},
+		&ActionHandler{Name: Mature, Needs: func(c *ActionContext) { c.needPastDate(ciMaturity) }, Do: func(*ActionContext) {}},
+		&ActionHandler{Name: Redeem, Moves: Always, Body: schema.NewTable(nil, ciInRedemptionDate), Do: func(c *ActionContext) { ciRepay(c, Redeem) }},
+		&ActionHandler{Name: RedeemEarly, Moves: Always, Body: schema.NewTable(nil, ciInEarlyRedemptionDate), Needs: ciNeedsPermission, Do: func(c *ActionContext) { ciRepay(c, RedeemEarly) }},
 		&ActionHandler{Name: Default, Moves: Always, Body: reasons, Do: ciDefault},
 		&ActionHandler{Name: Batch, Moves: Always, Timer: true, Do: ciBatch},
 	),
 	Type: "backing_type",
-	Open: ciOpen, Due: ciDue, RegisterExtract: ciExtract, Holdings: ciHoldings,
-	Totals:         []ControlTotal{{Account: Cash, By: Profit, Side: ledger.Debit, Column: ciTotalDistributed.Column}},
+	Open: ciOpen, Due: ciDue, RegisterQuery: ciRegisterQuery, Balances: ciBalances,
+	ControlTotals:  []ControlTotal{{Account: Cash, By: Profit, Side: ledger.Debit, Column: ciTotalDistributed.Column}},
 	OpenAfterEnd:   []string{"A:underlying_impaired", "Q:holders_defaulted"}, // not empty after a default
 	MutableColumns: []*schema.Column{ciWindowStart.Column, ciWindowEnd.Column},
 })
@@ -154,7 +154,7 @@ var (
 // maxCertificates is the largest number of certificates that an issue may have.
 const maxCertificates = maxExact
 
-func ciOpen(c *Case) {
+func ciOpen(c *ActionContext) {
 	v := c.values()
 	total, face := ciTotalValue.Get(v), ciFace.Get(v)
 	if ciAssetValue.Get(v).Less(total) {
@@ -186,7 +186,7 @@ func ciOpen(c *Case) {
 }
 
 // ciCheckWindow refuses a subscription window that ends before it begins.
-func ciCheckWindow(c *Case) {
+func ciCheckWindow(c *ActionContext) {
 	if v := c.values(); ciWindowStart.Has(v) && ciWindowEnd.Has(v) && ciWindowEnd.Get(v) < ciWindowStart.Get(v) {
 		c.refuse(ciWindowEnd.Name, "is before subscription_start")
 	}
@@ -224,7 +224,7 @@ func checkDigit(code string) int {
 	return (10 - sum%10) % 10
 }
 
-func ciOffer(c *Case) {
+func ciOffer(c *ActionContext) {
 	v := c.values()
 	for _, day := range []struct {
 		bodyColumn, column schema.TypedColumn[ledger.Date]
@@ -237,7 +237,7 @@ func ciOffer(c *Case) {
 }
 
 // ciNeedsOffering refuses a subscription if the issue does not accept subscriptions today.
-func ciNeedsOffering(c *Case) {
+func ciNeedsOffering(c *ActionContext) {
 	v := c.values()
 	first, last := ciWindowStart.Get(v), ciWindowEnd.Get(v)
 	switch {
@@ -252,29 +252,29 @@ func ciNeedsOffering(c *Case) {
 	}
 }
 
-// ciSubscriptionLimits are the bounds on the number of certificates of one subscription, checked in the order of the
+// ciSubscriptionBounds are the bounds on the number of certificates of one subscription, checked in the order of the
 // specification. The maximum for each investor includes the certificates that the investor already holds. Before there is a
 // request (Record.Available), the investor is unknown and counts as holding no certificates.
-var ciSubscriptionLimits = []Limit{
-	{Column: ciInCertificates.Column, Least: true,
-		Bound: func(c *Case) (money.Amount, bool) {
+var ciSubscriptionBounds = []BodyBound{
+	{Column: ciInCertificates.Column, IsMinimum: true,
+		Bound: func(c *ActionContext) (money.Amount, bool) {
 			return amountOf(ciMinSubscription.Get(c.values())), ciMinSubscription.Has(c.values())
 		},
-		Message: func(_ *Case, bound money.Amount) string { return fmt.Sprintf("must be at least %v", bound) }},
+		Message: func(_ *ActionContext, bound money.Amount) string { return fmt.Sprintf("must be at least %v", bound) }},
 	{Column: ciInCertificates.Column,
-		Bound: func(c *Case) (money.Amount, bool) {
-			return amountOf(max(0, ciMaxSubscription.Get(c.values())-c.register.Position.Certificates)), ciMaxSubscription.Has(c.values())
+		Bound: func(c *ActionContext) (money.Amount, bool) {
+			return amountOf(max(0, ciMaxSubscription.Get(c.values())-c.register.InvestorPosition.Certificates)), ciMaxSubscription.Has(c.values())
 		},
-		Message: func(c *Case, _ money.Amount) string {
-			return fmt.Sprintf("would be more than %d together with the %d already held", ciMaxSubscription.Get(c.values()), c.register.Position.Certificates)
+		Message: func(c *ActionContext, _ money.Amount) string {
+			return fmt.Sprintf("would be more than %d together with the %d already held", ciMaxSubscription.Get(c.values()), c.register.InvestorPosition.Certificates)
 		}},
 	atMost(ciInCertificates.Column, func(r *Record) money.Amount { return amountOf(ciCertificates.Get(r.Values) - ciSold.Get(r.Values)) }, "only %v are left"),
 }
 
 // ciSubscribe books a subscription.
-func ciSubscribe(c *Case) {
+func ciSubscribe(c *ActionContext) {
 	v := c.values()
-	investor, n, position := ciInInvestor.Get(c.input), ciInCertificates.Get(c.input), c.register.Position
+	investor, n, position := ciInInvestor.Get(c.input), ciInCertificates.Get(c.input), c.register.InvestorPosition
 	if position.Number == 0 {
 		ciHolders.Set(v, ciHolders.Get(v)+1)
 		position = Holder{Number: ciHolders.Get(v), Investor: investor}
@@ -288,13 +288,13 @@ func ciSubscribe(c *Case) {
 	c.move(c.record.cash(), c.record.accountFor("L:subscription", investor), times(ciFace.Get(v), n))
 }
 
-func ciNeedsSubscriptions(c *Case) {
+func ciNeedsSubscriptions(c *ActionContext) {
 	if ciApplications.Get(c.values()) == 0 {
 		c.refuse(ciSubscriptions.Name, "there is no subscription")
 	}
 }
 
-func ciActivate(c *Case) {
+func ciActivate(c *ActionContext) {
 	v, r := c.values(), c.record
 	issueDay := dateOrToday(c, ciInIssueDate)
 	ciIssueDate.Set(v, issueDay)
@@ -308,13 +308,13 @@ func ciActivate(c *Case) {
 }
 
 // ciNeedsIssue refuses a distribution before the issue date. An activated issue may have an issue date in the future.
-func ciNeedsIssue(c *Case) {
-	if c.needPaidIn(ciInPeriodEnd, c.Today, ciIssueDate); c.noFaults() {
+func ciNeedsIssue(c *ActionContext) {
+	if c.needAfterPayIn(ciInPeriodEnd, c.Today, ciIssueDate); c.noFaults() {
 		needsRoom(ciDistributions, ciInProfit.Column)(c)
 	}
 }
 
-func ciDistribute(c *Case) {
+func ciDistribute(c *ActionContext) {
 	v, r := c.values(), c.record
 	day, accepted := periodEnd(c, ciInPeriodEnd, ciIssueDate)
 	if !accepted {
@@ -348,7 +348,7 @@ func ciDistribute(c *Case) {
 	ciForHolders(c, Profit, r.cash(), profit)
 }
 
-func ciNeedsPermission(c *Case) {
+func ciNeedsPermission(c *ActionContext) {
 	if !ciEarlyAllowed.Get(c.values()) {
 		c.refuse(ciEarlyAllowed.Name, "the issue does not allow it")
 	}
@@ -356,7 +356,7 @@ func ciNeedsPermission(c *Case) {
 
 // ciRepay redeems all certificates at their face value and closes every account of the issue. If the redemption is early,
 // each holder's part of the penalty is deducted.
-func ciRepay(c *Case, action Action) {
+func ciRepay(c *ActionContext, action Action) {
 	v, r := c.values(), c.record
 	day := dateOrToday(c, ciInRedemptionDate)
 	ciRedemptionDate.Set(v, day)
@@ -366,14 +366,14 @@ func ciRepay(c *Case, action Action) {
 }
 
 // ciGiveRemaindersToCharity gives to charity what the distributions could not divide equally among the certificates.
-func ciGiveRemaindersToCharity(c *Case) {
+func ciGiveRemaindersToCharity(c *ActionContext) {
 	v := c.values()
 	c.move(c.record.account("L:undistributed"), "L:charity", ciUndistributed.Get(v))
 	ciUndistributed.Set(v, money.Amount{})
 	ciNextDistribution.Clear(v)
 }
 
-func ciDefault(c *Case) {
+func ciDefault(c *ActionContext) {
 	v := c.values()
 	ciDefaultReason.Set(v, reason.Get(c.input))
 	ciForHolders(c, Default, c.record.account("A:underlying_impaired"), times(ciFace.Get(v), ciSold.Get(v)))

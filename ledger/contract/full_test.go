@@ -129,7 +129,7 @@ func TestFullContractRefusesReportsAndCanBeEnded(t *testing.T) {
 			continue // the contract has no other action in this reading
 		}
 		fixture.do(Withdraw, "amount", `"1"`)
-		fixture.do(PutIn, "amount", `"1"`)
+		fixture.do(DepositMoney, "amount", `"1"`)
 		fixture.doWithLargestBody(Close, nil, Closed)
 	}
 	lease := newLease(t, Secular, largestBody(Lease.Columns, leaseBody("lease_term_months", "240", "currency", `"AED"`)))

@@ -45,19 +45,19 @@ var Lease = define(&Product{
 		&ActionHandler{Name: Activate, Moves: Possibly, Body: schema.NewTable(nil, lsInDeliveryDate), Do: lsActivate},
 		&ActionHandler{Name: RentDue, Moves: Always, Timer: true, Do: lsRowDue},
 		&ActionHandler{Name: PayRent, Moves: Always, Body: schema.NewTable(nil, lsInPayment),
-			Limits: []Limit{atMost(lsInPayment.Column, lsPayable, "is more than the %v that is still to be paid")}, Do: lsPay},
+			Bounds: []BodyBound{atMost(lsInPayment.Column, lsPayable, "is more than the %v that is still to be paid")}, Do: lsPay},
 		&ActionHandler{Name: RecordArrears, Moves: Possibly, Body: schema.NewTable(nil, lsInArrears), Do: lsRecordArrears},
 		&ActionHandler{Name: BearExpense, Moves: Always, Body: schema.NewTable(nil, lsInExpense, lsInDescription, lsInExpenseType),
 			Needs: needsRoom(lsExpenseRows, lsInExpense.Column), Do: lsBearExpense},
 		&ActionHandler{Name: ReturnAsset, Moves: Always, Needs: lsNeedsKind(operating, "the asset's return"), Do: lsReturn},
-		&ActionHandler{Name: MarkTransfer, Needs: lsNeedsKind(finance, "the transfer of the asset"), Do: func(*Case) {}},
+		&ActionHandler{Name: MarkTransfer, Needs: lsNeedsKind(finance, "the transfer of the asset"), Do: func(*ActionContext) {}},
 		&ActionHandler{Name: TransferAsset, Moves: Always, Needs: lsNeedsRentPaid, Do: lsTransfer},
 		&ActionHandler{Name: Terminate, Moves: Always, Body: reasons, Do: lsTerminate},
 	),
 	Type: "lease_type", Customer: "customer_id",
-	Arrears: lsHasArrears, Ends: lsEndDay, Schedule: lsSchedule.Column,
-	Open: lsOpen, Due: lsNextTimer, Holdings: lsHoldings,
-	Totals: []ControlTotal{
+	Arrears: lsHasArrears, EndDate: lsEndDay, Schedule: lsSchedule.Column,
+	Open: lsOpen, Due: lsNextTimer, Balances: lsBalances,
+	ControlTotals: []ControlTotal{
 		{Account: Cash, By: PayRent, Side: ledger.Debit, Column: lsTotalPaid.Column},
 		{Account: "E:owner_expense", Side: ledger.Debit, Column: lsTotalExpenses.Column},
 	},
@@ -175,7 +175,7 @@ func lsRunningSteps(state Status) []Step {
 	}
 }
 
-func lsOpen(c *Case) {
+func lsOpen(c *ActionContext) {
 	v := c.values()
 	lsHasPurchaseOption.Set(v, lsKind.Get(v) == finance)
 	if lsHasPurchaseOption.Get(v) && !lsOptionPrice.Has(v) {

@@ -53,7 +53,7 @@ func appendMetadata(out *schema.Encoder, r *contract.Record) {
 	}
 	metadata := contract.ClientMetadata.Get(r.Values)
 	switch {
-	case len(columnNames) == 0 && r.Reading.Answers.OmitEmpty && isEmpty(metadata):
+	case len(columnNames) == 0 && r.Reading.ResponseStyle.OmitEmpty && isEmpty(metadata):
 		return
 	case len(columnNames) == 0 && metadata == nil:
 		out.Null(contract.ClientMetadata.Name)
@@ -83,5 +83,5 @@ func isEmpty(object []byte) bool {
 }
 
 func appendColumn(out *schema.Encoder, r *contract.Record, c *schema.Column) {
-	out.Buf = schema.AppendField(out.Buf, c, c.Value(r.Values), r.Reading.Answers)
+	out.Buf = schema.AppendField(out.Buf, c, c.Value(r.Values), r.Reading.ResponseStyle)
 }

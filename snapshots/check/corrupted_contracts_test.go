@@ -115,7 +115,7 @@ func (b *contractScenarios) find(name string) *craftedContract {
 func (b *contractScenarios) act(r *craftedContract, action contract.Action, body string, change func(*contract.Decision)) *craftedContract {
 	b.t.Helper()
 	view := b.journal.View()
-	extract, err := contractactor.Extract(view, b.sample.FirstDemo.Org, r.ID, r.RegisterExtract(action, parseInput(b.t, body)))
+	extract, err := contractactor.LoadRegister(view, b.sample.FirstDemo.Org, r.ID, r.RegisterQuery(action, parseInput(b.t, body)))
 	view.Close()
 	fixture.Must(b.t, err)
 	r.Register = extract

@@ -114,7 +114,7 @@ func (k *kind) showSubscriptions(v *visit.Visit) error {
 // ofRegister wraps a handler. If the product has no register of holders, the response is 404.
 func ofRegister(handle func(*kind, *visit.Visit) error) func(*kind, *visit.Visit) error {
 	return func(k *kind, v *visit.Visit) error {
-		if k.product.RegisterExtract == nil {
+		if k.product.RegisterQuery == nil {
 			return notFound()
 		}
 		return handle(k, v)

@@ -149,7 +149,7 @@ func batchesOf(v *visit.Visit, record map[string]any) string {
 // addLists adds the first rows of each list that belongs to the contract, such as its entries and events.
 func (k *kind) addLists(v *visit.Visit, id string, record map[string]any, page *recordPage) error {
 	limit := url.Values{"limit": {firstRows}}
-	if k.product.RegisterExtract != nil {
+	if k.product.RegisterQuery != nil {
 		found, _, err := rows(v, k.api(id, "holders"), limit)
 		if err != nil {
 			return err

@@ -81,7 +81,7 @@ func (k *kind) waiting(v *visit.Visit, record map[string]any) waitingView {
 			shown.Why = r.Message
 		}
 	}
-	for _, handler := range k.product.Offered(k.reading) {
+	for _, handler := range k.product.RequestHandlers(k.reading) {
 		action := k.product.ActionName(k.reading, handler.Name)
 		switch handler.Name {
 		case contract.Approve:

@@ -53,7 +53,7 @@ func writtenNames() map[string]*journalNames {
 				}
 			}
 		case ledger.Screening:
-			add(n, []string{contract.Screened}, contract.Outcomes)
+			add(n, []string{contract.ScreenEvent}, contract.Outcomes)
 		case ledger.Period:
 			add(n, period.Machine.Events(), period.Machine.States())
 		case ledger.Retention:

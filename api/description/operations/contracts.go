@@ -116,7 +116,7 @@ func (k contractKind) operations() []spec.Operation {
 		{ID: "list" + name + "Events", Method: "GET", Path: path + "/{id}/events", Route: k.routeOf("/{id}/events"), Summary: "List the contract's events",
 			Parameters: append([]spec.Parameter{id}, ledgerPage...), Answers: ok(spec.Page(spec.Ref("Event"), "seq")), Refusals: []spec.Refusal{unknown}},
 	}
-	if k.product.RegisterExtract != nil {
+	if k.product.RegisterQuery != nil {
 		list = append(list, k.registers(id, unknown)...)
 	}
 	if k.product.Schedule != nil || k.isSecular() {
@@ -165,14 +165,14 @@ func (k contractKind) list() spec.Operation {
 	if k.product.Customer != "" {
 		o.Parameters = append(o.Parameters, spec.InQuery("customer_id", spec.UUID(), "Only contracts of this customer."))
 	}
-	if k.product.RegisterExtract != nil {
+	if k.product.RegisterQuery != nil {
 		o.Parameters = append(o.Parameters, spec.InQuery("investor_id", spec.UUID(), "Only certificate issues in which this holder has a subscription."))
 	}
 	if k.product.Arrears != nil {
 		o.Parameters = append(o.Parameters, spec.InQuery("arrears", spec.Words("true", "false"),
 			"`true`: only active contracts with an amount that is recorded as overdue; `false`: only all other contracts."))
 	}
-	if k.product.Ends != nil {
+	if k.product.EndDate != nil {
 		o.Parameters = append(o.Parameters, spec.InQuery("ending_in_days", spec.IntegerUpTo(0, 36_500),
 			"Only active contracts whose term ends within this number of days, or has already ended."))
 	}
@@ -192,7 +192,7 @@ func (k contractKind) typeFilter() spec.Parameter {
 // registers returns the operations that read the register of an issue of certificates: its subscriptions and its holders.
 func (k contractKind) registers(id spec.Parameter, unknown spec.Refusal) []spec.Operation {
 	row := func(t *schema.Table) *spec.Schema {
-		s := spec.Shown(t.Columns, k.reading.Answers)
+		s := spec.Shown(t.Columns, k.reading.ResponseStyle)
 		s.Members = append([]spec.Member{spec.M("number", spec.Integer(1), "number of the row")}, s.Members...)
 		return s
 	}
@@ -233,7 +233,7 @@ type contractAction struct {
 
 // actions returns the product's actions in the reading, in the order of their declaration.
 func (k contractKind) actions() (actions []contractAction) {
-	for _, handler := range k.product.Offered(k.reading) {
+	for _, handler := range k.product.RequestHandlers(k.reading) {
 		actions = append(actions, contractAction{k.product.ActionName(k.reading, handler.Name), handler})
 	}
 	return actions
@@ -250,7 +250,7 @@ func (k contractKind) action(a contractAction, id spec.Parameter, unknown spec.R
 		Examples: k.actionExamples(a.handler.Name),
 	}
 	if body := k.product.BodyOf(k.reading, a.handler); body != nil {
-		s := spec.ForCreate(body.Columns, k.reading.Requests)
+		s := spec.ForCreate(body.Columns, k.reading.ParseOptions)
 		o.Body = &spec.Body{Schema: s, Optional: true}
 		for _, m := range s.Members {
 			o.Body.Optional = o.Body.Optional && !m.Required
@@ -342,7 +342,7 @@ func actionSchemas() []spec.Component {
 
 // shown returns the schema of a contract in responses.
 func (k contractKind) shown(inList bool) *spec.Schema {
-	style := k.reading.Answers
+	style := k.reading.ResponseStyle
 	s := spec.Object(spec.M("id", spec.UUID(), "id of the contract"))
 	if k.reading.NamesProduct {
 		s.Members = append(s.Members, spec.M("product_type", spec.Words(k.name()), "the product"), spec.M("organization_id", spec.UUID(), "the organization"))
@@ -383,7 +383,7 @@ func (k contractKind) shown(inList bool) *spec.Schema {
 
 // createBody returns the schema for the body of a request that creates a contract.
 func (k contractKind) createBody() *spec.Schema {
-	s := spec.ForCreate(k.product.Columns.Columns, k.reading.Requests)
+	s := spec.ForCreate(k.product.Columns.Columns, k.reading.ParseOptions)
 	for i := range s.Members {
 		switch m := &s.Members[i]; m.Name {
 		case contract.Currency.Name:
@@ -396,7 +396,7 @@ func (k contractKind) createBody() *spec.Schema {
 		}
 	}
 	s.Members = append(s.Members, spec.Optional("env", spec.Nullable(envName().Or("prod")), "environment"))
-	if len(k.product.Variants[k.reading].Opening) > 0 {
+	if len(k.product.Variants[k.reading].CreationActions) > 0 {
 		s.Members = append(s.Members, spec.M(contract.Reviewed.Name, spec.ForCreate(k.product.Reviews(k.reading).Columns, schema.ParseOptions{}),
 			"the board's approval: the request that creates the contract also reviews, funds and activates it"))
 	}

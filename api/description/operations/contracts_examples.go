@@ -117,7 +117,7 @@ func (k contractKind) availabilityExample() []spec.Example {
 // createExample returns the body of a request that creates a contract. It adds the member that only the religious reading of
 // some products requires.
 func (k contractKind) createExample(body string) string {
-	if len(k.product.Variants[k.reading].Opening) > 0 {
+	if len(k.product.Variants[k.reading].CreationActions) > 0 {
 		return strings.TrimSuffix(body, "}") + `,"compliance_review":` + fatwa + `}`
 	}
 	return body

@@ -37,7 +37,7 @@ func (c *Check) CheckContract(r *scan.Record, onRecord func(*contract.Record)) {
 	}
 	if !withoutPanic(func() {
 		c.checkRegister(r, contractRecord)
-		c.checkHoldings(r, contractRecord, lifecycle)
+		c.checkBalances(r, contractRecord, lifecycle)
 		c.checkControlTotals(r, contractRecord, lifecycle)
 		c.checkTimer(r, contractRecord)
 		c.expectLists(r, contractRecord, lifecycle)
@@ -65,33 +65,33 @@ func withoutPanic(fn func()) (valid bool) {
 	return true
 }
 
-// checkHoldings compares the balances that a contract's columns require with the sums of the entries on
+// checkBalances compares the balances that a contract's columns require with the sums of the entries on
 // its accounts.
-func (c *Check) checkHoldings(r *scan.Record, p *contract.Record, lifecycle *Lifecycle) {
+func (c *Check) checkBalances(r *scan.Record, p *contract.Record, lifecycle *Lifecycle) {
 	_, isUnderWay := p.Progress()
 	holdsNothing := emptyStatuses[variantStatus{p.Product, p.Reading, p.Status}] && !isUnderWay
-	holdings := p.Product.Holdings(p)
+	balances := p.Product.Balances(p)
 	var lines []scan.Line
-	for _, holding := range holdings {
-		if balance := scan.BigSigned(holding.Balance()); holding.Account.NormalSide() == ledger.Debit {
-			lines = append(lines, scan.Debit(holding.Account, p.Asset, balance))
+	for _, accountBalance := range balances {
+		if balance := scan.BigSigned(accountBalance.Signed()); accountBalance.Account.NormalSide() == ledger.Debit {
+			lines = append(lines, scan.Debit(accountBalance.Account, p.Asset, balance))
 		} else {
-			lines = append(lines, scan.Credit(holding.Account, p.Asset, balance))
+			lines = append(lines, scan.Credit(accountBalance.Account, p.Asset, balance))
 		}
-		stem, _, _ := strings.Cut(string(holding.Account), ":"+r.Source.ID.String())
-		if holdsNothing && !holding.Amount.IsZero() && !slices.Contains(p.Product.OpenAfterEnd, stem) {
-			c.Fault(r, "is %q and still holds %v on account %s", p.Status, holding.Amount, holding.Account)
+		stem, _, _ := strings.Cut(string(accountBalance.Account), ":"+r.Source.ID.String())
+		if holdsNothing && !accountBalance.Amount.IsZero() && !slices.Contains(p.Product.OpenAfterEnd, stem) {
+			c.Fault(r, "is %q and still holds %v on account %s", p.Status, accountBalance.Amount, accountBalance.Account)
 		}
 	}
 	o := r.Organization
 	if lifecycle.ownSum.Plus(c.foreignEntries[r.Source.ID]) != o.Histories.ExpectedFingerprint(lines) {
-		c.explainHoldings(r, p, holdings)
+		c.explainBalances(r, p, balances)
 	}
 }
 
-// explainHoldings reads the contract's events again and names the accounts whose balance
+// explainBalances reads the contract's events again and names the accounts whose balance
 // differs from what the columns require.
-func (c *Check) explainHoldings(r *scan.Record, p *contract.Record, holdings []contract.Holding) {
+func (c *Check) explainBalances(r *scan.Record, p *contract.Record, columnBalances []contract.AccountBalance) {
 	balances := make(map[ledger.Account]*ledger.Totals)
 	err := c.View.EventsAscending(r.Organization.ID, 1, func(e ledger.Event, _ []byte) (bool, error) {
 		if e.Entry == nil {
@@ -112,15 +112,15 @@ func (c *Check) explainHoldings(r *scan.Record, p *contract.Record, holdings []c
 	if err != nil {
 		c.Fault(r, "has events that can't be read: %v", err)
 	}
-	for _, holding := range holdings {
-		accountID := ledger.Account{Path: holding.Account, Asset: p.Asset}
+	for _, accountBalance := range columnBalances {
+		accountID := ledger.Account{Path: accountBalance.Account, Asset: p.Asset}
 		var totals ledger.Totals
 		if found := balances[accountID]; found != nil {
 			totals = *found
 			delete(balances, accountID)
 		}
-		if got := totals.Balance(holding.Account.NormalSide()); got != holding.Balance() {
-			c.Fault(r, "says that account %s holds %v, but its entries give %v", holding.Account, holding.Balance(), got)
+		if got := totals.Balance(accountBalance.Account.NormalSide()); got != accountBalance.Signed() {
+			c.Fault(r, "says that account %s holds %v, but its entries give %v", accountBalance.Account, accountBalance.Signed(), got)
 		}
 	}
 	for _, accountID := range slices.SortedFunc(maps.Keys(balances), scan.ByPath) {
