@@ -69,7 +69,7 @@ type ChargeState struct {
 	SubmittedSince time.Time    // earliest time at which the charge can have been submitted
 	ChargedAmount  money.Amount // the amount that the charge was submitted with
 	Meta           []byte       // the last Outcome.Meta that was set; nil if none was
-	Refunded       money.Amount // for Refund: total of the earlier refunds
+	RefundedAmount money.Amount // for Refund: total of the earlier refunds
 	ActionKnown    bool         // the record already says what the payer must do, so an inquiry need not return it again
 }
 

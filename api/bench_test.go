@@ -87,7 +87,7 @@ func benchRecord() *payment.Record {
 		ID: ledger.ID{1}, Partner: 1, Status: payment.Charged,
 		Request: payment.Request{
 			Type: payment.Payment, TxID: "order \"1\"", Amount: money.FromUint64(10_000), Asset: money.Asset{Currency: "USD", Env: money.Test},
-			Description: "Two <apples>", Described: true, MerchantMeta: []byte(`{"k":"v"}`), Customer: []byte(`{"email":"a@b"}`),
+			Description: "Two <apples>", HasDescription: true, MerchantMeta: []byte(`{"k":"v"}`), Customer: []byte(`{"email":"a@b"}`),
 			ReturnURL: "https://a/", FailURL: "https://b/", Method: "bank_card", CardBIN: "424242", CardLast4: "4242", CardFingerprint: "p",
 		},
 		Fee: money.FromUint64(250), AmountWithFee: money.FromUint64(10_000), DestAmount: money.FromUint64(9_750),

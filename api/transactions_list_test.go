@@ -42,7 +42,7 @@ func (f *fixture) storeVersion(eventsBefore uint64, events int, records ...*paym
 		list, otherLists := payment.Lists.Of(r)
 		f.Journal.Submit(&posting.Change{Author: ledger.BySystem.Author(), MustRecord: true, Steps: []posting.Step{{
 			Org: f.seed.First.Org, Source: ledger.Source{Kind: ledger.Transaction, ID: r.ID}, Expect: eventsBefore, Record: paymentcodec.Encode(r),
-			List: list, FurtherLists: otherLists, Finish: r.Status.Final(),
+			List: list, FurtherLists: otherLists, Finish: r.Status.IsFinal(),
 			Events: slices.Repeat([]ledger.Event{{Name: "move", To: string(r.Status)}}, events),
 		}}}, func(receipt posting.Receipt) {
 			if receipt.Err != nil {

@@ -77,7 +77,7 @@ func (m *Monitor) addTransaction(view *posting.View, org, id ledger.ID, from, to
 // summaryItem returns a transaction's contribution to a summary.
 func summaryItem(r *payment.Record) *alerts.SummaryItem {
 	item := &alerts.SummaryItem{
-		Type: r.Type.String(), Status: string(r.Status), Asset: r.Asset, Amount: r.Settled(), Refunded: r.Refunded,
+		Type: r.Type.String(), Status: string(r.Status), Asset: r.Asset, Amount: r.SettledAmount(), Refunded: r.RefundedAmount,
 		Failed: r.Status == payment.Rejected || r.Status == payment.Failed,
 	}
 	if r.ReversalOf != (ledger.ID{}) {

@@ -154,7 +154,7 @@ func (f *fixture) countRecords(fn func(*payment.Record)) int {
 
 func (f *fixture) countUnfinished() (n int) {
 	f.countRecords(func(r *payment.Record) {
-		if !r.Status.Final() {
+		if !r.Status.IsFinal() {
 			n++
 		}
 	})

@@ -15,7 +15,7 @@ import (
 func (t *transaction) beginCreate(c *actors.Context, m *create) {
 	t.create, t.submission.card, t.origin.Origin = m, m.Card, m.Origin
 	refusalCode := payment.PreRoutingRejection(&m.Request, m.Hosted)
-	search := admission.Search{Org: t.key.Org, Partner: m.Partner, Request: &m.Request}
+	search := admission.TerminalSearch{Org: t.key.Org, Partner: m.Partner, Request: &m.Request}
 	var task admission.Task
 	switch {
 	case refusalCode != "" && (m.Hosted || refusalCode != payment.AmountOutOfRange):
@@ -45,7 +45,7 @@ func (t *transaction) createRefused(c *actors.Context, m *create, refusal *ledge
 		id, err := uuid.FromBytes(receipt.Owner)
 		m.Answer(reply{existing: id, err: err})
 	case !objection.IsZero() && t.admission.State() != "":
-		t.admit(c, m, t.admission.Object(objection))
+		t.admit(c, m, t.admission.OnObjection(objection))
 	default: // also if the random id of the new record is already in use
 		t.abort(m, refusal)
 	}

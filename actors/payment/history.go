@@ -32,7 +32,7 @@ func (s *Service) Attempts(org ledger.ID, partner int64, env money.Env, since le
 		if err != nil {
 			return false, err
 		}
-		if r.Attempted == 0 && len(r.Ended) == 0 {
+		if r.AttemptedAt == 0 && len(r.EndedAttempts) == 0 {
 			return true, nil
 		}
 		if r.Hosted || len(r.Attempts) > 0 {

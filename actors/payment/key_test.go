@@ -160,8 +160,8 @@ func TestRepeatedRequestGetsTheFirstReplyAfterChanges(t *testing.T) {
 			t.Errorf("the create again: %s %+v, replay %v", repetition.Record.Status, repetition.Stamp, repetition.Replay)
 		}
 		repetition, err = f.Refund(refund)
-		if f.mustRecord(repetition, err); !repetition.Replay || repetition.Record.Refunded != money.FromUint64(30) || repetition.Stamp != refundResult.Stamp {
-			t.Errorf("the refund again: %v %+v, replay %v", repetition.Record.Refunded, repetition.Stamp, repetition.Replay)
+		if f.mustRecord(repetition, err); !repetition.Replay || repetition.Record.RefundedAmount != money.FromUint64(30) || repetition.Stamp != refundResult.Stamp {
+			t.Errorf("the refund again: %v %+v, replay %v", repetition.Record.RefundedAmount, repetition.Stamp, repetition.Replay)
 		}
 		f.restart()
 	}

@@ -94,7 +94,7 @@ func (t *transaction) decide(c *actors.Context, m *operation) (d payment.Decisio
 		return t.onPayerReturned(c, decider, request)
 	case opReissue:
 		if t.record.ActionIsStale(ledger.MicrosOf(decider.Now), m.onPayerPage) {
-			if err := t.ask(c, payment.AskReissue, true); err != nil {
+			if err := t.ask(c, payment.ReissueAction, true); err != nil {
 				t.logNotAsked(err) // the next read of the transaction asks the rail again
 			}
 		}
@@ -154,10 +154,10 @@ func (t *transaction) continueHosted(c *actors.Context, m *operation) {
 	if request.Asset.Network == "" {
 		request.Asset.Network = continuation.Credentials.Network
 	}
-	search := admission.Search{
-		Org: t.key.Org, Partner: partner, Request: &request, Route: continuation.Route, Listed: t.record.ListedTerminals(), At: ledger.MicrosOf(c.Now()),
+	search := admission.TerminalSearch{
+		Org: t.key.Org, Partner: partner, Request: &request, Route: continuation.Route, ListedTerminals: t.record.ListedTerminals(), At: ledger.MicrosOf(c.Now()),
 	}
-	if continuation.Route != "" && !search.Offers(t.service.directory.Terminals(t.key.Org, partner.Number), rails{t.service}) {
+	if continuation.Route != "" && !search.HasTerminal(t.service.directory.Terminals(t.key.Org, partner.Number), rails{t.service}) {
 		refusal := ledger.Refuse(op, ledger.NotContinuable, "the route is not offered for this transaction")
 		refusal.Field = "route"
 		t.refuseOperation(m, refusal)
@@ -179,7 +179,7 @@ func (t *transaction) onPayerReturned(c *actors.Context, decider payment.Decisio
 		return d, err == nil, err
 	}
 	if r.Status.AtProvider() && r.Op == nil && !r.ReportedUnknown() {
-		if err := t.ask(c, payment.AskInquire, true); err != nil {
+		if err := t.ask(c, payment.InquireCharge, true); err != nil {
 			t.logNotAsked(err) // the provider is asked again at the due instant
 		}
 	}
@@ -200,7 +200,7 @@ func (t *transaction) operationRefused(c *actors.Context, m *operation, refusal 
 		t.admissionLost(c, m)
 		t.operate(c, m)
 	case m.kind == opContinue && !objection.IsZero():
-		t.admit(c, m, t.admission.Object(objection))
+		t.admit(c, m, t.admission.OnObjection(objection))
 	case refusal.Code == ledger.OutOfRange:
 		t.submission.wipe()
 		m.Refuse(ledger.Refuse("payment", ledger.Unavailable, "an account's totals have no room for the amount"))
@@ -263,7 +263,7 @@ func (t *transaction) settle(c *actors.Context, m providerReport) (done bool) {
 	if c.Expecting() > 0 || r.Op != nil && r.Op.Kind != payment.OpComplete {
 		return false
 	}
-	if d, ok := t.decisionContext(c).DecideAnswer(r, payment.Answer{Verdict: payment.VerdictCharged}); ok {
+	if d, ok := t.decisionContext(c).DecideProviderAnswer(r, payment.ProviderAnswer{Verdict: payment.VerdictCharged}); ok {
 		t.commit(c, d, m)
 	}
 	return true
@@ -284,5 +284,5 @@ func (t *transaction) takeBack(c *actors.Context, m providerReport) (done bool) 
 		t.commit(c, d, m)
 		return true
 	}
-	return r.Status.Final() || r.Status == payment.Refunded // there is no more money that could be taken back
+	return r.Status.IsFinal() || r.Status == payment.Refunded // there is no more money that could be taken back
 }

@@ -86,10 +86,10 @@ func TestAbandonedOperationIsNotBegun(t *testing.T) {
 	close(release)
 	f.Runtime.Quiesce()
 	f.wantStatus(id, payment.Refunded, "")
-	if got := f.readRecord(id).Refunded.String(); got != "10" {
+	if got := f.readRecord(id).RefundedAmount.String(); got != "10" {
 		t.Errorf("refunded %s", got)
 	}
-	if r := f.mustRecord(f.Refund(abandoned)); r.Refunded.String() != "30" {
-		t.Errorf("with the key as good as new: %s", r.Refunded)
+	if r := f.mustRecord(f.Refund(abandoned)); r.RefundedAmount.String() != "30" {
+		t.Errorf("with the key as good as new: %s", r.RefundedAmount)
 	}
 }

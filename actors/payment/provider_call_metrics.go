@@ -88,7 +88,7 @@ func (t *transaction) keepOrigin() {
 			t.service.origins.Forget(t.key)
 			t.origin.isKept = false
 		}
-	case t.record.Answered() && !t.origin.IsZero():
+	case t.record.HasAnswer() && !t.origin.IsZero():
 		t.service.origins.Keep(t.key, t.origin.Origin)
 		t.origin.isKept = true
 	}

@@ -23,7 +23,7 @@ type Reissuer interface {
 
 // ask calls the provider on another goroutine. The actor gets the answer as a *providerAnswer. If the call cannot be queued,
 // ask returns an error. isEarly says that the record's due instant has not come yet.
-func (t *transaction) ask(c *actors.Context, ask payment.Ask, isEarly bool) error {
+func (t *transaction) ask(c *actors.Context, ask payment.ProviderRequest, isEarly bool) error {
 	terminal, provider := t.service.provider(t.key.Org, t.record.Terminal)
 	if provider == nil {
 		return errNoProvider
@@ -32,7 +32,7 @@ func (t *transaction) ask(c *actors.Context, ask payment.Ask, isEarly bool) erro
 	if err := t.buildRequest(ask, job); err != nil {
 		return err
 	}
-	if ask == payment.AskReissue {
+	if ask == payment.ReissueAction {
 		supported := false
 		if job.reissuer, supported = provider.(Reissuer); !supported {
 			return nil // this provider's published actions do not expire
@@ -120,18 +120,18 @@ func (j *providerJob) Report() {
 
 // buildRequest builds the call or inquiry. If the call is for the charge itself, the card moves from the actor into
 // the call.
-func (t *transaction) buildRequest(ask payment.Ask, job *providerJob) (err error) {
+func (t *transaction) buildRequest(ask payment.ProviderRequest, job *providerJob) (err error) {
 	r := t.record
 	kind := chargeOperation(r)
-	if (ask == payment.AskOp || ask == payment.AskInquireOp) && r.Op.Kind != payment.OpComplete {
+	if (ask == payment.SubmitOperation || ask == payment.InquireOperation) && r.Op.Kind != payment.OpComplete {
 		kind, job.answer.opID = providerOperations[r.Op.Kind], r.Op.ID
 	}
 	switch ask {
-	case payment.AskSubmit:
+	case payment.SubmitCharge:
 		job.call = &job.callMemory
 		t.chargeCall(job.terminal, job.call)
 		job.lacksToken = !t.addToken(job.call)
-	case payment.AskOp:
+	case payment.SubmitOperation:
 		job.call = &job.callMemory
 		if err = t.operationCall(job.terminal, job.call); err != nil {
 			return err
@@ -246,7 +246,7 @@ func (t *transaction) onProviderAnswer(c *actors.Context, m *providerAnswer) {
 		m.Verdict = payment.VerdictPending // the provider was asked just now to complete the charge; asking it at once again could repeat for ever
 	}
 	a := toAnswer(m)
-	if m.early && t.record.IsNoNews(a) {
+	if m.early && t.record.IsUnchangedBy(a) {
 		t.submission.wipe() // nothing is stored, because frequent reads must not postpone the due instant
 		t.answerWaiters(c)
 		return
@@ -267,7 +267,7 @@ func (t *transaction) decideOutcome(c *actors.Context, m *providerAnswer, passed
 			return
 		}
 	}
-	d, ok := t.decisionContext(c).DecideAnswer(r, t.sealedAnswer(m))
+	d, ok := t.decisionContext(c).DecideProviderAnswer(r, t.sealedAnswer(m))
 	if !ok {
 		t.submission.wipe()
 		t.answerWaiters(c)
@@ -285,8 +285,8 @@ func (t *transaction) chargeState() actors.ChargeState {
 	state := actors.ChargeState{
 		SubmittedSince: t.submittedSince(), ChargedAmount: r.SubmittedAmount(), Meta: r.RailMeta, ActionKnown: r.Status == payment.ActionRequired && r.Action != nil,
 	}
-	if r.Op != nil && r.Op.Kind == payment.OpRefund && !r.Op.Late {
-		state.Refunded = r.ReturnedAmount()
+	if r.Op != nil && r.Op.Kind == payment.OpRefund && !r.Op.FromSuspense {
+		state.RefundedAmount = r.ReturnedAmount()
 	}
 	return state
 }

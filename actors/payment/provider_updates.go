@@ -75,18 +75,18 @@ func (t *transaction) onProviderUpdate(c *actors.Context, m *providerUpdate) {
 	if r.ReportedUnknown() {
 		return // after "unknown reference" the provider is not asked before the due instant
 	}
-	ask := payment.AskNothing
+	ask := payment.NoRequest
 	switch {
 	case r.Op != nil && r.Op.Kind != payment.OpComplete:
-		ask = payment.AskInquireOp
-	case r.Status == payment.Authorizing, r.Status == payment.ActionRequired, r.Status.AtProvider(), r.Status.Held():
-		ask = payment.AskInquire
-	case r.Status.Final(), r.Status == payment.Refunded:
+		ask = payment.InquireOperation
+	case r.Status == payment.Authorizing, r.Status == payment.ActionRequired, r.Status.AtProvider(), r.Status.IsHeld():
+		ask = payment.InquireCharge
+	case r.Status.IsFinal(), r.Status == payment.Refunded:
 		if err := t.examine(c); err != nil {
 			t.logNotAsked(err)
 		}
 	}
-	if ask == payment.AskNothing {
+	if ask == payment.NoRequest {
 		return
 	}
 	if err := t.ask(c, ask, true); err != nil {

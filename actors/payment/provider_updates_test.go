@@ -134,8 +134,8 @@ func TestProviderUpdateDuringARefundInquiresTheRefund(t *testing.T) {
 	f.wantStatus(id, payment.Refunded, "")
 	f.mustRecord(f.Refund(amountCommand(id, 20)))
 	f.providerUpdate(f.terminals[0].ID, id)
-	if len(questions) != 2 || questions[0].Operation != actors.Refund || questions[0].Amount != money.FromUint64(30) || !questions[0].Refunded.IsZero() ||
-		questions[1].Amount != money.FromUint64(20) || questions[1].Refunded != money.FromUint64(30) {
+	if len(questions) != 2 || questions[0].Operation != actors.Refund || questions[0].Amount != money.FromUint64(30) || !questions[0].RefundedAmount.IsZero() ||
+		questions[1].Amount != money.FromUint64(20) || questions[1].RefundedAmount != money.FromUint64(30) {
 		t.Errorf("asked %+v", questions)
 	}
 }

@@ -122,7 +122,7 @@ func renewalRequest(r *actors.Renewal, initial *payment.Record) payment.Request 
 
 // sealedAnswer returns a provider's answer in the form that is stored. If the provider's token is to be
 // stored, the answer contains the encrypted token.
-func (t *transaction) sealedAnswer(m *providerAnswer) payment.Answer {
+func (t *transaction) sealedAnswer(m *providerAnswer) payment.ProviderAnswer {
 	a := toAnswer(m)
 	r := t.record
 	storesToken := a.Verdict == payment.VerdictCharged && r.Type == payment.Payment && r.Method == payment.BankCard && r.Token == nil

@@ -108,7 +108,7 @@ type Service struct {
 	returnURL         func(org, id ledger.ID, until time.Time) string
 	registry          *actors.Registry[actors.RecordKey]
 	circuits          *circuits
-	volumes           admission.Volumes
+	volumes           admission.BoundCache
 	onRenewal         func(org ledger.ID, r *payment.Renewal, transaction ledger.ID, paid bool) // set before the runtime starts
 	observe           func(ledger.ID, payment.Status, *payment.Record)
 	observeCall       func(ProviderCall)
@@ -211,7 +211,7 @@ func (s *Service) replay(org ledger.ID, partner int64, id ledger.ID, key *actors
 // the deadline.
 func (s *Service) awaitFirstOutcome(org ledger.ID, partner int64, id ledger.ID, deadline time.Time) (Result, error) {
 	result, err := s.Read(org, partner, id)
-	if err == nil && !result.Record.Answered() {
+	if err == nil && !result.Record.HasAnswer() {
 		m := new(await)
 		if err := s.registry.Command(actors.RecordKey{Org: org, ID: id}, m); err != nil {
 			return Result{}, err
@@ -266,7 +266,7 @@ func (s *Service) Methods(org ledger.ID, r *payment.Record) []payment.Offer {
 		return nil
 	}
 	request := r.Request
-	search := admission.Search{Org: org, Partner: partner, Request: &request, At: ledger.MicrosOf(s.rt.Clock.Now())}
+	search := admission.TerminalSearch{Org: org, Partner: partner, Request: &request, At: ledger.MicrosOf(s.rt.Clock.Now())}
 	return search.Methods(s.directory.Terminals(org, r.Partner), rails{s})
 }
 

@@ -166,7 +166,7 @@ func lastRefund(r *payment.Record) ledger.ID {
 // conclude that no refund was made. The refusal is not stored as the reply for the key, so a later
 // repetition can get the result.
 func refuseUndecided(r *payment.Record) error {
-	if r.Op == nil || r.Op.Kind != payment.OpRefund || r.Op.Late || r.Op.Answered {
+	if r.Op == nil || r.Op.Kind != payment.OpRefund || r.Op.FromSuspense || r.Op.Answered {
 		return nil
 	}
 	return ledger.Refuse("payment.Refund", ledger.Unavailable,

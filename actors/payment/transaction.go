@@ -157,7 +157,7 @@ func (t *transaction) observeStatus(d *payment.Decision) {
 // answered "unknown reference", onDue does not ask again before the due instant, because the call may
 // still be on its way to the provider.
 func (t *transaction) onDue(c *actors.Context, m actors.Due) {
-	if t.admission.Waits() {
+	if t.admission.AwaitsVelocity() {
 		t.delayedDue = &m
 		return
 	}
@@ -170,7 +170,7 @@ func (t *transaction) onDue(c *actors.Context, m actors.Due) {
 		t.commit(c, d, m)
 		return
 	}
-	if ask == payment.AskNothing || isEarly && t.record.ReportedUnknown() {
+	if ask == payment.NoRequest || isEarly && t.record.ReportedUnknown() {
 		return
 	}
 	err := t.ask(c, ask, isEarly)
@@ -242,7 +242,7 @@ func (t *transaction) Committed(c *actors.Context, _ *posting.Change, r posting.
 		t.onRefusal(c, cause, r)
 		if !c.Committing() {
 			t.decision = payment.Decision{}
-			if !t.admission.Waits() {
+			if !t.admission.AwaitsVelocity() {
 				t.cause = nil
 			}
 		}
@@ -263,7 +263,7 @@ func (t *transaction) Committed(c *actors.Context, _ *posting.Change, r posting.
 	t.observeStatus(&decision)
 	t.record, t.stamp = decision.Record, r.Stamps[0]
 	t.record.Finished = t.stamp.Finished
-	t.askAfterCommit(c, decision.Ask)
+	t.askAfterCommit(c, decision.ProviderRequest)
 	t.keepOrigin()
 	t.notifySubscription()
 	t.answerWaiters(c)
@@ -273,11 +273,11 @@ func (t *transaction) Committed(c *actors.Context, _ *posting.Change, r posting.
 // askAfterCommit makes the provider call that the durable decision requires. If the provider's last
 // answer was "unknown reference", askAfterCommit does not inquire: the next inquiry is made at the due
 // instant.
-func (t *transaction) askAfterCommit(c *actors.Context, ask payment.Ask) {
-	if ask != payment.AskSubmit && ask != payment.AskOp {
+func (t *transaction) askAfterCommit(c *actors.Context, ask payment.ProviderRequest) {
+	if ask != payment.SubmitCharge && ask != payment.SubmitOperation {
 		t.submission.wipe() // no later call needs the card
 	}
-	if ask == payment.AskNothing || ask == payment.AskInquire && t.record.ReportedUnknown() {
+	if ask == payment.NoRequest || ask == payment.InquireCharge && t.record.ReportedUnknown() {
 		return
 	}
 	if err := t.ask(c, ask, false); err != nil {
@@ -337,7 +337,7 @@ func (t *transaction) abort(cause any, err error) {
 // answerWaiters replies to the waiting callers once there is a first outcome. The caller of a cancel gets an
 // error if the charge has settled.
 func (t *transaction) answerWaiters(c *actors.Context) {
-	if t.record == nil || t.create != nil || !t.record.Answered() || len(t.waiters) == 0 {
+	if t.record == nil || t.create != nil || !t.record.HasAnswer() || len(t.waiters) == 0 {
 		return
 	}
 	r := reply{result: Result{Record: t.record, Stamp: t.stamp}}

@@ -233,7 +233,7 @@ func needsWakeup(r *payment.Record) bool {
 	case r.Op != nil, r.LateSettlement && !r.LateChargeback && r.Type == payment.Payment && refundID(r) == ledger.ID{}:
 		return true
 	}
-	return !r.Status.Final() && r.Status != payment.Refunded
+	return !r.Status.IsFinal() && r.Status != payment.Refunded
 }
 
 // transactions calls fn with all transactions in the store.

@@ -123,7 +123,7 @@ func record(random *rand.Rand) *payment.Record {
 		r.TxID = collidingTxID
 	case 2:
 		r.Reference = ledger.ID{7, byte(random.IntN(5))}
-		r.Ended = []payment.EndedAttempt{{Reference: ledger.ID{8, byte(random.IntN(5))}, Credentials: payment.Credentials{CardLast4: "9999"}}}
+		r.EndedAttempts = []payment.EndedAttempt{{Reference: ledger.ID{8, byte(random.IntN(5))}, Credentials: payment.Credentials{CardLast4: "9999"}}}
 	}
 	return r
 }
@@ -192,7 +192,7 @@ func TestTransactionsAreFoundByTheirValuesThroughCrashes(t *testing.T) {
 		case 4, 5, 6:
 			if all := f.booked[org]; len(all) > 0 {
 				r, changed := all[random.IntN(len(all))], record(random)
-				r.RRN, r.CardLast4, r.Ended = changed.RRN, changed.CardLast4, changed.Ended
+				r.RRN, r.CardLast4, r.EndedAttempts = changed.RRN, changed.CardLast4, changed.EndedAttempts
 				add(r)
 				f.change(org, r)
 			}

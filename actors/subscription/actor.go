@@ -156,8 +156,8 @@ func (a *subscriptionActor) commit(c *actors.Context, d subscription.Decision, c
 	r := d.Record
 	request := callerOf(cause)
 	notices, transient := a.buildNotices(&d, request)
-	r.Notified += uint64(len(notices))
-	r.Unnotified += uint64(len(d.Notifications) - len(notices))
+	r.NotifiedEvents += uint64(len(notices))
+	r.UnnotifiedEvents += uint64(len(d.Notifications) - len(notices))
 	source := ledger.Source{Kind: ledger.Subscription, ID: a.key.ID}
 	step := posting.Step{
 		Org: a.key.Org, Source: source, Expect: a.stamp.Version, Record: Encode(r), Due: d.Due, Events: d.Events,

@@ -43,7 +43,7 @@ func Encode(r *subscription.Record) []byte {
 	assert.NoError(msgpack.NewEncoder(&encoded).Encode(&storedRecord{
 		Partner: r.Partner, Initial: r.InitialPayment[:], Amount: r.Amount.AppendBinary(nil), Days: r.PeriodDays, Metadata: r.Metadata,
 		Terminal: r.Terminal[:], Asset: r.Asset.AppendBinary(nil), Progress: appendProgress(nil, &r.Progress),
-		Notified: r.Notified, Unnotified: r.Unnotified,
+		Notified: r.NotifiedEvents, Unnotified: r.UnnotifiedEvents,
 	}))
 	return encoded.Bytes()
 }
@@ -57,7 +57,7 @@ func Decode(id ledger.ID, payload []byte) (*subscription.Record, error) {
 	if err := msgpack.Unmarshal(payload[1:], &stored); err != nil {
 		return nil, fmt.Errorf("%w: %w", errUnknownForm, err)
 	}
-	r := &subscription.Record{ID: id, Partner: stored.Partner, Notified: stored.Notified, Unnotified: stored.Unnotified}
+	r := &subscription.Record{ID: id, Partner: stored.Partner, NotifiedEvents: stored.Notified, UnnotifiedEvents: stored.Unnotified}
 	r.PeriodDays = stored.Days
 	if len(stored.Metadata) > 0 {
 		r.Metadata = stored.Metadata

@@ -445,7 +445,7 @@ func TestDecisionIsRepeatedAfterAConcurrentChange(t *testing.T) {
 			t.Error(err)
 			return
 		}
-		decision.Record.Unnotified++
+		decision.Record.UnnotifiedEvents++
 		done := make(chan error, 1)
 		f.Journal.Submit(&posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{{
 			Org: f.firstDemo.Org, Source: ledger.Source{Kind: ledger.Subscription, ID: subscription.ID}, Expect: 1,

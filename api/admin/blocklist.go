@@ -68,7 +68,7 @@ func (h *Handlers) blockDraft(f form) directory.BlockDraft {
 // isValidCard tells whether a card number is valid. It uses the rules for payouts, because they require nothing but the number.
 func isValidCard(number []byte) bool {
 	valid := true
-	storage := payment.Storage{Type: []byte(payment.BankCard), CardNumber: number}
+	storage := payment.MoneyStorage{Type: []byte(payment.BankCard), CardNumber: number}
 	storage.Check(payment.Payout, func(string, string) { valid = false })
 	return valid
 }

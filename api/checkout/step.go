@@ -294,7 +294,7 @@ func resultOf(r *record) (result page.Result, hasEnded bool) {
 	case payment.Rejected, payment.Failed:
 		return page.NotDone, true
 	case payment.Refunding, payment.Refunded:
-		if returning, _ := r.ReturningAmounts(); returning != r.Settled() {
+		if returning, _ := r.ReturningAmounts(); returning != r.SettledAmount() {
 			return page.Done, true
 		}
 		return page.Returned, true

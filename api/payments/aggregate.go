@@ -82,7 +82,7 @@ func (s *sums) add(r *payment.Record) (err error) {
 	for _, a := range [...]struct {
 		sum    *money.Amount
 		addend money.Amount
-	}{{&s.amount, r.Amount}, {&s.withFee, r.AmountWithFee}, {&s.fee, r.Fee}, {&s.refunded, r.Refunded}} {
+	}{{&s.amount, r.Amount}, {&s.withFee, r.AmountWithFee}, {&s.fee, r.Fee}, {&s.refunded, r.RefundedAmount}} {
 		if *a.sum, err = a.sum.Add(a.addend); err != nil {
 			return err
 		}

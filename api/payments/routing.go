@@ -39,10 +39,10 @@ func (h *Handlers) readRouting(req *web.Request) error {
 			rows = append(rows, row)
 		}
 	}
-	for i := range r.Ended {
-		addAttempt(i+1, &r.Ended[i].Reference, r.Ended[i].Terminals)
+	for i := range r.EndedAttempts {
+		addAttempt(i+1, &r.EndedAttempts[i].Reference, r.EndedAttempts[i].Terminals)
 	}
-	last, present := len(r.Ended)+1, r.ChargeReference()
+	last, present := len(r.EndedAttempts)+1, r.ChargeReference()
 	if r.Terminal == (ledger.ID{}) {
 		addAttempt(last, nil, r.Attempts)
 	} else {
@@ -93,7 +93,7 @@ func (h *Handlers) newTriedTerminal(org ledger.ID, a *payment.Attempt) triedTerm
 	if t, found := h.cfg.Directory.Terminal(org, a.Terminal); found {
 		row.Name = web.OrNull(t.Name)
 	}
-	if a.Failure.Code.Published() {
+	if a.Failure.Code.IsPublished() {
 		code := string(a.Failure.Code)
 		row.Code = &code
 	}

@@ -45,7 +45,7 @@ func chargedRecord() *payment.Record {
 		ID: transactionID, Partner: 1, Status: payment.Charged,
 		Request: payment.Request{
 			Type: payment.Payment, TxID: "order \"1\"", Amount: money.FromUint64(10_000), Asset: money.Asset{Currency: "USD", Env: money.Test},
-			Description: "Two <apples>", Described: true, MerchantMeta: []byte(`{"k":"v"}`), Customer: []byte(`{"email":"a@b"}`),
+			Description: "Two <apples>", HasDescription: true, MerchantMeta: []byte(`{"k":"v"}`), Customer: []byte(`{"email":"a@b"}`),
 			ReturnURL: "https://a/", FailURL: "https://b/", Method: "bank_card", CardBIN: "424242", CardLast4: "4242", CardFingerprint: "p",
 		},
 		Fee: money.FromUint64(250), AmountWithFee: money.FromUint64(10_000), DestAmount: money.FromUint64(9_750),
@@ -91,10 +91,10 @@ func TestTransactionIsShown(t *testing.T) {
 			`"Two <apples>"`, `null`, `"route":"simulator","rrn":"123456789012"`, `"route":""`}},
 		{"not final", func(r *payment.Record) { r.Status, r.Finished = payment.Charging, 0 },
 			[]string{`"status":"charged"`, `"status":"charging"`, `"2026-09-03T10:15:31.123456+00:00"`, `null`}},
-		{"no description", func(r *payment.Record) { r.Described, r.Description = false, "" }, []string{`"Two <apples>"`, `null`}},
+		{"no description", func(r *payment.Record) { r.HasDescription, r.Description = false, "" }, []string{`"Two <apples>"`, `null`}},
 		{"empty description", func(r *payment.Record) { r.Description = "" }, []string{`"Two <apples>"`, `""`}},
 		{"terminal's own text", func(r *payment.Record) { r.TerminalText = "Shop" }, []string{`"Two <apples>"`, `"Shop"`}},
-		{"terminal's own text, nothing sent", func(r *payment.Record) { r.TerminalText, r.Described, r.Description = "Shop", false, "" }, []string{`"Two <apples>"`, `"Shop"`}},
+		{"terminal's own text, nothing sent", func(r *payment.Record) { r.TerminalText, r.HasDescription, r.Description = "Shop", false, "" }, []string{`"Two <apples>"`, `"Shop"`}},
 		{"no meta", func(r *payment.Record) { r.MerchantMeta = nil }, []string{`{"k":"v"}`, `{}`}},
 		{"asset with a network", func(r *payment.Record) { r.Asset = money.Asset{Currency: "USDT", Network: "bsc", Env: money.Prod} },
 			[]string{`"currency":"USD","currency_dest":"USD","env":"test","scale":2`, `"currency":"USDT","currency_dest":"USDT","network":"bsc","env":"prod","scale":18`}},
@@ -106,7 +106,7 @@ func TestTransactionIsShown(t *testing.T) {
 		{"held", func(r *payment.Record) {
 			r.Status, r.Finished, r.HoldUntil = payment.PaymentHeld, 0, ledger.MicrosOf(started.Add(time.Hour))
 		}, []string{`"status":"charged"`, `"status":"payment_suspended"`, `"2026-09-03T10:15:31.123456+00:00"`, `null`, rrnMember, rrnMember + `,"hold_expires_at":"2026-09-03T11:15:30.123456+00:00"`}},
-		{"captured", func(r *payment.Record) { r.Captured = money.FromUint64(6_000) }, []string{rrnMember, rrnMember + `,"captured_amount":"6000"`}},
+		{"captured", func(r *payment.Record) { r.CapturedAmount = money.FromUint64(6_000) }, []string{rrnMember, rrnMember + `,"captured_amount":"6000"`}},
 		{"an empty txid", func(r *payment.Record) { r.TxID, r.EmptyTxID = "", true }, []string{`"order \"1\""`, `""`}},
 		{"a refund under way", func(r *payment.Record) {
 			r.Refunds = []payment.RefundRecord{{ID: transactionID, Amount: money.FromUint64(7), Status: payment.RefundIsPending, Created: ledger.MicrosOf(started)}}
@@ -115,9 +115,9 @@ func TestTransactionIsShown(t *testing.T) {
 			`"created":"2026-09-03T10:15:30.123456+00:00","finished":null}]`}},
 		{"a refund, and then a refused refund", func(r *payment.Record) {
 			at := ledger.MicrosOf(started)
-			r.Status, r.Refunded = payment.Refunded, money.FromUint64(4_000)
+			r.Status, r.RefundedAmount = payment.Refunded, money.FromUint64(4_000)
 			r.Refunds = []payment.RefundRecord{
-				{ID: transactionID, Amount: r.Refunded, RefundedFee: money.FromUint64(3), Status: payment.RefundSucceeded, Created: at, Finished: at},
+				{ID: transactionID, Amount: r.RefundedAmount, RefundedFee: money.FromUint64(3), Status: payment.RefundSucceeded, Created: at, Finished: at},
 				{ID: orgID, Amount: money.FromUint64(1), Status: payment.RefundFailed, Failure: payment.Failure{Code: payment.RefundDeclined, Detail: "Why."}, Created: at, Finished: at},
 			}
 		}, []string{`"status":"charged"`, `"status":"refunded"`, rrnMember, rrnMember + `,"refund_id":"7c9e6679-7425-40de-944b-e07fc1f90ae7","refund_msg":"Why.","refunded_amount":"4000","refunds":[` +

@@ -98,7 +98,7 @@ func (c *creation) check(fingerprint func(number []byte) string) {
 	r.TxID = c.problems.Text("txid", c.txid, maxTxID)
 	r.EmptyTxID = c.txid != nil && r.TxID == ""
 	r.Description = c.problems.Text("description", c.description, maxDescription)
-	r.Described = c.description != nil
+	r.HasDescription = c.description != nil
 	r.ReturnURL = c.problems.Text("returnUrl", c.returnURL, maxAddress)
 	r.FailURL = c.problems.Text("failUrl", c.failURL, maxAddress)
 	r.Customer = c.problems.Object("customer", c.customer, maxCustomer)

@@ -145,7 +145,7 @@ func mismatch(sent *payment.Request, hosted bool, stored *payment.Record) string
 		return "network"
 	case sent.Asset.Env != stored.Asset.Env:
 		return "env"
-	case sent.Description != stored.Description || sent.Described != stored.Described:
+	case sent.Description != stored.Description || sent.HasDescription != stored.HasDescription:
 		return "description"
 	case sent.ReturnURL != stored.ReturnURL:
 		return "returnUrl"

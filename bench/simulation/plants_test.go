@@ -317,16 +317,16 @@ var plants = []plant{
 	},
 	{
 		"an intent is submitted again after a restart", "ledger/payment/provider_answer.go",
-		"	case r.Status == Authorizing, r.Status == ActionRequired, r.Status.AtProvider():\n		return AskInquire, Decision{}, false\n	}\n	return AskNothing",
-		"	case r.Status == Authorizing:\n		return AskSubmit, Decision{}, false\n	case r.Status == ActionRequired, r.Status.AtProvider():\n		return AskInquire, Decision{}, false\n	}\n	return AskNothing",
+		"	case r.Status == Authorizing, r.Status == ActionRequired, r.Status.AtProvider():\n		return InquireCharge, Decision{}, false\n	}\n	return NoRequest",
+		"	case r.Status == Authorizing:\n		return SubmitCharge, Decision{}, false\n	case r.Status == ActionRequired, r.Status.AtProvider():\n		return InquireCharge, Decision{}, false\n	}\n	return NoRequest",
 	},
 	{
 		"a refund may be above what is left", "ledger/payment/operations.go",
-		"	remaining := must(r.Settled().Sub(r.Refunded))\n", "	remaining := r.Settled()\n",
+		"	remaining := must(r.SettledAmount().Sub(r.RefundedAmount))\n", "	remaining := r.SettledAmount()\n",
 	},
 	{
 		"the outcome of a refund counts twice", "ledger/payment/operations.go",
-		"		r.Refunded, r.RefundedFee = plus(r.Refunded, o.Amount), plus(", "		r.Refunded, r.RefundedFee = plus(plus(r.Refunded, o.Amount), o.Amount), plus(",
+		"		r.RefundedAmount, r.RefundedFee = plus(r.RefundedAmount, o.Amount), plus(", "		r.RefundedAmount, r.RefundedFee = plus(plus(r.RefundedAmount, o.Amount), o.Amount), plus(",
 	},
 	{
 		"a refund under way holds nothing", "ledger/payment/operations.go",
@@ -334,7 +334,7 @@ var plants = []plant{
 	},
 	{
 		"a hold never ends", "ledger/payment/provider_answer.go",
-		"	case r.Status.Held() && now >= r.HoldUntil:\n", "	case r.Status.Held() && r.HoldUntil == 0:\n",
+		"	case r.Status.IsHeld() && now >= r.HoldUntil:\n", "	case r.Status.IsHeld() && r.HoldUntil == 0:\n",
 	},
 	{
 		"a limit is not given back after a decline", "ledger/payment/volume.go",

@@ -6,9 +6,9 @@ const (
 	textRefundPending = "refund pending"
 )
 
-// sentences contains the texts for people: for each language, a map from a code or key to its text. If the specification
+// failureTexts contains the texts for people: for each language, a map from a code or key to its text. If the specification
 // prescribes an English text, the text here is exactly the same.
-var sentences = map[string]map[string]string{
+var failureTexts = map[string]map[string]string{
 	"en": {
 		string(UnexpectedCard):       "unexpected card",
 		string(ReturnURLsMissing):    "return_url/fail_url params not specified",
@@ -64,8 +64,8 @@ var sentences = map[string]map[string]string{
 // textIn returns the text for a key in the given language. If there is none, it returns the English text, and "" if the
 // key is unknown.
 func textIn(lang, key string) string {
-	if text, translated := sentences[lang][key]; translated {
+	if text, translated := failureTexts[lang][key]; translated {
 		return text
 	}
-	return sentences["en"][key]
+	return failureTexts["en"][key]
 }

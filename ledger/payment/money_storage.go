@@ -60,10 +60,10 @@ func Method(name []byte) (method string, known bool) {
 	return method, known
 }
 
-// Storage is a money_storage object. Each field contains the value of a key exactly as in the request. A field is nil if
+// MoneyStorage is a money_storage object. Each field contains the value of a key exactly as in the request. A field is nil if
 // the key is absent or null, and empty if the value is an empty text or not a text. Fields may alias a network buffer, so
-// Storage must not be stored.
-type Storage struct {
+// MoneyStorage must not be stored.
+type MoneyStorage struct {
 	Type, Scheme []byte
 
 	CardNumber, CardHolder, ExpMonth, ExpYear, CVV []byte
@@ -74,10 +74,10 @@ type Storage struct {
 }
 
 // Format implements fmt.Formatter. It shows the credentials with no formatting verb.
-func (s Storage) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte("[redacted]")) }
+func (s MoneyStorage) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte("[redacted]")) }
 
 // Key returns a pointer to the field for a key, or nil if there is no field for it.
-func (s *Storage) Key(name []byte) *[]byte {
+func (s *MoneyStorage) Key(name []byte) *[]byte {
 	switch string(name) {
 	case "type":
 		return &s.Type
@@ -112,7 +112,7 @@ func (s *Storage) Key(name []byte) *[]byte {
 // Check calls refuse for each invalid or missing value, according to the rules for a transaction of type t
 // (specification, "money_storage"). The detail never contains a value of the request, except the name of an unknown type.
 // If t is invalid, the rules for payouts apply, which are fewer; the caller has to refuse an invalid t.
-func (s *Storage) Check(t Type, refuse func(key, detail string)) {
+func (s *MoneyStorage) Check(t Type, refuse func(key, detail string)) {
 	if s.Type == nil {
 		refuse("type", "money_storage type is required")
 		return
@@ -168,7 +168,7 @@ var debitSchemes = []struct {
 	{"acss", "CAD", true, []string{"institution_number", "transit_number", "account_number"}},
 }
 
-func (s *Storage) checkCard(t Type, refuse func(key, detail string)) {
+func (s *MoneyStorage) checkCard(t Type, refuse func(key, detail string)) {
 	for i := range cardRules {
 		rule := &cardRules[i]
 		value := *s.Key([]byte(rule.key))
@@ -182,7 +182,7 @@ func (s *Storage) checkCard(t Type, refuse func(key, detail string)) {
 }
 
 // checkDebit checks that a direct debit has a known scheme and the keys that the scheme requires.
-func (s *Storage) checkDebit(t Type, refuse func(key, detail string)) {
+func (s *MoneyStorage) checkDebit(t Type, refuse func(key, detail string)) {
 	for i := range debitSchemes {
 		scheme := &debitSchemes[i]
 		switch {

@@ -12,10 +12,10 @@ import (
 	"mizan/ledger/payment"
 )
 
-// storage builds a Storage from "key=value" pairs.
-func storage(t testing.TB, pairs ...string) *payment.Storage {
+// storage builds a MoneyStorage from "key=value" pairs.
+func storage(t testing.TB, pairs ...string) *payment.MoneyStorage {
 	t.Helper()
-	s := new(payment.Storage)
+	s := new(payment.MoneyStorage)
 	for _, pair := range pairs {
 		name, value, _ := strings.Cut(pair, "=")
 		field := s.Key([]byte(name))
@@ -27,7 +27,7 @@ func storage(t testing.TB, pairs ...string) *payment.Storage {
 	return s
 }
 
-func refusals(s *payment.Storage, kind payment.Type) []string {
+func refusals(s *payment.MoneyStorage, kind payment.Type) []string {
 	var got []string
 	s.Check(kind, func(key, detail string) { got = append(got, key+": "+detail) })
 	return got
@@ -159,7 +159,7 @@ func TestOnlyOneCheckDigitPassesLuhn(t *testing.T) {
 		prefix := rapid.StringMatching(`[1-9][0-9]{10,17}`).Draw(t, "number without its check digit")
 		passed := 0
 		for d := range 10 {
-			s := &payment.Storage{Type: []byte(payment.BankCard), CardNumber: fmt.Append(nil, prefix, d)}
+			s := &payment.MoneyStorage{Type: []byte(payment.BankCard), CardNumber: fmt.Append(nil, prefix, d)}
 			if refusals(s, payment.Payout) == nil {
 				passed++
 			}
@@ -201,7 +201,7 @@ func TestRequiredKeysOfMethods(t *testing.T) {
 		if got := fmt.Sprint(keys, " ", scheme, " ", exists); got != c.want {
 			t.Errorf("%s of a %s in %s: %s, want %s", c.method, c.of, c.currency, got, c.want)
 		}
-		storage := payment.Storage{Type: []byte(c.method), Scheme: []byte(scheme)}
+		storage := payment.MoneyStorage{Type: []byte(c.method), Scheme: []byte(scheme)}
 		var missing []string
 		storage.Check(c.of, func(key, _ string) { missing = append(missing, key) })
 		if exists && !slices.Equal(missing, keys) {

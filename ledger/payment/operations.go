@@ -20,7 +20,7 @@ func (c DecisionContext) Refund(r *Record, amount *money.Amount, request ledger.
 	if r.Op != nil {
 		return Decision{}, ledger.Refuse(op, ledger.Conflict, "another refund is under way")
 	}
-	remaining := must(r.Settled().Sub(r.Refunded))
+	remaining := must(r.SettledAmount().Sub(r.RefundedAmount))
 	requested := amountOf(amount, remaining)
 	if requested.IsZero() || remaining.Less(requested) {
 		return Decision{}, ledger.Refuse(op, ledger.InvalidRefundAmount, "%v is left to refund", remaining)
@@ -30,7 +30,7 @@ func (c DecisionContext) Refund(r *Record, amount *money.Amount, request ledger.
 	}
 	d := newDecision(r)
 	d.Record.Op = &Op{Kind: OpRefund, ID: request, Amount: requested, From: r.Status}
-	d.Record.Op.RefundedFee = must(r.refundedFee(plus(r.Refunded, requested)).Sub(r.RefundedFee))
+	d.Record.Op.RefundedFee = must(r.refundedFee(plus(r.RefundedAmount, requested)).Sub(r.RefundedFee))
 	d.Record.addRefund(c)
 	f := d.Record.refundFlow()
 	d.move(Refund, &ledger.Entry{Phase: ledger.Pending, Postings: r.refundPostings(f, false)})
@@ -41,7 +41,7 @@ func (c DecisionContext) Refund(r *Record, amount *money.Amount, request ledger.
 
 // refundHeadroom returns the guards that reserve headroom for the amounts that a refund adds to account totals. After the
 // provider has refused the refund, it is called with release true; then the guards release the headroom.
-func (r *Record) refundHeadroom(org ledger.ID, f flow, release bool) []ledger.CounterGuard {
+func (r *Record) refundHeadroom(org ledger.ID, f moneyFlow, release bool) []ledger.CounterGuard {
 	guard := ledger.ReserveHeadroom
 	if release {
 		guard = ledger.ReleaseHeadroom
@@ -58,7 +58,7 @@ func (r *Record) refundHeadroom(org ledger.ID, f flow, release bool) []ledger.Co
 // is under way.
 func (c DecisionContext) Cancel(r *Record, request ledger.ID) (Decision, error) {
 	const op = "payment.Cancel"
-	if r.Status != ActionRequired && !r.Status.AtProvider() && !r.Status.Held() {
+	if r.Status != ActionRequired && !r.Status.AtProvider() && !r.Status.IsHeld() {
 		return Decision{}, ledger.Refuse(op, ledger.NotReversible, "there is nothing at a provider that can be given up")
 	}
 	if r.Op != nil {
@@ -79,7 +79,7 @@ func (c DecisionContext) lapse(r *Record, request ledger.ID, why Code) Decision 
 func (c DecisionContext) void(r *Record, e Event, why Code, request ledger.ID) Decision {
 	d := newDecision(r)
 	d.Record.Op = &Op{Kind: OpVoid, ID: request, Why: why, From: r.Status}
-	d.Record.GivenUp = r.Hosted
+	d.Record.VoidRequested = r.Hosted
 	d.move(e, nil)
 	c.submitOp(&d)
 	return d
@@ -90,7 +90,7 @@ func (c DecisionContext) void(r *Record, e Event, why Code, request ledger.ID) D
 // amount is zero, more than is held, or impossible with the terminal's fees.
 func (c DecisionContext) Commit(r *Record, amount *money.Amount, request ledger.ID) (Decision, error) {
 	const op = "payment.Commit"
-	if !r.Status.Held() {
+	if !r.Status.IsHeld() {
 		return Decision{}, ledger.Refuse(op, ledger.Conflict, "nothing is held")
 	}
 	if r.Op != nil {
@@ -141,7 +141,7 @@ func (c DecisionContext) Submit(r *Record, has func(name string) bool, request l
 		return Decision{}, ledger.Refuse(op, ledger.Conflict, "the transaction does not wait for its payer")
 	case !r.Action.wantsMaterial():
 		return Decision{}, ledger.Refuse(op, ledger.Conflict, "the transaction waits for something else")
-	case r.Action.Stale(now):
+	case r.Action.IsStale(now):
 		return Decision{}, ledger.Refuse(op, ledger.Expired, "the material came after expires_at: read the transaction, which shows fresh material, and start again")
 	}
 	for _, name := range r.Action.Requires {
@@ -220,7 +220,7 @@ func (r *Record) waitsUntil() ledger.Micros {
 	switch {
 	case r.Status == ActionRequired:
 		return r.Action.Until
-	case r.Status.Held():
+	case r.Status.IsHeld():
 		return r.HoldUntil
 	}
 	return 0
@@ -229,7 +229,7 @@ func (r *Record) waitsUntil() ledger.Micros {
 // dueWhileWaiting returns the next due instant of a charge. If the charge waits for its payer or for a commit, it is due
 // when that wait ends, or at the next inquiry if the rail asks for an earlier one or did not answer. If the charge does
 // not wait, or its wait has ended, it is due at the next inquiry.
-func (c DecisionContext) dueWhileWaiting(r *Record, a Answer) ledger.Micros {
+func (c DecisionContext) dueWhileWaiting(r *Record, a ProviderAnswer) ledger.Micros {
 	switch end := r.waitsUntil(); {
 	case end <= ledger.MicrosOf(c.Now):
 		return c.nextInquiry(&r.Inquiries, a)
@@ -243,7 +243,7 @@ func (c DecisionContext) dueWhileWaiting(r *Record, a Answer) ledger.Micros {
 // submitOp makes the decision submit the record's operation to the provider.
 func (c DecisionContext) submitOp(d *Decision) {
 	d.Due = c.fromNow(c.InquiryTimeout)
-	d.Ask = AskOp
+	d.ProviderRequest = SubmitOperation
 }
 
 // OperationAmount returns the amount and the asset that the provider has to capture or return in the operation under way.
@@ -257,7 +257,7 @@ func (r *Record) OperationAmount() (money.Amount, money.Asset) {
 		}
 		return priced.AmountWithFee, r.Asset
 	case OpRefund:
-		if r.Op.Late {
+		if r.Op.FromSuspense {
 			return r.AmountWithFee, r.Asset
 		}
 		return r.refundFlow().provider, r.Asset
@@ -267,7 +267,7 @@ func (r *Record) OperationAmount() (money.Amount, money.Asset) {
 
 // DecideOpAnswer returns the decision on a provider's answer about an operation. request is the operation's id. ok is
 // false if no such operation is under way.
-func (c DecisionContext) DecideOpAnswer(r *Record, request ledger.ID, a Answer) (d Decision, ok bool) {
+func (c DecisionContext) DecideOpAnswer(r *Record, request ledger.ID, a ProviderAnswer) (d Decision, ok bool) {
 	if r.Op == nil || r.Op.ID != request || r.Op.Kind == OpComplete {
 		return Decision{}, false
 	}
@@ -316,13 +316,13 @@ func (c DecisionContext) onOpNotFound(d *Decision) {
 	d.awaitOutcome()
 	d.Due = c.fromNow(c.InquiryTimeout)
 	if o.NotFoundAnswers == resubmitAt {
-		d.Ask = AskOp
+		d.ProviderRequest = SubmitOperation
 	}
 }
 
 // onNoOutcome decides on an answer from which the operation's outcome is not known yet. It sets the instant of the next
 // inquiry.
-func (c DecisionContext) onNoOutcome(d *Decision, a Answer) {
+func (c DecisionContext) onNoOutcome(d *Decision, a ProviderAnswer) {
 	o := d.Record.Op
 	o.Answered = true
 	if a.Verdict == VerdictPending {
@@ -336,12 +336,12 @@ func (c DecisionContext) onNoOutcome(d *Decision, a Answer) {
 // moves to Refunding. In Charged, which is a final status, it would look as if no refund were under way.
 func (d *Decision) awaitOutcome() {
 	r := d.Record
-	if r.Op.Kind == OpRefund && !r.Op.Late && r.Status != Refunding {
+	if r.Op.Kind == OpRefund && !r.Op.FromSuspense && r.Status != Refunding {
 		r.delayRefund()
 		d.move(RefundPending, nil)
 		return
 	}
-	d.move(Await, nil)
+	d.move(AwaitOutcome, nil)
 }
 
 // onDone ends an operation that the provider has carried out, and books it.
@@ -351,7 +351,7 @@ func (c DecisionContext) onDone(d *Decision) {
 		heldPostings, original := r.holdEntry().Postings, *r
 		assertPriced(r.price(o.Amount))
 		d.Counters = r.releaseSurplus(&original, c.Org)
-		r.Captured = o.Amount
+		r.CapturedAmount = o.Amount
 		d.Counters = r.settleVolumes(c.Org, c.counterSlice(d.Counters))
 		d.move(Capture, r.captureEntry(heldPostings))
 		d.end(Failure{})
@@ -362,14 +362,14 @@ func (c DecisionContext) onDone(d *Decision) {
 		}
 		d.move(event, r.releaseEntry())
 		d.giveUp(c, Failure{Code: o.Why})
-	case o.Late:
+	case o.FromSuspense:
 		d.move(SuspenseRefunded, r.suspenseEntry(ledger.Credit))
 		r.endRefund(c, RefundSucceeded, Failure{})
 		r.Op = nil
 	default:
 		f := r.refundFlow()
 		d.move(RefundDone, &ledger.Entry{Phase: ledger.Capture, Postings: r.refundPostings(f, true), Released: r.refundPostings(f, false)})
-		r.Refunded, r.RefundedFee = plus(r.Refunded, o.Amount), plus(r.RefundedFee, o.RefundedFee)
+		r.RefundedAmount, r.RefundedFee = plus(r.RefundedAmount, o.Amount), plus(r.RefundedFee, o.RefundedFee)
 		r.endRefund(c, RefundSucceeded, Failure{})
 		r.Op = nil
 	}
@@ -387,16 +387,16 @@ func (c DecisionContext) onNotDone(d *Decision, why Failure) {
 		// void failed.
 		d.move(VoidFailed, nil)
 		r.Op = nil
-		d.Due = c.dueWhileWaiting(r, Answer{Verdict: VerdictUnknown})
-		d.Ask = AskInquire
-	case o.Late:
-		d.move(GiveBackFailed, nil)
+		d.Due = c.dueWhileWaiting(r, ProviderAnswer{Verdict: VerdictUnknown})
+		d.ProviderRequest = InquireCharge
+	case o.FromSuspense:
+		d.move(SuspenseRefundFailed, nil)
 		r.endRefund(c, RefundFailed, why.asRefundFailure())
 		r.Op = nil
 	default:
 		f := r.refundFlow()
 		event := RefundRefused
-		if !r.Refunded.IsZero() {
+		if !r.RefundedAmount.IsZero() {
 			event = RepeatRefundRefused
 		}
 		d.move(event, &ledger.Entry{Phase: ledger.Void, Postings: r.refundPostings(f, false)})

@@ -13,7 +13,7 @@ func IsFirstCharge(e *ledger.Event) bool {
 // later changes are not outcomes. If a transaction only returns the money of another transaction or of an ended attempt,
 // it has no outcome.
 func (r *Record) Outcome(from Status) (failed, ok bool) {
-	if from.Final() || from == Refunding || from == Refunded || r.ReversalOf != (ledger.ID{}) || r.AttemptOf != (ledger.ID{}) {
+	if from.IsFinal() || from == Refunding || from == Refunded || r.ReversalOf != (ledger.ID{}) || r.AttemptOf != (ledger.ID{}) {
 		return false, false
 	}
 	switch r.Status {

@@ -6,8 +6,8 @@ import (
 	"mizan/ledger"
 )
 
-// Answer is a provider's answer to a submission or an inquiry.
-type Answer struct {
+// ProviderAnswer is a provider's answer to a submission or an inquiry.
+type ProviderAnswer struct {
 	Verdict       Verdict
 	Failure       Failure       // for VerdictRefused, VerdictFailed and VerdictNotSent: the reason that the rail gave
 	RRN           string        // retrieval reference number; empty if none
@@ -18,20 +18,20 @@ type Answer struct {
 	Token         []byte        // for VerdictCharged: the provider's token for the charged card, encrypted; nil if none
 	KeepCard      bool          // for VerdictAction: whether the encrypted card must stay stored for a later step
 	Inquired      bool          // whether the answer is to an inquiry, not to a submission
-	Reissued      bool          // whether the answer is to AskReissue; if so, Action is the previous action, published again
+	Reissued      bool          // whether the answer is to ReissueAction; if so, Action is the previous action, published again
 }
 
-// DecideAnswer returns the decision on a provider's answer about the charge. ok is false if the answer changes nothing.
+// DecideProviderAnswer returns the decision on a provider's answer about the charge. ok is false if the answer changes nothing.
 // While an operation on the charge, such as a void, is under way, ok is false too, because then only the answer about the
 // operation counts.
-func (c DecisionContext) DecideAnswer(r *Record, a Answer) (d Decision, ok bool) {
+func (c DecisionContext) DecideProviderAnswer(r *Record, a ProviderAnswer) (d Decision, ok bool) {
 	if r.Op != nil && r.Op.Kind != OpComplete {
 		return Decision{}, false
 	}
 	switch {
 	case r.Status == Rejected, r.Status == Failed:
 		return c.decideLateAnswer(r, a)
-	case r.Status == Authorizing, r.Status == ActionRequired, r.Status.AtProvider(), r.Status.Held():
+	case r.Status == Authorizing, r.Status == ActionRequired, r.Status.AtProvider(), r.Status.IsHeld():
 	default:
 		return Decision{}, false
 	}
@@ -68,8 +68,8 @@ func (c DecisionContext) DecideAnswer(r *Record, a Answer) (d Decision, ok bool)
 	return d, true
 }
 
-// IsNoNews tells whether an answer changes nothing, because the rail is still processing the charge or did not answer.
-func (r *Record) IsNoNews(a Answer) bool {
+// IsUnchangedBy tells whether an answer changes nothing, because the rail is still processing the charge or did not answer.
+func (r *Record) IsUnchangedBy(a ProviderAnswer) bool {
 	return r.Status.AtProvider() && r.Op == nil && (a.Verdict == VerdictPending || a.Verdict == VerdictUnknown) &&
 		(a.Status == "" || a.Status == r.Status)
 }
@@ -85,8 +85,8 @@ func (d *Decision) moveToCharging() {
 	}
 }
 
-func (c DecisionContext) settle(d *Decision, a Answer) {
-	if !d.Record.Status.Held() {
+func (c DecisionContext) settle(d *Decision, a ProviderAnswer) {
+	if !d.Record.Status.IsHeld() {
 		d.moveToCharging()
 	}
 	if a.RRN != "" {
@@ -95,15 +95,15 @@ func (c DecisionContext) settle(d *Decision, a Answer) {
 	d.Record.keepToken(a)
 	entry := d.Record.settlementEntry()
 	d.Counters = c.counterSlice(d.Counters)
-	if r := d.Record; r.Status.Held() {
+	if r := d.Record; r.Status.IsHeld() {
 		// The provider has captured the hold, although the answer to the commit was lost or there was no commit. The
 		// captured amount is the amount of the last commit or, without a commit, the whole amount.
-		r.Captured = r.Amount
+		r.CapturedAmount = r.Amount
 		if !r.LastCommit.IsZero() {
 			heldPostings, original := r.holdEntry().Postings, *r
 			assertPriced(r.price(r.LastCommit))
 			d.Counters = append(d.Counters, r.releaseSurplus(&original, c.Org)...)
-			r.Captured = r.LastCommit
+			r.CapturedAmount = r.LastCommit
 			entry = r.captureEntry(heldPostings)
 		}
 	}
@@ -113,10 +113,10 @@ func (c DecisionContext) settle(d *Decision, a Answer) {
 }
 
 // onHeld records that the money is held. It returns false if the record does not change.
-func (c DecisionContext) onHeld(d *Decision, a Answer) bool {
+func (c DecisionContext) onHeld(d *Decision, a ProviderAnswer) bool {
 	r := d.Record
-	if r.Status.Held() {
-		return c.onNoNews(d, a)
+	if r.Status.IsHeld() {
+		return c.onUnchanged(d, a)
 	}
 	d.moveToCharging()
 	r.ConfirmedByProvider = true
@@ -134,8 +134,8 @@ func (c DecisionContext) onHeld(d *Decision, a Answer) bool {
 	return true
 }
 
-func (c DecisionContext) onDeclined(d *Decision, a Answer) {
-	if d.Record.Status.Held() {
+func (c DecisionContext) onDeclined(d *Decision, a ProviderAnswer) {
+	if d.Record.Status.IsHeld() {
 		c.onFailed(d, a)
 		return
 	}
@@ -147,12 +147,12 @@ func (c DecisionContext) onDeclined(d *Decision, a Answer) {
 	d.giveUp(c, a.Failure.orCode(CardDeclined))
 }
 
-func (c DecisionContext) onFailed(d *Decision, a Answer) {
+func (c DecisionContext) onFailed(d *Decision, a ProviderAnswer) {
 	if a.Verdict == VerdictNotSent && c.mayTryAgain(d.Record) {
 		c.endAttempt(d, AttemptNotSent, a.Failure.orCode(ProcessingError))
 		return
 	}
-	if !d.Record.Status.Held() && a.Verdict != VerdictNotSent {
+	if !d.Record.Status.IsHeld() && a.Verdict != VerdictNotSent {
 		d.moveToCharging()
 	}
 	d.move(Fail, d.Record.releaseEntry())
@@ -165,7 +165,7 @@ func (c DecisionContext) onFailed(d *Decision, a Answer) {
 func (c DecisionContext) onNotFound(d *Decision) bool {
 	r := d.Record
 	if r.ConfirmedByProvider && (r.Op == nil || r.Op.Answered) {
-		return c.onNoNews(d, Answer{Verdict: VerdictNotFound})
+		return c.onUnchanged(d, ProviderAnswer{Verdict: VerdictNotFound})
 	}
 	if r.NotFoundAnswers == 0 || r.ConfirmedByProvider {
 		r.NotFoundAnswers = 1
@@ -174,7 +174,7 @@ func (c DecisionContext) onNotFound(d *Decision) bool {
 			o.Answered = true
 			r.Op = &o
 		}
-		d.move(Await, nil)
+		d.move(AwaitOutcome, nil)
 		d.Due = c.fromNow(c.InquiryTimeout)
 		return true
 	}
@@ -188,11 +188,11 @@ func (c DecisionContext) onNotFound(d *Decision) bool {
 }
 
 // onAction publishes the payer's action. It returns false if the record does not change.
-func (c DecisionContext) onAction(d *Decision, a Answer) bool {
+func (c DecisionContext) onAction(d *Decision, a ProviderAnswer) bool {
 	r := d.Record
 	r.NotFoundAnswers, r.ConfirmedByProvider = 0, true
-	if r.Status.Held() || r.Status == ActionRequired && (a.Action == nil || a.Reissued && a.Action.isStaleFor(ledger.MicrosOf(c.Now), true)) {
-		return c.onNoNews(d, a)
+	if r.Status.IsHeld() || r.Status == ActionRequired && (a.Action == nil || a.Reissued && a.Action.isStaleFor(ledger.MicrosOf(c.Now), true)) {
+		return c.onUnchanged(d, a)
 	}
 	r.Inquiries = 0
 	waiting := r.Status == ActionRequired
@@ -202,7 +202,7 @@ func (c DecisionContext) onAction(d *Decision, a Answer) bool {
 	if waiting && a.Reissued {
 		d.move(Reissue, nil) // the merchant is not notified of this event
 	} else {
-		d.move(Act, nil)
+		d.move(RequireAction, nil)
 	}
 	var action Action // stays empty if the answer with the action was lost
 	deadline := c.fromNow(c.ActionTTL)
@@ -222,13 +222,13 @@ func (c DecisionContext) onAction(d *Decision, a Answer) bool {
 	return true
 }
 
-// onNoNews decides on an answer that reports nothing new. If the record is due, it sets the next due instant and returns
+// onUnchanged decides on an answer that reports nothing new. If the record is due, it sets the next due instant and returns
 // true. Otherwise it changes nothing and returns false.
-func (c DecisionContext) onNoNews(d *Decision, a Answer) bool {
+func (c DecisionContext) onUnchanged(d *Decision, a ProviderAnswer) bool {
 	if c.Due > ledger.MicrosOf(c.Now) {
 		return false
 	}
-	d.move(Await, nil)
+	d.move(AwaitOutcome, nil)
 	d.Due = c.dueWhileWaiting(d.Record, a)
 	return true
 }
@@ -239,35 +239,35 @@ func (c DecisionContext) onReady(d *Decision) bool {
 	r.ConfirmedByProvider = true
 	if r.Op == nil && r.Status == Authorizing {
 		d.moveToCharging() // Complete can begin its operation only in a status such as charging
-		d.Due = c.nextInquiry(&r.Inquiries, Answer{})
+		d.Due = c.nextInquiry(&r.Inquiries, ProviderAnswer{})
 		return true
 	}
 	if r.Op == nil {
-		return c.onNoNews(d, Answer{}) // the caller continues the charge with Complete
+		return c.onUnchanged(d, ProviderAnswer{}) // the caller continues the charge with Complete
 	}
 	r.NotFoundAnswers = 0
-	d.move(Await, nil)
-	d.Due = c.nextInquiry(&r.Inquiries, Answer{})
-	d.Ask = AskOp
+	d.move(AwaitOutcome, nil)
+	d.Due = c.nextInquiry(&r.Inquiries, ProviderAnswer{})
+	d.ProviderRequest = SubmitOperation
 	return true
 }
 
 // onPending decides on VerdictPending (the rail is processing the charge) and on VerdictUnknown (the rail has not
 // answered).
-func (c DecisionContext) onPending(d *Decision, a Answer) bool {
+func (c DecisionContext) onPending(d *Decision, a ProviderAnswer) bool {
 	r := d.Record
 	if a.Verdict == VerdictPending { // VerdictUnknown does not confirm that the charge arrived
 		r.NotFoundAnswers, r.ConfirmedByProvider = 0, true
 	}
 	switch {
-	case r.Status.Held(), r.Status == ActionRequired && a.Verdict == VerdictUnknown:
-		return c.onNoNews(d, a)
+	case r.Status.IsHeld(), r.Status == ActionRequired && a.Verdict == VerdictUnknown:
+		return c.onUnchanged(d, a)
 	case r.Status == Authorizing, r.Status == ActionRequired:
 		d.moveToCharging()
 	case r.Status.IsIntermediate() && a.Status == Charging:
 		d.move(Process, nil)
 	case !a.Status.IsIntermediate() || a.Status == r.Status:
-		d.move(Await, nil)
+		d.move(AwaitOutcome, nil)
 	}
 	if a.Status.IsIntermediate() && a.Status != r.Status {
 		d.move(intermediateEvents[a.Status], nil)
@@ -286,28 +286,28 @@ func (c DecisionContext) onPending(d *Decision, a Answer) bool {
 // OnDue decides what to do with a record at its due instant. It is also called before that instant, for example after a
 // restart; then early is true. If decided is true, d is the decision. Otherwise the caller has to send the question ask
 // to the provider. request is the id of the operation that the decision may begin.
-func (c DecisionContext) OnDue(r *Record, early bool, request ledger.ID) (ask Ask, d Decision, decided bool) {
+func (c DecisionContext) OnDue(r *Record, early bool, request ledger.ID) (ask ProviderRequest, d Decision, decided bool) {
 	now := ledger.MicrosOf(c.Now)
 	switch {
 	case r.Op != nil && r.Op.Kind != OpComplete:
-		return AskInquireOp, Decision{}, false
+		return InquireOperation, Decision{}, false
 	case r.AwaitsPayer() && !early:
 		d = newDecision(r)
 		d.move(Expire, nil)
 		d.MustRecord = true
 		d.end(Failure{Code: PayerActionExpired})
-		return AskNothing, d, true
+		return NoRequest, d, true
 	case r.Status == ActionRequired && now >= r.Action.Until:
-		return AskNothing, c.lapse(r, request, PayerActionExpired), true
-	case r.Status.Held() && now >= r.HoldUntil:
-		return AskNothing, c.lapse(r, request, HoldExpired), true
-	case r.Status.Held() && c.Due < r.HoldUntil: // an earlier void failed
-		return AskInquire, Decision{}, false
+		return NoRequest, c.lapse(r, request, PayerActionExpired), true
+	case r.Status.IsHeld() && now >= r.HoldUntil:
+		return NoRequest, c.lapse(r, request, HoldExpired), true
+	case r.Status.IsHeld() && c.Due < r.HoldUntil: // an earlier void failed
+		return InquireCharge, Decision{}, false
 	case r.LateSettlement:
 		d, decided = c.DecideSuspenseRefund(r, request)
-		return AskNothing, d, decided
+		return NoRequest, d, decided
 	case r.Status == Authorizing, r.Status == ActionRequired, r.Status.AtProvider():
-		return AskInquire, Decision{}, false
+		return InquireCharge, Decision{}, false
 	}
-	return AskNothing, Decision{}, false
+	return NoRequest, Decision{}, false
 }

@@ -14,7 +14,7 @@ import (
 var otpAction = &payment.Action{Type: "none", Material: []byte(`{"otp":""}`)}
 
 // answers maps the names that the tests use to a provider's answers.
-var answers = map[string]payment.Answer{
+var answers = map[string]payment.ProviderAnswer{
 	"charged":      {Verdict: payment.VerdictCharged, RRN: "123456789012"},
 	"pending":      {Verdict: payment.VerdictPending},
 	"refused":      {Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "why"}},
@@ -39,9 +39,9 @@ func inState(t testing.TB, kind payment.Type, status payment.Status) *scenario {
 	case payment.PaymentHeld, payment.PayoutHeld:
 		sc.onAnswer(answers["held"])
 	case payment.Charging:
-		sc.onAnswer(payment.Answer{Verdict: payment.VerdictUnknown, NextInquiryIn: time.Second})
+		sc.onAnswer(payment.ProviderAnswer{Verdict: payment.VerdictUnknown, NextInquiryIn: time.Second})
 	default:
-		sc.onAnswer(payment.Answer{Verdict: payment.VerdictPending, NextInquiryIn: time.Second, Status: status})
+		sc.onAnswer(payment.ProviderAnswer{Verdict: payment.VerdictPending, NextInquiryIn: time.Second, Status: status})
 	}
 	if sc.record.Status != status {
 		t.Fatalf("%s is not %s", sc.record.Status, status)
@@ -169,7 +169,7 @@ func TestTheRetrievalReferenceIsKept(t *testing.T) {
 		}
 	}
 	sc := inState(t, payment.Payment, payment.PaymentHeld)
-	if sc.onAnswer(payment.Answer{Verdict: payment.VerdictCharged}); sc.record.RRN != "123456789012" {
+	if sc.onAnswer(payment.ProviderAnswer{Verdict: payment.VerdictCharged}); sc.record.RRN != "123456789012" {
 		t.Errorf("after a capture without an RRN, the RRN is %q", sc.record.RRN)
 	}
 }
@@ -177,7 +177,7 @@ func TestTheRetrievalReferenceIsKept(t *testing.T) {
 func TestTheRailsOwnKeysAreKeptUntilItSendsOthers(t *testing.T) {
 	sc := inState(t, payment.Payment, payment.Authorizing)
 	for _, c := range []struct{ sent, want string }{{`{"a":1}`, `{"a":1}`}, {"", `{"a":1}`}, {`{"b":2}`, `{"b":2}`}} {
-		a := payment.Answer{Verdict: payment.VerdictPending}
+		a := payment.ProviderAnswer{Verdict: payment.VerdictPending}
 		if c.sent != "" {
 			a.Meta = []byte(c.sent)
 		}
@@ -200,7 +200,7 @@ func TestAnswerWithoutNewsChangesNothing(t *testing.T) {
 	} {
 		for name, a := range answers {
 			sc := inState(t, c.kind, c.status)
-			if _, ok := sc.context.DecideAnswer(sc.record, a); ok != strings.Contains(c.news, name) {
+			if _, ok := sc.context.DecideProviderAnswer(sc.record, a); ok != strings.Contains(c.news, name) {
 				t.Errorf("%s in %s: decided %v", name, c.status, ok)
 			}
 		}
@@ -213,7 +213,7 @@ func TestClosedTransactionIgnoresAnswers(t *testing.T) {
 		"rejected by no terminal": {t: t, context: testContext, record: testContext.Reject(transactionID, 1, request(payment.Payment, "100"), payment.Failure{Code: payment.NoTerminal}).Record},
 	} {
 		for answer, a := range answers {
-			if _, ok := sc.context.DecideAnswer(sc.record, a); ok {
+			if _, ok := sc.context.DecideProviderAnswer(sc.record, a); ok {
 				t.Errorf("%s: decided on %s", name, answer)
 			}
 		}
@@ -221,7 +221,7 @@ func TestClosedTransactionIgnoresAnswers(t *testing.T) {
 	for answer, a := range answers { // after a refusal, an answer matters only if money has moved after all
 		sc := inState(t, payment.Payment, payment.Charging)
 		sc.onAnswer(answers["refused"])
-		if _, ok := sc.context.DecideAnswer(sc.record, a); ok != (answer == "charged") {
+		if _, ok := sc.context.DecideProviderAnswer(sc.record, a); ok != (answer == "charged") {
 			t.Errorf("refused: decided on %s: %v", answer, ok)
 		}
 	}
@@ -244,14 +244,14 @@ func TestWhileAnOperationIsUnderWayItsOwnAnswerDecides(t *testing.T) {
 			sc.refund("")
 		}
 		for answer, a := range answers {
-			if _, ok := sc.context.DecideAnswer(sc.record, a); ok {
+			if _, ok := sc.context.DecideProviderAnswer(sc.record, a); ok {
 				t.Errorf("%s: decided on %s about the charge", name, answer)
 			}
 		}
 		if _, ok := sc.context.DecideOpAnswer(sc.record, uuid.UUID{7}, answers["charged"]); ok {
 			t.Errorf("%s: decided on an operation that is not under way", name)
 		}
-		if ask, _, decided := sc.context.OnDue(sc.record, true, uuid.UUID{7}); ask != payment.AskInquireOp || decided {
+		if ask, _, decided := sc.context.OnDue(sc.record, true, uuid.UUID{7}); ask != payment.InquireOperation || decided {
 			t.Errorf("%s: after a restart OnDue asks %v", name, ask)
 		}
 	}
@@ -267,7 +267,7 @@ func TestUnknownReferenceTwiceInARowIsInterrupted(t *testing.T) {
 	for _, status := range []payment.Status{payment.Authorizing, payment.Charging} {
 		sc := inState(t, payment.Payout, status)
 		sc.onAnswer(answers["not known"])
-		if ask, _, _ := sc.onDue(10 * time.Second); ask != payment.AskInquire {
+		if ask, _, _ := sc.onDue(10 * time.Second); ask != payment.InquireCharge {
 			t.Errorf("%s: %v is asked", status, ask)
 		}
 		d := sc.onAnswer(answers["not known"])
@@ -306,7 +306,7 @@ func TestChargeConfirmedByTheRailNeverCountsAsLost(t *testing.T) {
 				break
 			}
 			sc.context.Due = ledger.MicrosOf(sc.context.Now)
-			if d, ok := sc.context.DecideAnswer(sc.record, answers["not known"]); ok {
+			if d, ok := sc.context.DecideProviderAnswer(sc.record, answers["not known"]); ok {
 				sc.apply(d)
 			}
 		}
@@ -320,7 +320,7 @@ func TestInquiriesWithoutAnAnswerBackOffToABound(t *testing.T) {
 	sc := newScenario(t, payment.Payment, "100", terms(feeDeducted(0, "0")))
 	var gaps []string
 	for range 11 {
-		d := sc.onAnswer(payment.Answer{Verdict: payment.VerdictUnknown})
+		d := sc.onAnswer(payment.ProviderAnswer{Verdict: payment.VerdictUnknown})
 		gaps = append(gaps, d.Due.Time().Sub(now).String())
 	}
 	if got, want := strings.Join(gaps, " "), "10s 20s 40s 1m20s 2m40s 5m20s 10m40s 21m20s 42m40s 42m40s 42m40s"; got != want {
@@ -333,7 +333,7 @@ func TestInquiriesWithoutAnAnswerBackOffToABound(t *testing.T) {
 func TestRailChoosesTheNextInquiry(t *testing.T) {
 	for delay, want := range map[time.Duration]string{5 * time.Second: "5s", time.Nanosecond: "1ms", time.Millisecond: "1ms", -time.Second: "10s", 0: "10s"} {
 		sc := inState(t, payment.Payment, payment.Charging)
-		d := sc.onAnswer(payment.Answer{Verdict: payment.VerdictPending, NextInquiryIn: delay})
+		d := sc.onAnswer(payment.ProviderAnswer{Verdict: payment.VerdictPending, NextInquiryIn: delay})
 		if got := d.Due.Time().Sub(now).String(); got != want {
 			t.Errorf("again in %v: due %s, want %s", delay, got, want)
 		}
@@ -356,12 +356,12 @@ func TestARailPassesThroughStatesOfItsOwn(t *testing.T) {
 		{"charged", "await: charging, due 10m40s"}, // the status "charged" in an answer settles nothing; only a verdict does
 		{"cancelled", "pass_cancelled: cancelled, due 21m20s"},
 	} {
-		if got := summaryOf(sc.onAnswer(payment.Answer{Verdict: payment.VerdictPending, Status: c.status})); got != c.want {
+		if got := summaryOf(sc.onAnswer(payment.ProviderAnswer{Verdict: payment.VerdictPending, Status: c.status})); got != c.want {
 			t.Errorf("%q: %s, want %s", c.status, got, c.want)
 		}
 	}
 	sc = inState(t, payment.Payment, payment.ActionRequired)
-	if got, want := summaryOf(sc.onAnswer(payment.Answer{Verdict: payment.VerdictPending, Status: "unknown"})), "submit pass_unknown: unknown, due 10s"; got != want {
+	if got, want := summaryOf(sc.onAnswer(payment.ProviderAnswer{Verdict: payment.VerdictPending, Status: "unknown"})), "submit pass_unknown: unknown, due 10s"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
@@ -369,9 +369,9 @@ func TestARailPassesThroughStatesOfItsOwn(t *testing.T) {
 // If the rail has the charge, the provider is asked about the charge when the transaction is due. It is also asked earlier,
 // after a restart.
 func TestDueTransactionAtTheRailIsInquired(t *testing.T) {
-	for status, want := range map[payment.Status]payment.Ask{
-		payment.Authorizing: payment.AskInquire, payment.Charging: payment.AskInquire, payment.Unknown: payment.AskInquire,
-		payment.ActionRequired: payment.AskInquire, payment.PaymentHeld: payment.AskNothing,
+	for status, want := range map[payment.Status]payment.ProviderRequest{
+		payment.Authorizing: payment.InquireCharge, payment.Charging: payment.InquireCharge, payment.Unknown: payment.InquireCharge,
+		payment.ActionRequired: payment.InquireCharge, payment.PaymentHeld: payment.NoRequest,
 	} {
 		for _, early := range []bool{true, false} {
 			sc := inState(t, payment.Payment, status)
@@ -381,7 +381,7 @@ func TestDueTransactionAtTheRailIsInquired(t *testing.T) {
 		}
 	}
 	sc := newCharged(t, payment.Payment, "100", terms(feeDeducted(0, "0")))
-	if ask, _, decided := sc.context.OnDue(sc.record, false, uuid.UUID{9}); ask != payment.AskNothing || decided {
+	if ask, _, decided := sc.context.OnDue(sc.record, false, uuid.UUID{9}); ask != payment.NoRequest || decided {
 		t.Error("a settled transaction has a question for the provider")
 	}
 }

@@ -15,7 +15,7 @@ func (r *Record) SubmittedAmount() money.Amount {
 // ReturnedAmount returns how much the provider has returned in refunds, including the fees that the payer had paid on top
 // of the amount.
 func (r *Record) ReturnedAmount() money.Amount {
-	return r.refundsFlow(r.Refunded, r.RefundedFee).provider
+	return r.refundsFlow(r.RefundedAmount, r.RefundedFee).provider
 }
 
 // ReturningAmounts returns the part of the transaction's amount that was returned or is being returned, and the sum that
@@ -23,12 +23,12 @@ func (r *Record) ReturnedAmount() money.Amount {
 func (r *Record) ReturningAmounts() (amount, toPayer money.Amount) {
 	switch {
 	case r.Status == Reversed:
-		return r.Settled(), r.AmountWithFee
+		return r.SettledAmount(), r.AmountWithFee
 	case r.Status == Refunding && r.Op != nil:
-		amount = plus(r.Refunded, r.Op.Amount)
+		amount = plus(r.RefundedAmount, r.Op.Amount)
 		return amount, r.refundsFlow(amount, plus(r.RefundedFee, r.Op.RefundedFee)).provider
 	}
-	return r.Refunded, r.ReturnedAmount()
+	return r.RefundedAmount, r.ReturnedAmount()
 }
 
 // ReturnedToPayer returns how much of the payer's money was returned by refunds or a chargeback. A chargeback returns

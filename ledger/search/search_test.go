@@ -19,7 +19,7 @@ func sample() *payment.Record {
 	return &payment.Record{
 		ID: ledger.ID{1}, RRN: "000012345678", Reference: ledger.ID{0xab},
 		Request: payment.Request{TxID: " Order-7 ", CardLast4: "4242", Customer: []byte(`{"name":"A","email":" Ami\u006ea@Shop.example"}`)},
-		Ended: []payment.EndedAttempt{
+		EndedAttempts: []payment.EndedAttempt{
 			{Reference: ledger.ID{1}, Credentials: payment.Credentials{CardLast4: "1111"}},
 			{Reference: ledger.ID{2}, Credentials: payment.Credentials{CardLast4: "0002"}},
 		},
@@ -216,7 +216,7 @@ func TestProgressRowGivesItsSeqBack(t *testing.T) {
 
 func BenchmarkValues(b *testing.B) {
 	r := sample()
-	r.Ended = nil
+	r.EndedAttempts = nil
 	for b.Loop() {
 		search.Values(r, func(f search.Field, folded string) { f.HashOf(folded) })
 	}

@@ -59,15 +59,15 @@ func ItemOf(e *ledger.Event, r *payment.Record, earlier func() (int, error)) (It
 	var err error
 	switch effects[name] {
 	case charges:
-		f.Charged = Sum{1, r.Settled()}
+		f.Charged = Sum{1, r.SettledAmount()}
 	case declines:
 		failure := r.Failure.Code
 		if name == payment.EndAttempt {
 			var ended payment.EndedAttempt
-			ended, err = elementOf(e, r.Ended, earlier)
+			ended, err = elementOf(e, r.EndedAttempts, earlier)
 			failure = ended.Last().Failure.Code
-		} else if r.RejectedAs != "" {
-			failure = r.RejectedAs
+		} else if r.OriginalRejection != "" {
+			failure = r.OriginalRejection
 		}
 		f.Declined[max(0, slices.Index(declineCodes[:], failure))] = 1
 	case refunds:

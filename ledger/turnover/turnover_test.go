@@ -58,7 +58,7 @@ func TestWhatEventsCountAs(t *testing.T) {
 	attempts := func(r *payment.Record) {
 		r.Failure.Code = payment.PayerActionExpired
 		for _, code := range []payment.Code{payment.ExpiredCard, payment.CardDeclined} {
-			r.Ended = append(r.Ended, payment.EndedAttempt{Terminals: []payment.Attempt{{}, {Failure: payment.Failure{Code: code}}}})
+			r.EndedAttempts = append(r.EndedAttempts, payment.EndedAttempt{Terminals: []payment.Attempt{{}, {Failure: payment.Failure{Code: code}}}})
 		}
 	}
 	for _, c := range []struct {
@@ -69,11 +69,13 @@ func TestWhatEventsCountAs(t *testing.T) {
 		want    string // "" is nothing
 	}{
 		{"a charge", payment.Settle, 0, record(same), "charged 1000"},
-		{"a capture of a part", payment.Capture, 0, record(func(r *payment.Record) { r.Captured = money.FromUint64(400) }), "charged 400"},
+		{"a capture of a part", payment.Capture, 0, record(func(r *payment.Record) { r.CapturedAmount = money.FromUint64(400) }), "charged 400"},
 		{"a charge that was reversed later", payment.Settle, 0, record(fails(payment.TakenBack)), "charged 1000"},
 		{"a refusal before routing", payment.Refuse, 0, record(fails(payment.NoTerminal)), "no_terminal"},
 		{"a decline", payment.Decline, 0, record(fails(payment.CardDeclined)), "card_declined"},
-		{"a decline that was corrected later", payment.Decline, 0, record(func(r *payment.Record) { r.RejectedAs, r.Failure.Code = payment.ExpiredCard, payment.ProcessingError }), "expired_card"},
+		{"a decline that was corrected later", payment.Decline, 0, record(func(r *payment.Record) {
+			r.OriginalRejection, r.Failure.Code = payment.ExpiredCard, payment.ProcessingError
+		}), "expired_card"},
 		{"a correction", payment.Correct, 0, record(fails(payment.ProcessingError)), ""},
 		{"a failure", payment.Fail, 0, record(fails(payment.Interrupted)), "interrupted"},
 		{"a void", payment.Void, 0, record(fails(payment.CancelledByCaller)), "cancelled"},

@@ -23,13 +23,13 @@ var noticeFaults = []deliveryFault{
 	{"a counted notification without its notice", func(t *testing.T, w *notifiedStore) {
 		decider, request := decisionFor(&w.Store, "")
 		d := decider.Reject(uuid.New(), w.owner.Number, request, payment.Failure{Code: payment.UnexpectedCard})
-		d.Record.Notified, d.Record.Unwanted = 1, 1
+		d.Record.NotifiedChanges, d.Record.UnselectedChanges = 1, 1
 		w.Submit(t, changeWithoutCounts(w.FirstDemo.Org, &d, 0))
 	}, "has notified of 1 transitions, and 0 of the notices are there"},
 	{"a transition that was not counted", func(t *testing.T, w *notifiedStore) {
 		decider, request := decisionFor(&w.Store, "")
 		d := decider.Reject(uuid.New(), w.owner.Number, request, payment.Failure{Code: payment.UnexpectedCard})
-		d.Record.Unwanted = 1
+		d.Record.UnselectedChanges = 1
 		w.Submit(t, changeWithoutCounts(w.FirstDemo.Org, &d, 0))
 	}, "has notified of 0 transitions and not of 0 and 1, and its events have 2"},
 	{"a notice that is lost", func(t *testing.T, w *notifiedStore) {

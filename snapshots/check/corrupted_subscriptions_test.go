@@ -177,10 +177,10 @@ func TestFaultsInSubscriptionsAreFound(t *testing.T) {
 			}
 		})},
 		"a transition that was not counted": {[]int{6}, "its events have 1 to be notified of", func(w *subscriptionStore, p *fixture.Corrupter) {
-			changeSubscription(p, w.FirstDemo.Org, w.paused, func(r *subscription.Record) { r.Unnotified = 0 })
+			changeSubscription(p, w.FirstDemo.Org, w.paused, func(r *subscription.Record) { r.UnnotifiedEvents = 0 })
 		}},
 		"a notice that does not exist": {[]int{6}, "of the notices are there", func(w *subscriptionStore, p *fixture.Corrupter) {
-			changeSubscription(p, w.FirstDemo.Org, w.paused, func(r *subscription.Record) { r.Notified, r.Unnotified = 1, 0 })
+			changeSubscription(p, w.FirstDemo.Org, w.paused, func(r *subscription.Record) { r.NotifiedEvents, r.UnnotifiedEvents = 1, 0 })
 		}},
 		"a name without its claim": {[]int{4}, "no claim on it", func(w *subscriptionStore, p *fixture.Corrupter) {
 			p.Group.Delete(renewalClaimKey(w.FirstDemo.Org, w.renewed, 2))

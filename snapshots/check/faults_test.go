@@ -30,9 +30,9 @@ func changeFor(org ledger.ID, d *payment.Decision, version uint64, claims ...led
 		switch e := &d.Events[i]; {
 		case !payment.Notifiable(e):
 		case payment.NotifiedByDefault(payment.Status(e.To)):
-			d.Record.Unnotified++
+			d.Record.UnnotifiedChanges++
 		default:
-			d.Record.Unwanted++
+			d.Record.UnselectedChanges++
 		}
 	}
 	return changeWithoutCounts(org, d, version, claims...)
@@ -304,7 +304,7 @@ var stateFaults = []fault{
 			Terminal: w.ChargedPayment.Terminal, Asset: fixture.USD, Fees: payment.Fees{Fixed: fixture.MustAdd(w.ChargedPayment.Fee, 1)}, Route: "another",
 		})
 		w.Submit(t, changeFor(w.FirstDemo.Org, &charge, 0, txidClaim(w.FirstDemo.Org, 1, charge.Record)))
-		outcome, _ := decider.DecideAnswer(charge.Record, payment.Answer{Verdict: payment.VerdictCharged})
+		outcome, _ := decider.DecideProviderAnswer(charge.Record, payment.ProviderAnswer{Verdict: payment.VerdictCharged})
 		w.Submit(t, changeFor(w.FirstDemo.Org, &outcome, 3))
 	}, []int{3}, ""},
 	{"an entry of another amount than its record", func(t *testing.T, w *fixture.Store) {
@@ -370,7 +370,7 @@ var stateFaults = []fault{
 		decider, request := decisionFor(w, "empty")
 		d := decider.Create(uuid.New(), 1, request, &payment.Terms{Terminal: uuid.New(), Asset: fixture.USD})
 		w.Submit(t, changeFor(w.FirstDemo.Org, &d, 0, txidClaim(w.FirstDemo.Org, 1, d.Record)))
-		outcome, _ := decider.DecideAnswer(d.Record, payment.Answer{Verdict: payment.VerdictCharged})
+		outcome, _ := decider.DecideProviderAnswer(d.Record, payment.ProviderAnswer{Verdict: payment.VerdictCharged})
 		outcome.Events[1].Entry = nil
 		w.Submit(t, changeFor(w.FirstDemo.Org, &outcome, 3))
 	}, []int{3}, ""},
@@ -379,7 +379,7 @@ var stateFaults = []fault{
 		request.Type = payment.Payout
 		d := decider.Create(uuid.New(), 1, request, &payment.Terms{Terminal: uuid.New(), Asset: fixture.USD})
 		w.Submit(t, changeFor(w.FirstDemo.Org, &d, 0, txidClaim(w.FirstDemo.Org, 1, d.Record)))
-		outcome, _ := decider.DecideAnswer(d.Record, payment.Answer{Verdict: payment.VerdictCharged})
+		outcome, _ := decider.DecideProviderAnswer(d.Record, payment.ProviderAnswer{Verdict: payment.VerdictCharged})
 		for i := range outcome.Events[1].Entry.Postings {
 			chargePosting := &outcome.Events[1].Entry.Postings[i]
 			chargePosting.Amount = fixture.MustAdd(chargePosting.Amount, 1)

@@ -17,9 +17,9 @@ const (
 // MoneyStorage is a money_storage object: the payer's payment credentials in a create request, or in the
 // request that continues a hosted transaction.
 type MoneyStorage struct {
-	Storage  payment.Storage     // aliases the body
-	Storable payment.Credentials // the parts that may be stored
-	Card     *secret.Card        // nil if the payment method is not a card
+	Storage  payment.MoneyStorage // aliases the body
+	Storable payment.Credentials  // the parts that may be stored
+	Card     *secret.Card         // nil if the payment method is not a card
 }
 
 // Check reads the object and checks it by the rules for a transaction of type t. It adds the faults that it

@@ -9,11 +9,11 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Volumes caches the bounds that volume limits set for transactions, for one UTC day. Transactions of one day can share a
+// BoundCache caches the bounds that volume limits set for transactions, for one UTC day. Transactions of one day can share a
 // bound if its limit has the scope partner: the limit then treats all transactions of the partner in the same way, and
-// the name of the counter window is the same all day. Several goroutines may use Volumes at the same time. The zero value
+// the name of the counter window is the same all day. Several goroutines may use BoundCache at the same time. The zero value
 // is an empty cache.
-type Volumes struct{ today atomic.Pointer[day] }
+type BoundCache struct{ today atomic.Pointer[day] }
 
 // day is the cache for one UTC day.
 type day struct {
@@ -48,7 +48,7 @@ type boundSet struct {
 type boundSets struct{ sets []boundSet }
 
 // day returns the cache for the date. It begins a new cache if the date has changed or the cache is full.
-func (v *Volumes) day(date ledger.Date) *day {
+func (v *BoundCache) day(date ledger.Date) *day {
 	if last := v.today.Load(); last != nil && last.date == date && last.partners.Load() < MaxPartners {
 		return last
 	}

@@ -74,7 +74,7 @@ func (d *Facts) CertainlyHadAddress(r *scan.Record, p *payment.Record) bool {
 
 // wasAtOtherTerminals tells whether the transaction was routed to other terminals before its present terminal.
 func wasAtOtherTerminals(p *payment.Record) bool {
-	return len(p.Ended) > 0 || slices.ContainsFunc(p.Attempts, wasTriedAndLeft)
+	return len(p.EndedAttempts) > 0 || slices.ContainsFunc(p.Attempts, wasTriedAndLeft)
 }
 
 // wasTriedAndLeft tells whether the transaction was routed to the attempt's terminal and then away from it, because the

@@ -65,7 +65,7 @@ func (c *Check) followMoney(h *scan.History, e *ledger.Event, fingerprint scan.F
 	case payment.SettleLate, payment.SettleAttempt:
 		h.Marks |= scan.BookedLate
 		c.noteSettled(h, providerAmount, fingerprint)
-	case payment.TakeBackLate:
+	case payment.ReverseLate:
 		h.Marks |= scan.LateMoneyTaken
 		if h.NetFingerprint != 0 {
 			c.EventFault(c.organization.ID, e, "it does not take back the amount in suspense")
@@ -188,7 +188,7 @@ var EntryRules = map[payment.Event]scan.EntryRule{
 	payment.SettleLate:          scan.MustPost,
 	payment.SettleAttempt:       scan.MustPost,
 	payment.SuspenseRefunded:    scan.MustPost,
-	payment.TakeBackLate:        scan.MustPost,
+	payment.ReverseLate:         scan.MustPost,
 }
 
 // Finishes tells whether the step sets the time at which the transaction finished. A step sets this time if it leads to
@@ -201,5 +201,5 @@ func Finishes(from, to payment.Status) bool {
 	case payment.Charged, payment.Refunding, payment.Refunded:
 		return to == payment.Reversed
 	}
-	return to.Final()
+	return to.IsFinal()
 }

@@ -55,24 +55,24 @@ var notStoredMembers = []struct {
 			"description", "route", "payment_method", "merchant_meta",
 		},
 		func(p *Past) bool {
-			return len(p.Stored.Ended) > 0 && (p.Status == payment.Authorizing || p.Status == payment.ActionRequired || p.Status.AtProvider())
+			return len(p.Stored.EndedAttempts) > 0 && (p.Status == payment.Authorizing || p.Status == payment.ActionRequired || p.Status.AtProvider())
 		},
 	},
 	// If a transaction has gone back to its payer after a refused attempt, it says why the last attempt was refused.
-	{[]string{"error_code", "error_description"}, func(p *Past) bool { return p.Status == payment.Created && len(p.Stored.Ended) > 0 }},
+	{[]string{"error_code", "error_description"}, func(p *Past) bool { return p.Status == payment.Created && len(p.Stored.EndedAttempts) > 0 }},
 	// The network may have become known later, from the terminal or from what the payer entered.
 	{[]string{"network", "scale"}, func(p *Past) bool { return p.Status == payment.Created && !p.isCurrent() }},
 	// The record has only the metadata keys that the provider sent last.
 	{[]string{"merchant_meta"}, func(p *Past) bool { return len(p.Stored.RailMeta) > 0 && !p.isCurrent() }},
 	// A held transaction keeps the reason of a refused capture until a later capture succeeds.
-	{[]string{"error_code", "error_description"}, func(p *Past) bool { return p.Status.Held() && p.count(payment.CommitRefused) > 0 }},
+	{[]string{"error_code", "error_description"}, func(p *Past) bool { return p.Status.IsHeld() && p.count(payment.CommitRefused) > 0 }},
 	// If a provider corrects an outcome, the new reason replaces the first reason.
 	{[]string{"error_code", "error_description"}, func(p *Past) bool { return p.Status == payment.Rejected && !p.isCurrent() }},
 	// The record says when a hold ends only as long as the hold is open.
-	{[]string{"hold_expires_at"}, func(p *Past) bool { return p.Status.Held() && !p.isCurrent() }},
+	{[]string{"hold_expires_at"}, func(p *Past) bool { return p.Status.IsHeld() && !p.isCurrent() }},
 	// The provider may have sent the reference number after the response.
 	{[]string{"rrn"}, func(p *Past) bool {
-		return p.Status.Held() && !p.isCurrent() || p.Stored.LateSettlement && !wasSettled(p.Status)
+		return p.Status.IsHeld() && !p.isCurrent() || p.Stored.LateSettlement && !wasSettled(p.Status)
 	}},
 	// The record no longer has the refund.
 	{[]string{"refund_msg"}, func(p *Past) bool {
@@ -109,15 +109,15 @@ func (p *Past) WasInStatus() bool {
 func (p *Past) RecordThen() *payment.Record {
 	record, isCurrent, isSettled := *p.Stored, p.isCurrent(), wasSettled(p.Status)
 	record.Status, record.Finished = p.Status, p.finishedAt()
-	record.Refunds, record.Refunded = p.refunds()
+	record.Refunds, record.RefundedAmount = p.refunds()
 	if !isCurrent {
 		record.Failure, record.HoldUntil = payment.Failure{}, 0
 	}
-	if !isCurrent && !isSettled && !p.Status.Final() {
+	if !isCurrent && !isSettled && !p.Status.IsFinal() {
 		record.RRN = ""
 	}
 	if !isSettled {
-		record.Captured = money.Amount{}
+		record.CapturedAmount = money.Amount{}
 	}
 	if p.Status != payment.Reversed {
 		record.ReturnID = ledger.ID{}
@@ -136,7 +136,7 @@ func (p *Past) RecordThen() *payment.Record {
 // Action returns the action that the payer had to take when the response was sent. It returns nil if there was no action, or if
 // the record may have had another action then.
 func (p *Past) Action() *payment.Action {
-	if p.Status != payment.ActionRequired || !p.isCurrent() || p.count(payment.Act, payment.Reissue) != 1 {
+	if p.Status != payment.ActionRequired || !p.isCurrent() || p.count(payment.RequireAction, payment.Reissue) != 1 {
 		return nil
 	}
 	return p.Stored.Action
@@ -193,7 +193,7 @@ func (p *Past) finishedAt() (at ledger.Micros) {
 		return p.Record.Stamp.Finished
 	case isSettled:
 		status = payment.Charged
-	case !status.Final():
+	case !status.IsFinal():
 		return 0
 	}
 	p.eachEvent(func(e *ledger.Event) bool {
