@@ -164,7 +164,7 @@ func (rt *Runtime) runPolls(now time.Time) {
 	}
 }
 
-func (rt *Runtime) dispatch(item posting.Item) {
+func (rt *Runtime) dispatch(item posting.DueItem) {
 	handle := rt.dueHandlers[item.Source.Kind]
 	if handle == nil {
 		rt.Log.Error("due work of a kind that has no handler", "kind", string(rune(item.Source.Kind)))

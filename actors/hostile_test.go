@@ -407,7 +407,7 @@ func TestStartHandlesWorkDueAtTheManualClocksTime(t *testing.T) {
 		Next: func() (time.Time, bool) { return start, polls.Load() == 0 },
 		Run:  func(time.Time) error { polls.Add(1); return nil },
 	})
-	second.Start(func(posting.Item) bool { return false })
+	second.Start(func(posting.DueItem) bool { return false })
 	defer second.Stop()
 	mustReturn(t, "at rest", second.Quiesce)
 	if len(f.woken) != 2 || polls.Load() != 1 {
@@ -424,7 +424,7 @@ func TestPollThatIsAlwaysDueStopsTheClockOnce(t *testing.T) {
 		Next: func() (time.Time, bool) { return start.Add(time.Minute), true },
 		Run:  func(time.Time) error { polls.Add(1); return nil },
 	})
-	second.Start(func(posting.Item) bool { return false })
+	second.Start(func(posting.DueItem) bool { return false })
 	defer second.Stop()
 	mustReturn(t, "the clock is moved", func() {
 		if err := second.Advance(start.Add(time.Hour)); err != nil {

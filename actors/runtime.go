@@ -150,7 +150,7 @@ func (rt *Runtime) AddPoll(p Poll) { rt.polls = append(rt.polls, &poll{Poll: p})
 // Start begins to dispatch due work. The function resume selects items that are intents with an unknown outcome; Start
 // dispatches these items at once, before their due times. If the runtime becomes overloaded, the rest of these items
 // wait for their due times.
-func (rt *Runtime) Start(resume func(posting.Item) bool) {
+func (rt *Runtime) Start(resume func(posting.DueItem) bool) {
 	for _, item := range rt.Journal.Due.All(resume) {
 		if rt.overloaded() {
 			break

@@ -51,7 +51,7 @@ func (r *fakePayers) result() (paymentactor.Result, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	record := r.record
-	return paymentactor.Result{Record: &record, Stamp: posting.Stamp{Due: r.due}}, r.err
+	return paymentactor.Result{Record: &record, Header: posting.RecordHeader{Due: r.due}}, r.err
 }
 
 // returnedCount returns how many times OnReturn was called.

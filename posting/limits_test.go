@@ -66,7 +66,7 @@ func TestNewLinesOfAListInOneGroupMayExceedARow(t *testing.T) {
 	v := f.View()
 	defer v.Close()
 	next := n
-	err := v.List(org, listOf(7, 1), posting.Walk{}, func(row posting.ListRow) (bool, error) {
+	err := v.List(org, listOf(7, 1), posting.ListRange{}, func(row posting.ListRow) (bool, error) {
 		next--
 		if row.ID != changes[next].Steps[0].Source.ID {
 			t.Fatalf("row %d is another's", next)

@@ -35,7 +35,7 @@ func (f *projection) totals(org ledger.ID, a ledger.Account) *ledger.Totals {
 // split splits the postings that have a spill account. Such a posting is replaced with one on its own account, one on the spill
 // account, or both. The amounts depend on the totals of the two accounts.
 func (f *projection) split(org ledger.ID, entry *ledger.Entry) {
-	if !hasSpill(entry) {
+	if !maySplit(entry) {
 		return
 	}
 	f.reset()
@@ -43,7 +43,7 @@ func (f *projection) split(org ledger.ID, entry *ledger.Entry) {
 	entry.Postings = append([]ledger.Posting(nil), f.postings...)
 }
 
-func hasSpill(entry *ledger.Entry) bool {
+func maySplit(entry *ledger.Entry) bool {
 	for i := range entry.Postings {
 		if entry.Postings[i].SplitWith != "" {
 			return true

@@ -287,7 +287,7 @@ func (f *fixture) wantTotalsOn(day ledger.Date, want ledger.Totals) {
 	f.t.Helper()
 	v := f.View()
 	defer v.Close()
-	got, _, err := balances.Account(v, org, ledger.Account{Path: available, Asset: usd}, &balances.AsOf{On: day})
+	got, _, err := balances.Account(v, org, ledger.Account{Path: available, Asset: usd}, &balances.Query{EffectiveDate: day})
 	if err != nil || got != want {
 		f.t.Errorf("%v: %+v (%v), want %+v", day, got, err, want)
 	}

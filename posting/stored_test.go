@@ -94,7 +94,7 @@ func TestEventHasTheHashesOfItsStoredRows(t *testing.T) {
 	}
 	notices := []posting.Notice{
 		{Event: 0, Channel: posting.Webhook, To: uuid.New(), Body: []byte("a")},
-		{Event: 0, Channel: posting.Operators, To: uuid.New()},
+		{Event: 0, Channel: posting.OperatorAlert, To: uuid.New()},
 		{Event: 1, Channel: posting.Webhook, To: uuid.New(), Body: bytes.Repeat([]byte{3}, 300)},
 	}
 	f.must(&posting.Change{Author: ledger.BySystem.Author(), Claims: claims, Steps: []posting.Step{
@@ -111,14 +111,14 @@ func TestEventHasTheHashesOfItsStoredRows(t *testing.T) {
 	f.wantStored("a long record", 2, ledger.StoredHashes{Record: f.recordHash(ledger.Partner)})
 	hashBefore := f.recordHash(ledger.User)
 
-	f.restart() // the writer reads the record's stamp from the store
+	f.restart() // the writer reads the record's header from the store
 	f.must(&posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{{Org: org, Source: user, Expect: 2, Record: []byte("first"), Events: []ledger.Event{{Name: "c", From: "c", To: "c"}}}}})
 	f.wantStored("a record beside its sealed row", 3, ledger.StoredHashes{Record: f.recordHash(ledger.User)})
 	v := f.View()
 	record, _, err := v.Record(org, user)
 	v.Close()
-	if want := sha256.Sum256([]byte("card")); err != nil || record.Stamp.Sealed != want {
-		t.Errorf("the record says that %x is sealed beside it (%v), want %x", record.Stamp.Sealed, err, want)
+	if want := sha256.Sum256([]byte("card")); err != nil || record.Header.Sealed != want {
+		t.Errorf("the record says that %x is sealed beside it (%v), want %x", record.Header.Sealed, err, want)
 	}
 	f.must(&posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{{Org: org, Source: user, Expect: 3, Record: []byte("first"), RemoveSealed: true, Events: []ledger.Event{{Name: "c", From: "c", To: "c"}}}}})
 	f.wantStored("a record whose sealed row is removed", 4, ledger.StoredHashes{Record: f.recordHash(ledger.User)})

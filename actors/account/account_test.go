@@ -49,7 +49,7 @@ func TestBusyAccountAdmits(t *testing.T) {
 	world.Open()
 	rt := world.Runtime
 	s := New(rt)
-	rt.Start(func(posting.Item) bool { return false })
+	rt.Start(func(posting.DueItem) bool { return false })
 	accountKey := key{uuid.UUID{1}, ledger.Account{Path: ledger.PartnerAvailable(1), Asset: money.Asset{Currency: "USD", Env: money.Prod}}}
 	askAdmission := func() []bool {
 		answers := make(chan bool, 3)

@@ -33,7 +33,7 @@ type contractActor struct {
 	service *Service
 	key     actors.RecordKey
 	record  *contract.Record // nil if the contract is not loaded
-	stamp   posting.Stamp
+	header  posting.RecordHeader
 
 	decision contract.Decision // the decision that is being made durable
 	// cause is the message that caused the decision. It is handled again if the writer refuses the decision with
@@ -87,8 +87,8 @@ func (a *contractActor) load() bool {
 		panic(err)
 	}
 	if found {
-		a.record, a.stamp = r.Record, r.Stamp
-		a.record.Booked = a.stamp.Updated
+		a.record, a.header = r.Record, r.Header
+		a.record.Booked = a.header.Updated
 	}
 	return found
 }
@@ -116,7 +116,7 @@ func (a *contractActor) onAction(c *actors.Context, m *actionMessage) {
 
 // handleDue does what is due at the record's due instant. If the message is for another instant, it does nothing.
 func (a *contractActor) handleDue(c *actors.Context, m actors.Due) {
-	if !a.load() || a.stamp.Due != m.At {
+	if !a.load() || a.header.Due != m.At {
 		return // the record's due instant has changed since the message was sent
 	}
 	a.readRegister(contract.Batch, nil)
@@ -150,7 +150,7 @@ func (a *contractActor) commit(c *actors.Context, d contract.Decision, cause any
 	if isAction {
 		author = m.Author
 	}
-	change := changeOf(a.key.Org, &d, a.stamp.Version, author)
+	change := changeOf(a.key.Org, &d, a.header.Version, author)
 	if isAction {
 		change.Cause = &m.Origin
 		if err := a.service.addReply(change, &m.Key); err != nil {
@@ -170,17 +170,17 @@ func (a *contractActor) Committed(c *actors.Context, _ *posting.Change, r postin
 		a.handleRefusal(c, cause, r)
 		return
 	}
-	a.record, a.stamp = d.Record, r.Stamps[0]
-	a.record.Booked = a.stamp.Updated
+	a.record, a.header = d.Record, r.Headers[0]
+	a.record.Booked = a.header.Updated
 	if m, ok := cause.(delayedAction); ok {
 		a.onAction(c, m.actionMessage)
 		return
 	}
 	if m, ok := cause.(*actionMessage); ok {
-		m.Answer(answer{result: resultAt(a.record, a.stamp, a.stamp.Updated)})
+		m.Answer(answer{result: resultAt(a.record, a.header, a.header.Updated)})
 	}
-	if a.stamp.Due != 0 && a.stamp.Due <= ledger.MicrosOf(c.Now()) {
-		a.handleDue(c, actors.Due{Key: a.key, At: a.stamp.Due}) // if the clock stands still, nothing else handles this date
+	if a.header.Due != 0 && a.header.Due <= ledger.MicrosOf(c.Now()) {
+		a.handleDue(c, actors.Due{Key: a.key, At: a.header.Due}) // if the clock stands still, nothing else handles this date
 	}
 }
 

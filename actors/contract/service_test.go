@@ -40,7 +40,7 @@ func (f *fixture) start() {
 	f.t.Helper()
 	f.Open()
 	f.service = New(f.Runtime)
-	f.Runtime.Start(func(posting.Item) bool { return false })
+	f.Runtime.Start(func(posting.DueItem) bool { return false })
 }
 
 func parseInput(t *testing.T, body string) (input schema.Input) {
@@ -157,7 +157,7 @@ func TestDueDateIsHandledOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	registry, key, staleActor := f.withStaleActor(request.ID)
-	due := staleActor.stamp.Due
+	due := staleActor.header.Due
 	if err := f.Runtime.Advance(due.Time()); err != nil { // the first date of the schedule falls due
 		t.Fatal(err)
 	}
@@ -168,8 +168,8 @@ func TestDueDateIsHandledOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, _ := m.Wait(time.Now().Add(time.Minute))
-	if r.err != nil || r.result.Stamp.Version != 5 {
-		t.Fatalf("%+v, %v: want creation, two steps, one row and a payment", r.result.Stamp, r.err)
+	if r.err != nil || r.result.Header.Version != 5 {
+		t.Fatalf("%+v, %v: want creation, two steps, one row and a payment", r.result.Header, r.err)
 	}
 }
 
@@ -182,7 +182,7 @@ func TestRepeatedRequestGetsTheFirstReply(t *testing.T) {
 	f.act(id, contract.DepositMoney, `{"amount":"7"}`, "")
 	f.act(id, contract.Close, `{"closed_by":"teller"}`, "")
 	repeated := f.act(id, contract.DepositMoney, `{"amount":"5"}`, "k")
-	firstStamp, repeatedStamp := first.Stamp, repeated.Stamp
+	firstStamp, repeatedStamp := first.Header, repeated.Header
 	sameStamp := firstStamp.Started == repeatedStamp.Started && firstStamp.Updated == repeatedStamp.Updated && firstStamp.Version == repeatedStamp.Version && firstStamp.Number == repeatedStamp.Number
 	if !repeated.Replay || first.Replay || f.balance(repeated) != "1005" || !sameStamp || repeated.Record.Status != contract.Active {
 		t.Errorf("first %+v, again %+v", first, repeated)
@@ -227,7 +227,7 @@ func TestEachOrganizationHasItsOwnNumbers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := created.Record.Number(created.Stamp.Started, created.Stamp.Number); created.Stamp.Number != n || !strings.HasPrefix(got, "SD-2026-00000") {
+			if got := created.Record.Number(created.Header.Started, created.Header.Number); created.Header.Number != n || !strings.HasPrefix(got, "SD-2026-00000") {
 				t.Errorf("number %d is %s", n, got)
 			}
 		}

@@ -274,7 +274,7 @@ func (s *Service) CreateBlock(ctx context.Context, org ledger.ID, d directory.Bl
 		if err := o.blocks.checkRoom(op, b); err != nil {
 			return nil, nil, err
 		}
-		old, stamp, err := s.storedBlock(org, b.ID)
+		old, header, err := s.storedBlock(org, b.ID)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -285,10 +285,10 @@ func (s *Service) CreateBlock(ctx context.Context, org ledger.ID, d directory.Bl
 		}
 		next = b
 		next.Updated = 0 // the journal sets it
-		return &posting.Change{Steps: []posting.Step{stepWithoutSecrets(directory.Blocks, org, stamp.Version, b, event)}}, b, nil
-	}, func(stamps []posting.Stamp) {
+		return &posting.Change{Steps: []posting.Step{stepWithoutSecrets(directory.Blocks, org, header.Version, b, event)}}, b, nil
+	}, func(headers []posting.RecordHeader) {
 		o, _ := s.org(org)
-		o.putBlock(next, stamps[0])
+		o.putBlock(next, headers[0])
 	})
 	if err != nil {
 		return nil, err
@@ -324,7 +324,7 @@ func (s *Service) DeleteBlock(ctx context.Context, org, id ledger.ID) (*director
 		if _, err := s.writable(op, org); err != nil {
 			return nil, nil, err
 		}
-		old, stamp, err := s.storedBlock(org, id)
+		old, header, err := s.storedBlock(org, id)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -333,10 +333,10 @@ func (s *Service) DeleteBlock(ctx context.Context, org, id ledger.ID) (*director
 			return nil, nil, nil
 		}
 		next.Updated = 0 // the journal sets it
-		return &posting.Change{Steps: []posting.Step{stepWithoutSecrets(directory.Blocks, org, stamp.Version, b, event)}}, b, nil
-	}, func(stamps []posting.Stamp) {
+		return &posting.Change{Steps: []posting.Step{stepWithoutSecrets(directory.Blocks, org, header.Version, b, event)}}, b, nil
+	}, func(headers []posting.RecordHeader) {
 		o, _ := s.org(org)
-		o.putBlock(next, stamps[0])
+		o.putBlock(next, headers[0])
 	})
 	if err != nil {
 		return nil, err
@@ -392,27 +392,27 @@ func (s *Service) ListBlocks(org ledger.ID, p BlockPage) (rows []*directory.Bloc
 }
 
 // storedBlock reads an entry from the store. If the entry does not exist, it returns nil.
-func (s *Service) storedBlock(org, id ledger.ID) (*directory.Block, posting.Stamp, error) {
+func (s *Service) storedBlock(org, id ledger.ID) (*directory.Block, posting.RecordHeader, error) {
 	v := s.rt.Journal.View()
 	defer v.Close()
 	return blockIn(v, org, id)
 }
 
-func blockIn(v *posting.View, org, id ledger.ID) (*directory.Block, posting.Stamp, error) {
+func blockIn(v *posting.View, org, id ledger.ID) (*directory.Block, posting.RecordHeader, error) {
 	r, found, err := v.Record(org, ledger.Source{Kind: ledger.Block, ID: id})
 	if err != nil || !found {
-		return nil, posting.Stamp{}, err
+		return nil, posting.RecordHeader{}, err
 	}
-	b, err := directory.Blocks.Read(metadataOf(org, id, r.Stamp), r.Payload, nil)
+	b, err := directory.Blocks.Read(metadataOf(org, id, r.Header), r.Payload, nil)
 	if err != nil {
-		return nil, posting.Stamp{}, unreadable(ledger.Block, id, err)
+		return nil, posting.RecordHeader{}, unreadable(ledger.Block, id, err)
 	}
-	return b, r.Stamp, nil
+	return b, r.Header, nil
 }
 
 // putBlock sets the times of a durable entry and publishes it.
-func (o *organization) putBlock(b *directory.Block, stamp posting.Stamp) {
-	b.Created, b.Updated = stamp.Started, stamp.Updated
+func (o *organization) putBlock(b *directory.Block, header posting.RecordHeader) {
+	b.Created, b.Updated = header.Started, header.Updated
 	o.blocks.publish(b)
 }
 
@@ -421,12 +421,12 @@ func (o *organization) putBlock(b *directory.Block, stamp posting.Stamp) {
 func (o *organization) loadBlocks(v *posting.View) error {
 	var order []*listing
 	err := v.Records(o.id, ledger.Block, func(id ledger.ID, r posting.Record) (bool, error) {
-		b, err := directory.Blocks.Read(metadataOf(o.id, id, r.Stamp), r.Payload, nil)
+		b, err := directory.Blocks.Read(metadataOf(o.id, id, r.Header), r.Payload, nil)
 		if err != nil {
 			return false, unreadable(ledger.Block, id, err)
 		}
 		if b.Active {
-			order = append(order, &listing{creation: creation{r.Stamp.Started, id}, blockValue: blockValue{b.Kind, b.Value}})
+			order = append(order, &listing{creation: creation{r.Header.Started, id}, blockValue: blockValue{b.Kind, b.Value}})
 		}
 		return true, nil
 	})

@@ -106,7 +106,7 @@ func (s *Service) readAnswer(v *posting.View, org, id ledger.ID) (Answer, error)
 	if err != nil {
 		return Answer{}, s.unreadableReply(org, id, err)
 	}
-	recordEvent, found, err := actors.EventBeforeReply(v, org, source, r.Stamp.LastSeq)
+	recordEvent, found, err := actors.EventBeforeReply(v, org, source, r.Header.LastSeq)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -137,7 +137,7 @@ func (s *Service) unreadableReply(org, id ledger.ID, why error) error {
 
 // Write does the same as the method write, but for records of another package. In an archived organization, it refuses to
 // write.
-func (s *Service) Write(ctx context.Context, org ledger.ID, op string, decide func(now ledger.Micros) (*posting.Change, any, error), publish func([]posting.Stamp)) error {
+func (s *Service) Write(ctx context.Context, org ledger.ID, op string, decide func(now ledger.Micros) (*posting.Change, any, error), publish func([]posting.RecordHeader)) error {
 	if _, err := s.writable(op, org); err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func (s *Service) Write(ctx context.Context, org ledger.ID, op string, decide fu
 
 // write calls run (service.go) to carry out a command. If ctx has an idempotency key, write also claims the key and adds
 // the reply. decide returns the Change and the write's result, from which the reply is made. A dry run ends after decide.
-func (s *Service) write(ctx context.Context, org ledger.ID, op string, decide func(now ledger.Micros) (*posting.Change, any, error), publish func([]posting.Stamp)) error {
+func (s *Service) write(ctx context.Context, org ledger.ID, op string, decide func(now ledger.Micros) (*posting.Change, any, error), publish func([]posting.RecordHeader)) error {
 	reply, hasKey := ctx.Value(replyContextKey{}).(*idempotentReply)
 	return s.run(ctx, org, op, func(now ledger.Micros) (*posting.Change, error) {
 		change, result, err := decide(now)

@@ -118,7 +118,7 @@ func (s *Service) addMerchants(ctx context.Context, org ledger.ID, draft *Mercha
 			added = append(added, m)
 		}
 		return &batch.change, nil
-	}, func(stamps []posting.Stamp) { batch.publish(stamps) })
+	}, func(headers []posting.RecordHeader) { batch.publish(headers) })
 	if err != nil {
 		return nil, err
 	}

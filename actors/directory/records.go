@@ -24,7 +24,7 @@ type kind[R any] struct {
 	columns *schema.Type[R]
 	source  ledger.Kind
 	index   func(*organization) *index[R]
-	put     func(*organization, *R, posting.Stamp) // publishes a durable record
+	put     func(*organization, *R, posting.RecordHeader) // publishes a durable record
 
 	partnerOf           func(*R) int64 // number of a record's partner; nil if lists cannot be restricted to a partner
 	derive              func(*R) error // sets the fields that are computed from the stored columns; may be nil
@@ -134,7 +134,7 @@ func (k kind[R]) load(s *Service, v *posting.View, o *organization) error {
 		return err
 	}
 	for _, r := range all {
-		k.put(o, r.record, r.stamp)
+		k.put(o, r.record, r.header)
 	}
 	return nil
 }
@@ -168,9 +168,9 @@ func (k kind[R]) create(ctx context.Context, s *Service, op string, org ledger.I
 		created = r
 		step, err := recordStep(s, k.columns, org, 0, r, event)
 		return &posting.Change{Steps: []posting.Step{step}, Claims: claims}, r, err
-	}, func(stamps []posting.Stamp) {
+	}, func(headers []posting.RecordHeader) {
 		o, _ := s.org(org)
-		k.put(o, created, stamps[0])
+		k.put(o, created, headers[0])
 	})
 	if err != nil {
 		return nil, err
@@ -199,11 +199,11 @@ func (k kind[R]) change(ctx context.Context, s *Service, op string, org ledger.I
 		if next = changed; err != nil || event.Name == "" {
 			return nil, nil, err
 		}
-		step, err := recordStep(s, k.columns, org, old.stamp.Version, next, event)
+		step, err := recordStep(s, k.columns, org, old.header.Version, next, event)
 		return &posting.Change{Steps: []posting.Step{step}}, next, err
-	}, func(stamps []posting.Stamp) {
+	}, func(headers []posting.RecordHeader) {
 		o, _ := s.org(org)
-		k.put(o, next, stamps[0])
+		k.put(o, next, headers[0])
 	})
 	if err != nil {
 		return nil, err
@@ -212,8 +212,8 @@ func (k kind[R]) change(ctx context.Context, s *Service, op string, org ledger.I
 }
 
 // metadataOf returns a record's metadata: the fields that the store keeps outside of the payload.
-func metadataOf(org, id ledger.ID, stamp posting.Stamp) schema.RowMetadata {
-	return schema.RowMetadata{Org: org, ID: id, Created: stamp.Started, Updated: stamp.Updated, Seq: stamp.SettledSeq}
+func metadataOf(org, id ledger.ID, header posting.RecordHeader) schema.RowMetadata {
+	return schema.RowMetadata{Org: org, ID: id, Created: header.Started, Updated: header.Updated, Seq: header.SettledSeq}
 }
 
 // at returns a function that looks up the record with the given id in an organization.

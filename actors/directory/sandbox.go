@@ -85,7 +85,7 @@ func (s *Service) Seed(ctx context.Context, in SeedInput) (*Sandbox, error) {
 			return nil, err
 		}
 		return &seed.change, nil
-	}, func(stamps []posting.Stamp) { seed.publish(stamps) })
+	}, func(headers []posting.RecordHeader) { seed.publish(headers) })
 	if err != nil {
 		return nil, err
 	}
@@ -107,19 +107,19 @@ type seeding struct {
 	platform   *directory.Platform
 	firstOrg   *organization
 	change     posting.Change
-	publishers []func(posting.Stamp)
+	publishers []func(posting.RecordHeader)
 	sandbox    Sandbox
 }
 
-func (n *seeding) add(put func(posting.Stamp), s posting.Step, claims ...ledger.Claim) {
+func (n *seeding) add(put func(posting.RecordHeader), s posting.Step, claims ...ledger.Claim) {
 	n.change.Steps = append(n.change.Steps, s)
 	n.change.Claims = append(n.change.Claims, claims...)
 	n.publishers = append(n.publishers, put)
 }
 
-func (n *seeding) publish(stamps []posting.Stamp) {
+func (n *seeding) publish(headers []posting.RecordHeader) {
 	for i, put := range n.publishers {
-		put(stamps[i])
+		put(headers[i])
 	}
 }
 
@@ -148,7 +148,7 @@ func (n *seeding) addEverything(in SeedInput, passHash string, userHashes map[di
 		return err
 	}
 	platform := n.platform
-	n.add(func(stamp posting.Stamp) { n.service.putPlatform(platform, stamp) }, platformStep(0, platform))
+	n.add(func(header posting.RecordHeader) { n.service.putPlatform(platform, header) }, platformStep(0, platform))
 	return nil
 }
 
@@ -160,7 +160,7 @@ func (n *seeding) addOrganization(draft directory.Organization, partnerName, pas
 		return err
 	}
 	o := newOrg(record.ID, &n.service.global)
-	n.add(func(stamp posting.Stamp) { n.service.putOrganization(o, record, stamp) }, stepWithoutSecrets(directory.Organizations, record.ID, 0, record, event))
+	n.add(func(header posting.RecordHeader) { n.service.putOrganization(o, record, header) }, stepWithoutSecrets(directory.Organizations, record.ID, 0, record, event))
 
 	var number int64
 	n.platform, number = n.platform.ReservePartnerNumber()
@@ -194,7 +194,7 @@ func (n *seeding) addPartner(o *organization, draft directory.Partner) (*directo
 		return nil, err
 	}
 	step, err := recordStep(n.service, directory.Partners, o.id, 0, p, event)
-	n.add(func(stamp posting.Stamp) { o.putPartner(p, stamp) }, step, partnerClaims(p)...)
+	n.add(func(header posting.RecordHeader) { o.putPartner(p, header) }, step, partnerClaims(p)...)
 	return p, err
 }
 
@@ -209,7 +209,7 @@ func (n *seeding) addUser(o *organization, draft directory.User) error {
 	if err != nil {
 		return err
 	}
-	n.add(func(stamp posting.Stamp) { o.putUser(u, stamp) }, stepWithoutSecrets(directory.Users, o.id, 0, u, event), loginClaim(u))
+	n.add(func(header posting.RecordHeader) { o.putUser(u, header) }, stepWithoutSecrets(directory.Users, o.id, 0, u, event), loginClaim(u))
 	return nil
 }
 
@@ -234,7 +234,7 @@ func (n *seeding) addTerminal(o *organization, owner *directory.Partner, kind di
 		return err
 	}
 	step, err := recordStep(n.service, directory.Terminals, o.id, 0, t, event)
-	n.add(func(stamp posting.Stamp) { o.putTerminal(t, stamp) }, step)
+	n.add(func(header posting.RecordHeader) { o.putTerminal(t, header) }, step)
 	return err
 }
 
@@ -251,7 +251,7 @@ func (n *seeding) issueKey(o *organization, draft directory.APIKey) (secret.Text
 	if err != nil {
 		return "", err
 	}
-	n.add(func(stamp posting.Stamp) { o.putKey(k, stamp) }, stepWithoutSecrets(directory.APIKeys, o.id, 0, k, event), hashClaim(o.id, k.Hash, k.ID))
+	n.add(func(header posting.RecordHeader) { o.putKey(k, header) }, stepWithoutSecrets(directory.APIKeys, o.id, 0, k, event), hashClaim(o.id, k.Hash, k.ID))
 	return secret.Text(value), nil
 }
 
@@ -261,7 +261,7 @@ func sandboxKey(partner int64) directory.APIKey {
 
 func (n *seeding) addSession(o *organization, role directory.Role, demo *SandboxOrganization) {
 	record, event, token := n.service.newUnownedSession(o.id, role)
-	n.add(func(stamp posting.Stamp) { o.putSession(record, stamp) }, stepWithoutSecrets(directory.Sessions, o.id, 0, record, event), hashClaim(o.id, record.Hash, record.ID))
+	n.add(func(header posting.RecordHeader) { o.putSession(record, header) }, stepWithoutSecrets(directory.Sessions, o.id, 0, record, event), hashClaim(o.id, record.Hash, record.ID))
 	if role == directory.Auditor {
 		demo.AuditorToken = secret.Text(token)
 		return
@@ -276,7 +276,7 @@ func (n *seeding) addOpeningBalances(owner *directory.Partner) error {
 	if err != nil {
 		return err
 	}
-	n.add(func(posting.Stamp) {}, stepWithoutSecrets(directory.Settlements, owner.Org, 0, record, events...), record.Claim())
+	n.add(func(posting.RecordHeader) {}, stepWithoutSecrets(directory.Settlements, owner.Org, 0, record, events...), record.Claim())
 	n.change.Counters = append(n.change.Counters, record.Counters()...)
 	return nil
 }
@@ -417,9 +417,9 @@ func (s *Service) reissueSession(ctx context.Context, org ledger.ID, role direct
 			Steps:  []posting.Step{stepWithoutSecrets(directory.Sessions, org, 0, record, event)},
 			Claims: []ledger.Claim{hashClaim(org, record.Hash, record.ID)},
 		}, nil
-	}, func(stamps []posting.Stamp) {
+	}, func(headers []posting.RecordHeader) {
 		o, _ := s.org(org)
-		o.putSession(record, stamps[0])
+		o.putSession(record, headers[0])
 	})
 	if err != nil {
 		return "", err

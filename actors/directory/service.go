@@ -77,7 +77,7 @@ func StartAt(rt *actors.Runtime, sealer Sealer, placement Placement) (*Service, 
 	}
 	s.decoy = newOrg(ledger.ID{}, &s.global)
 	s.decoy.ownRecord = &viewRecord[directory.Organization]{}
-	s.decoy.ownRecord.set(&directory.Organization{}, posting.Stamp{})
+	s.decoy.ownRecord.set(&directory.Organization{}, posting.RecordHeader{})
 	s.registry = actors.NewRegistry(rt, "directory", keepIdle, func(id ledger.ID) actors.Behaviour {
 		return &organizationActor{service: s, org: id}
 	})
@@ -104,15 +104,15 @@ func (s *Service) AllowPrivateAddresses(allowed bool) { s.privateAddressesAllowe
 
 // Empty tells whether the store is new: it has neither a platform record nor an organization.
 func (s *Service) Empty() bool {
-	return s.platform.Load().stamp.Version == 0 && s.organizations.size() == 0
+	return s.platform.Load().header.Version == 0 && s.organizations.size() == 0
 }
 
 // run sends a command to an organization's actor. The actor calls decide, makes the change durable, and calls publish with
-// the stamps (versions and times) of the written records. If decide returns no change, nothing is written. If the change
+// the headers (versions and times) of the written records. If decide returns no change, nothing is written. If the change
 // has no author, its author is the author in ctx. decide and publish run on the goroutine that runs the actor. When run
 // returns, both have ended, unless run has timed out. After a time-out, decide and publish may still run, so the caller
 // must not read variables that they set.
-func (s *Service) run(ctx context.Context, org ledger.ID, op string, decide func(now ledger.Micros) (*posting.Change, error), publish func([]posting.Stamp)) error {
+func (s *Service) run(ctx context.Context, org ledger.ID, op string, decide func(now ledger.Micros) (*posting.Change, error), publish func([]posting.RecordHeader)) error {
 	leave, err := s.commands.enter(ctx, op)
 	if err != nil {
 		return err

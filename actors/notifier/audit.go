@@ -119,7 +119,7 @@ func ReadCursor(key, value []byte) (ledger.Micros, error) {
 // event), and returns the bulletin's id. With this row, Post recognises a bulletin that was already posted. If the
 // row cannot be parsed, ReadBulletinKey returns an error.
 func ReadBulletinKey(key, value []byte) (ID, error) {
-	if len(key) < 2 || len(value) != idSize || readID(value).Channel != posting.Bulletin {
+	if len(key) < 2 || len(value) != idSize || readID(value).Channel != posting.OperatorBulletin {
 		return ID{}, fmt.Errorf("key of a message to operators: unknown form")
 	}
 	return readID(value), nil

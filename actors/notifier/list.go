@@ -66,7 +66,7 @@ func (s *Service) List(org ledger.ID, q Query) (deliveries []*Delivery, next Pos
 	}
 	search := &listing{
 		limits: s.limits, view: view, org: org, query: &q, retentionStart: retentionStart, removedBefore: removedBefore,
-		oldestID: ID{q.From, posting.Webhook}, upperBound: ID{1<<63 - 1, posting.Bulletin}, amongUntried: q.Before.Untried,
+		oldestID: ID{q.From, posting.Webhook}, upperBound: ID{1<<63 - 1, posting.OperatorBulletin}, amongUntried: q.Before.Untried,
 	}
 	if q.Until != 0 && q.Until < search.upperBound.Booked {
 		search.upperBound = ID{q.Until + 1, posting.Webhook}
@@ -370,7 +370,7 @@ func (l *listing) listOfTransaction() error {
 			l.endPage(ID{event.Booked + 1, posting.Webhook})
 			return false, nil
 		}
-		for _, channel := range [...]posting.Channel{posting.PayerReceipt, posting.Operators, posting.Webhook} {
+		for _, channel := range [...]posting.Channel{posting.PayerReceipt, posting.OperatorAlert, posting.Webhook} {
 			id := ID{event.Booked, channel}
 			if l.pageEnded || id.compare(l.readDownTo) >= 0 {
 				continue

@@ -188,7 +188,7 @@ func TestNotificationOfTheSubscriptionStreamIsUnsigned(t *testing.T) {
 	to := f.destinationOf(startReceiver(t, alwaysStatus(200)))
 	l := f.listen()
 	f.notify(firstOrg, posting.Stream, to)
-	f.notify(firstOrg, posting.Operators, to) // a notice for operators, so no listener gets it
+	f.notify(firstOrg, posting.OperatorAlert, to) // a notice for operators, so no listener gets it
 	n := f.next(l)
 	if n.Channel != posting.Stream || n.Event != (ledger.ID{}) || len(n.Message.Headers) != 1 {
 		t.Errorf("notification %+v", n)

@@ -178,7 +178,7 @@ func TestFailedRetentionDoesNotAffectOtherOrganizations(t *testing.T) {
 func TestRetentionSkipsUnreadableRows(t *testing.T) {
 	f := newFixture(t, func(f *fixture) { f.retention = 10 * time.Hour })
 	id := f.notifyOne(f.destinationOf(startReceiver(t, alwaysStatus(500))))
-	f.plant(firstOrg, keyDelivery(ID{id.Booked - 1, posting.Bulletin}), []byte{0xff})
+	f.plant(firstOrg, keyDelivery(ID{id.Booked - 1, posting.OperatorBulletin}), []byte{0xff})
 	f.advance(2 * 24 * time.Hour)
 	f.notifyOne(uuid.New()) // a later page, so that the first one can be removed
 	f.advance(2 * 24 * time.Hour)

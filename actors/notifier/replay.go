@@ -185,10 +185,10 @@ func (s *Service) Post(org, to ledger.ID, body []byte, key string) error {
 		l.postingKeys[string(row)] = true
 		d.postedKeys = append(d.postedKeys, string(row))
 		l.lastBulletin = max(l.lastBulletin+1, now)
-		for l.latest(d, ID{l.lastBulletin, posting.Bulletin}) != nil {
+		for l.latest(d, ID{l.lastBulletin, posting.OperatorBulletin}) != nil {
 			l.lastBulletin++
 		}
-		id := ID{l.lastBulletin, posting.Bulletin}
+		id := ID{l.lastBulletin, posting.OperatorBulletin}
 		l.put(d, &Delivery{ID: id, To: to, State: Pending, Next: now, body: body}, nil)
 		d.put(org, row, id.append(nil))
 		return nil

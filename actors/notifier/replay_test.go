@@ -203,7 +203,7 @@ func TestABulletinIsPostedOnceForItsKey(t *testing.T) {
 	f.wantRows(map[byte]int{rowDeliveries: 2, rowPosted: 2})
 	for _, key := range f.rows(firstOrg, rowDeliveries) {
 		d := f.wantDelivery(readID(key[1:]), Delivered, 1)
-		if d.Channel != posting.Bulletin || d.To != to {
+		if d.Channel != posting.OperatorBulletin || d.To != to {
 			t.Errorf("%+v", d)
 		}
 	}
@@ -231,7 +231,7 @@ func TestRetryGoesToUnreachedOperatorsOnly(t *testing.T) {
 			return Attempt{At: ledger.MicrosOf(now)}, nil, 0
 		}
 	})
-	id := f.notify(firstOrg, posting.Operators, uuid.New())[0]
+	id := f.notify(firstOrg, posting.OperatorAlert, uuid.New())[0]
 	f.quiesce()
 	f.restart()
 	f.advance(24 * time.Hour)
@@ -244,7 +244,7 @@ func TestRetryGoesToUnreachedOperatorsOnly(t *testing.T) {
 
 func TestDeliveryToOperatorsFailsWithoutASender(t *testing.T) {
 	f := newFixture(t)
-	id := f.notify(firstOrg, posting.Operators, uuid.New())[0]
+	id := f.notify(firstOrg, posting.OperatorAlert, uuid.New())[0]
 	f.advance(24 * time.Hour)
 	d := f.wantDelivery(id, Parked, MaxAttempts)
 	if d.Attempts[0].Failure != "notification of operators is not configured" {
@@ -434,7 +434,7 @@ func TestReachedOperatorsAreNotNotifiedAgainAfterAFault(t *testing.T) {
 			return Attempt{At: at}, nil, 0
 		}
 	})
-	id := f.notify(firstOrg, posting.Operators, uuid.New())[0]
+	id := f.notify(firstOrg, posting.OperatorAlert, uuid.New())[0]
 	f.advance(24 * time.Hour)
 	f.wantDelivery(id, Delivered, 3)
 	if want := []string{"", "ann", "ann"}; !slices.Equal(reachedBefore, want) {
@@ -467,7 +467,7 @@ func TestReachedOperatorsAreNotNotifiedAgainAfterAStop(t *testing.T) {
 				}
 			})
 			t.Cleanup(gate.open)
-			id := f.notify(firstOrg, posting.Operators, uuid.New())[0]
+			id := f.notify(firstOrg, posting.OperatorAlert, uuid.New())[0]
 			if !atFirstAttempt {
 				f.quiesce()
 				go func() { _ = f.Runtime.Advance(f.Clock.Now().Add(30 * time.Second)) }() // Advance returns when the runtime ends

@@ -46,7 +46,7 @@ func readRetentionRecord(view *posting.View, org ledger.ID) (version uint64, at 
 		return 0, 0, err
 	}
 	at, err = ReadRetention(r.Payload)
-	return r.Stamp.Version, at, err
+	return r.Header.Version, at, err
 }
 
 // recordRemoval adds an event and a record to the draft. They say that deliveries of events before the given time may

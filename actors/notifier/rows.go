@@ -45,7 +45,7 @@ var receiverClasses = [...]receiverClass{merchantClass, operatorClass, payerClas
 
 func classOf(c posting.Channel) receiverClass {
 	switch c {
-	case posting.Operators, posting.Bulletin:
+	case posting.OperatorAlert, posting.OperatorBulletin:
 		return operatorClass
 	case posting.PayerReceipt:
 		return payerClass
@@ -96,7 +96,7 @@ func eventMask(org ledger.ID, hash []byte) uint64 {
 func DeliveryOfEvent(org, event ledger.ID) (ID, bool) {
 	firstHalf := binary.BigEndian.Uint64(event[:8])
 	booked := (firstHalf>>16<<12 | firstHalf&0xfff) ^ eventMask(org, event[8:])
-	for channel := posting.Webhook; channel <= posting.Bulletin; channel++ {
+	for channel := posting.Webhook; channel <= posting.OperatorBulletin; channel++ {
 		if id := (ID{ledger.Micros(booked), channel}); EventID(org, id) == event {
 			return id, true
 		}

@@ -22,7 +22,7 @@ func wantCode(t testing.TB, err error, want ledger.Code) {
 	}
 }
 
-var channels = []posting.Channel{posting.Webhook, posting.Stream, posting.Operators, posting.PayerReceipt, posting.Bulletin}
+var channels = []posting.Channel{posting.Webhook, posting.Stream, posting.OperatorAlert, posting.PayerReceipt, posting.OperatorBulletin}
 
 func drawID(t *rapid.T) ledger.ID {
 	return ledger.ID(rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "id"))

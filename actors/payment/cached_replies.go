@@ -13,8 +13,8 @@ import (
 	"mizan/posting"
 )
 
-// stampNumbers is the number of integers with which a reply stores its stamp (the record's version and times).
-const stampNumbers = 9
+// headerNumbers is the number of integers with which a reply stores its header (the record's version and times).
+const headerNumbers = 9
 
 // ReplyID returns the id of the record with the cached reply to a request, derived from the
 // request's key.
@@ -101,12 +101,12 @@ func (s *Service) readReply(view *posting.View, org, id ledger.ID) (Result, bool
 	return r, true, nil
 }
 
-// encodeReply returns the plaintext of a reply: the numbers of its stamp, and the encoded record of
+// encodeReply returns the plaintext of a reply: the numbers of its header, and the encoded record of
 // the transaction.
 func encodeReply(r *Result) []byte {
 	var payload []byte
-	s := &r.Stamp
-	for _, n := range [stampNumbers]uint64{
+	s := &r.Header
+	for _, n := range [headerNumbers]uint64{
 		s.Version, s.LastSeq, uint64(s.Started), uint64(s.Updated), uint64(s.Due), s.HeldSeq, s.SettledSeq, uint64(s.Finished), s.FirstSeq,
 	} {
 		payload = binary.AppendUvarint(payload, n)
@@ -125,7 +125,7 @@ func OpenReply(keys actors.Sealer, org, id ledger.ID, payload []byte) (Result, e
 }
 
 func decodeReply(plaintext []byte) (Result, error) {
-	var numbers [stampNumbers]uint64
+	var numbers [headerNumbers]uint64
 	for i := range numbers {
 		v, size := binary.Uvarint(plaintext)
 		if size <= 0 {
@@ -138,7 +138,7 @@ func decodeReply(plaintext []byte) (Result, error) {
 		return Result{}, fmt.Errorf("reply: %w", err)
 	}
 	record.Finished = ledger.Micros(numbers[7])
-	return Result{Record: record, Stamp: posting.Stamp{
+	return Result{Record: record, Header: posting.RecordHeader{
 		Version: numbers[0], LastSeq: numbers[1], Started: ledger.Micros(numbers[2]), Updated: ledger.Micros(numbers[3]), Due: ledger.Micros(numbers[4]),
 		HeldSeq: numbers[5], SettledSeq: numbers[6], Finished: ledger.Micros(numbers[7]), FirstSeq: numbers[8],
 	}}, nil

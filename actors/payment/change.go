@@ -19,7 +19,7 @@ func (t *transaction) commit(c *actors.Context, d payment.Decision, cause any) {
 	change := &allocation.Change
 	change.Author = authorOf(cause)
 	change.Funds, change.Counters, change.MustRecord = d.Funds, d.Counters, d.MustRecord
-	allocation.steps[0] = t.step(&d, t.stamp.Version)
+	allocation.steps[0] = t.step(&d, t.header.Version)
 	t.keepCard(&d, &allocation.steps[0])
 	change.Steps = allocation.steps[:]
 	if d.Return != nil {

@@ -299,7 +299,7 @@ func TestRandomFailuresLoseAndRepeatNoOperation(t *testing.T) {
 		v := f.Journal.View()
 		defer v.Close()
 		n := 0
-		f.transactions(v, func(r *payment.Record, _ posting.Stamp) {
+		f.transactions(v, func(r *payment.Record, _ posting.RecordHeader) {
 			if needsWakeup(r) {
 				n++
 			}

@@ -66,7 +66,7 @@ type Choice struct {
 
 // Result is the answer to a request: a transaction.
 type Result struct {
-	Record *payment.Record // read only
-	Stamp  posting.Stamp   // version and times of the record
-	Replay bool            // the txid or the idempotency key was used before
+	Record *payment.Record      // read only
+	Header posting.RecordHeader // version and times of the record
+	Replay bool                 // the txid or the idempotency key was used before
 }

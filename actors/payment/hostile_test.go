@@ -186,7 +186,7 @@ func (f *fixture) wakeAtDueInstant(id ledger.ID) {
 		f.t.Fatal(err)
 	}
 	key := actors.RecordKey{Org: org, ID: id}
-	f.Send(key, actors.Due{Key: key, At: result.Stamp.Due})
+	f.Send(key, actors.Due{Key: key, At: result.Header.Due})
 }
 
 // After a panic the actor must still know that a submission is in progress. An inquiry at this time

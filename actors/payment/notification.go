@@ -88,7 +88,7 @@ func (s *Service) notices(org ledger.ID, d *payment.Decision, merchant *recipien
 			}
 		}
 		if body := s.newOperatorAlert(org, d.Record, e); body != nil {
-			notices = append(notices, posting.Notice{Event: i, Channel: posting.Operators, To: d.Record.Terminal, Body: body, Origin: origin})
+			notices = append(notices, posting.Notice{Event: i, Channel: posting.OperatorAlert, To: d.Record.Terminal, Body: body, Origin: origin})
 		}
 		if s.sendsReceipts && payment.IsFirstCharge(e) && admission.ReceiptAddress(d.Record) != "" {
 			notices = append(notices, posting.Notice{Event: i, Channel: posting.PayerReceipt, To: d.Record.Terminal, Origin: origin})

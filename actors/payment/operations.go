@@ -128,7 +128,7 @@ func hasTextIn(object []byte) func(name string) bool {
 func (t *transaction) continueHosted(c *actors.Context, m *operation) {
 	const op = "payment.Continue"
 	switch r := t.record; {
-	case r.AwaitsPayer() && t.stamp.Due <= ledger.MicrosOf(c.Now()), r.Failure.Code == payment.PayerActionExpired:
+	case r.AwaitsPayer() && t.header.Due <= ledger.MicrosOf(c.Now()), r.Failure.Code == payment.PayerActionExpired:
 		t.refuseOperation(m, ledger.Refuse(op, ledger.NotContinuable, "the payer's time is over"))
 		return
 	case !r.AwaitsPayer():
@@ -280,7 +280,7 @@ func (t *transaction) takeBack(c *actors.Context, m providerReport) (done bool) 
 		t.commit(c, d, m)
 		return true
 	}
-	if d, ok := t.decisionContext(c).DecideReversal(r, t.stamp.SettledSeq, c.Runtime.NewTransactionID(), m.failure()); ok {
+	if d, ok := t.decisionContext(c).DecideReversal(r, t.header.SettledSeq, c.Runtime.NewTransactionID(), m.failure()); ok {
 		t.commit(c, d, m)
 		return true
 	}

@@ -47,9 +47,9 @@ func TestReloadingTheReturnPageDoesNotPostponeTheInquiry(t *testing.T) {
 	f.wantStatus(id, payment.Charged, "")
 }
 
-func (f *fixture) dueAt(id ledger.ID) ledger.Micros { return f.mustFind(id).Stamp.Due }
+func (f *fixture) dueAt(id ledger.ID) ledger.Micros { return f.mustFind(id).Header.Due }
 
-func (f *fixture) version(id ledger.ID) uint64 { return f.mustFind(id).Stamp.Version }
+func (f *fixture) version(id ledger.ID) uint64 { return f.mustFind(id).Header.Version }
 
 func (f *fixture) mustFind(id ledger.ID) paymentactor.Result {
 	f.t.Helper()

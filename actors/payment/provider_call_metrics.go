@@ -83,7 +83,7 @@ func (t *transaction) recallOrigin() {
 // keeps nothing during a transaction's first call, because the actor is not stopped then.
 func (t *transaction) keepOrigin() {
 	switch {
-	case t.stamp.Due == 0:
+	case t.header.Due == 0:
 		if t.origin.isKept {
 			t.service.origins.Forget(t.key)
 			t.origin.isKept = false

@@ -138,7 +138,7 @@ func New(o Options) *Service {
 
 // ResumesAtStart reports whether an item of due work is handled when the runtime starts, even before the due
 // instant. This is true for all transactions, so that providers are asked for results early.
-func ResumesAtStart(item posting.Item) bool { return item.Source.Kind == ledger.Transaction }
+func ResumesAtStart(item posting.DueItem) bool { return item.Source.Kind == ledger.Transaction }
 
 // Create creates a transaction and waits for its first outcome, at most for Options.CreateWait (the create-wait). The error
 // is a *ledger.Refusal. If Create returns an error, no transaction is stored, except perhaps if the error's code is
@@ -285,8 +285,8 @@ func (s *Service) load(org, id ledger.ID) (Result, bool, error) {
 	if err != nil {
 		return Result{}, false, fmt.Errorf("transaction %v: %w", id, err)
 	}
-	record.Finished = stored.Stamp.Finished
-	return Result{Record: record, Stamp: stored.Stamp}, true, nil
+	record.Finished = stored.Header.Finished
+	return Result{Record: record, Header: stored.Header}, true, nil
 }
 
 // TxIDKey returns the claim key of a partner's txid.

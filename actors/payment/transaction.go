@@ -19,8 +19,8 @@ import (
 type transaction struct {
 	service *Service
 	key     actors.RecordKey
-	record  *payment.Record // nil if not loaded or not created yet
-	stamp   posting.Stamp   // the record's metadata in the store, such as its version and due instant
+	record  *payment.Record      // nil if not loaded or not created yet
+	header  posting.RecordHeader // the record's metadata in the store, such as its version and due instant
 
 	create            *create             // the request to create the transaction; nil once its Change is durable or refused
 	admission         admission.Admission // the checks before the charge; empty once their Change is durable
@@ -161,7 +161,7 @@ func (t *transaction) onDue(c *actors.Context, m actors.Due) {
 		t.delayedDue = &m
 		return
 	}
-	if !t.load() || t.stamp.Due != m.At || c.Expecting() > 0 {
+	if !t.load() || t.header.Due != m.At || c.Expecting() > 0 {
 		return // the due instant has changed, or an answer is expected
 	}
 	isEarly := m.At > ledger.MicrosOf(c.Now())
@@ -219,7 +219,7 @@ func (t *transaction) load() bool {
 		panic(err)
 	}
 	if found {
-		t.record, t.stamp = result.Record, result.Stamp
+		t.record, t.header = result.Record, result.Header
 		t.recallOrigin()
 	}
 	return found
@@ -230,7 +230,7 @@ func (t *transaction) load() bool {
 func (t *transaction) decisionContext(c *actors.Context) payment.DecisionContext {
 	s := t.service
 	return payment.DecisionContext{
-		Org: t.key.Org, Now: c.Now(), Due: t.stamp.Due, InquiryTimeout: s.providerTimeout, ActionTTL: s.actionTTL, CounterBuffer: t.decision.Counters[:0],
+		Org: t.key.Org, Now: c.Now(), Due: t.header.Due, InquiryTimeout: s.providerTimeout, ActionTTL: s.actionTTL, CounterBuffer: t.decision.Counters[:0],
 	}
 }
 
@@ -261,8 +261,8 @@ func (t *transaction) Committed(c *actors.Context, _ *posting.Change, r posting.
 		t.waiters = append(t.waiters, &m.caller)
 	}
 	t.observeStatus(&decision)
-	t.record, t.stamp = decision.Record, r.Stamps[0]
-	t.record.Finished = t.stamp.Finished
+	t.record, t.header = decision.Record, r.Headers[0]
+	t.record.Finished = t.header.Finished
 	t.askAfterCommit(c, decision.ProviderRequest)
 	t.keepOrigin()
 	t.notifySubscription()
@@ -340,7 +340,7 @@ func (t *transaction) answerWaiters(c *actors.Context) {
 	if t.record == nil || t.create != nil || !t.record.HasAnswer() || len(t.waiters) == 0 {
 		return
 	}
-	r := reply{result: Result{Record: t.record, Stamp: t.stamp}}
+	r := reply{result: Result{Record: t.record, Header: t.header}}
 	t.waiters = slices.DeleteFunc(t.waiters, func(w *caller) bool {
 		switch {
 		case w.waitsForCall && (c.Expecting() > 0 || c.Committing()):

@@ -95,7 +95,7 @@ func (x *Index) Take(c *follower.Chunk) error {
 		if err != nil {
 			return err
 		}
-		if t.Stamp.LastSeq != e.Seq {
+		if t.Header.LastSeq != e.Seq {
 			continue
 		}
 		r, err := t.Record()

@@ -99,7 +99,7 @@ func (f *fixture) change(org ledger.ID, r *payment.Record) {
 	stored, _, err := view.Record(org, s.Source)
 	view.Close()
 	must(f.t, err)
-	s.Expect = stored.Stamp.Version
+	s.Expect = stored.Header.Version
 	f.MustSubmit(&posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{s}})
 }
 

@@ -70,7 +70,7 @@ func New(o Options) *Service {
 // Result is a subscription in its current state or, for a repeated request, in the state that the first reply showed.
 type Result struct {
 	Record *subscription.Record // read only
-	Stamp  posting.Stamp        // Stamp.Started is the creation time of the subscription
+	Header posting.RecordHeader // Header.Started is the creation time of the subscription
 	Replay bool                 // an earlier request had the same idempotency key
 }
 
@@ -243,7 +243,7 @@ func load(view *posting.View, org, id ledger.ID) (Result, bool, error) {
 		return Result{}, false, err
 	}
 	r, err := Decode(id, stored.Payload)
-	return Result{Record: r, Stamp: stored.Stamp}, err == nil, err
+	return Result{Record: r, Header: stored.Header}, err == nil, err
 }
 
 // mayRenew tells whether a partner's subscriptions may be renewed: the partner and its organization must be active.

@@ -85,7 +85,7 @@ func deliveredType(d *notifier.Delivery) string {
 			name, _ := event.NotificationName()
 			return name
 		}
-	case posting.Operators, posting.Bulletin:
+	case posting.OperatorAlert, posting.OperatorBulletin:
 		if m, err := alerts.ReadMessage(d.Body()); err == nil {
 			return string(m.Kind)
 		}

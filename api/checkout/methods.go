@@ -13,7 +13,7 @@ import (
 // If no method is offered, the page contains none.
 func (h *Handlers) methodPage(payer *visitor, result *paymentactor.Result) page.Checkout {
 	r := result.Record
-	p := page.Checkout{Order: h.orderOf(payer.org, r), Self: payer.address, Step: stepOf(inputMethod, r), Left: h.timeLeft(result.Stamp.Due)}
+	p := page.Checkout{Order: h.orderOf(payer.org, r), Self: payer.address, Step: stepOf(inputMethod, r), Left: h.timeLeft(result.Header.Due)}
 	if h.cfg.Storefront != nil && r.LinkID != (ledger.ID{}) {
 		if l, err := h.cfg.Storefront.PublicLink(r.LinkID); err == nil && l != nil { // if the link can't be read, its products are not shown
 			p.Items = itemsOf(l)

@@ -45,7 +45,7 @@ func awaitedInput(result *paymentactor.Result, now ledger.Micros) payerInput {
 	r := result.Record
 	action := r.Action
 	switch {
-	case r.AwaitsPayer() && now < result.Stamp.Due:
+	case r.AwaitsPayer() && now < result.Header.Due:
 		return inputMethod
 	case r.Status != payment.ActionRequired || r.Op != nil || action == nil || now >= action.Until:
 		return 0

@@ -184,8 +184,8 @@ func (h *Handlers) writeContract(req *web.Request, status int, result *contracta
 
 // viewOf returns what a response shows of a contract in addition to the contract's record.
 func viewOf(org ledger.ID, result *contractactor.Result) *jsonform.ContractView {
-	stamp := &result.Stamp
-	return &jsonform.ContractView{Org: org, Started: stamp.Started, Updated: stamp.Updated, Number: stamp.Number}
+	header := &result.Header
+	return &jsonform.ContractView{Org: org, Started: header.Started, Updated: header.Updated, Number: header.Number}
 }
 
 // appendListed appends a contract as a row of a list. The row has fewer fields than the contract has alone.

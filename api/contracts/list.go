@@ -147,7 +147,7 @@ func instantCursor(q *web.Query) ledger.Micros {
 // has the contracts that were booked before it. On the last page the cursor is 0.
 func (q *contractQuery) find(view *posting.View) (found []contractactor.Result, next ledger.Micros, err error) {
 	read, lastBooked := 0, ledger.Micros(0)
-	err = view.List(q.org, q.list, posting.Walk{Before: q.before}, func(row posting.ListRow) (bool, error) {
+	err = view.List(q.org, q.list, posting.ListRange{Before: q.before}, func(row posting.ListRow) (bool, error) {
 		if read == maxContractsRead {
 			next = lastBooked
 			return false, nil
@@ -273,7 +273,7 @@ func (h *Handlers) writeSchedule(req *web.Request, f *family, product *contract.
 	response := &req.Response.Header
 	web.WriteJSON(req.RequestCtx, fiber.StatusOK, out.bytes)
 	response.SetContentType("text/csv; charset=utf-8")
-	response.Set(fiber.HeaderContentDisposition, `attachment; filename="`+result.Record.Number(result.Stamp.Started, result.Stamp.Number)+`.csv"`)
+	response.Set(fiber.HeaderContentDisposition, `attachment; filename="`+result.Record.Number(result.Header.Started, result.Header.Number)+`.csv"`)
 	return nil
 }
 

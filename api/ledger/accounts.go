@@ -205,11 +205,11 @@ func (h *Handlers) writeAccounts(req *web.Request, q *accountQuery, mustExist bo
 // the instant. Otherwise events that are booked while a caller reads the pages would change the later pages. With a fixed
 // instant all pages show the same moment, and the rows of a trial balance add up to zero. Balances by effective date need a
 // fixed instant, too, because an entry that is booked later may be effective on any day. If the response contains sums of
-// groups and the request names no time, the response may show a moment up to a second ago (see balances.Reader.Present).
+// groups and the request names no time, the response may show a moment up to a second ago (see balances.Reader.PresentView).
 func (h *Handlers) open(req *web.Request, q *accountQuery, hasSums bool) (*posting.View, error) {
 	org := req.Principal.Org
 	if hasSums && q.isPresent && q.After == nil && req.Principal.SeesAll() {
-		view, at, err := h.balances.Present(org, h.cfg.Journal.View)
+		view, at, err := h.balances.PresentView(org, h.cfg.Journal.View)
 		q.at = min(q.at, at)
 		if err == nil {
 			h.watch.see(org)
@@ -240,11 +240,11 @@ func lastBooked(view *posting.View, org ledger.ID) (ledger.Micros, error) {
 }
 
 // asOf returns the requested moment.
-func (q *accountQuery) asOf() balances.AsOf {
+func (q *accountQuery) asOf() balances.Query {
 	if q.effective != 0 {
-		return balances.AsOf{Env: q.AccountFilter.Env, On: q.effective, BookedUntil: q.at}
+		return balances.Query{Env: q.AccountFilter.Env, EffectiveDate: q.effective, BookedUntil: q.at}
 	}
-	return balances.AsOf{Env: q.AccountFilter.Env, At: q.at}
+	return balances.Query{Env: q.AccountFilter.Env, At: q.at}
 }
 
 // eachOf calls fn for each asset of the requested account, with the totals at the requested moment. It includes assets in which
@@ -269,8 +269,8 @@ func (h *Handlers) eachBalance(view *posting.View, who *auth.Principal, q *accou
 			break
 		}
 		asOf := q.asOf()
-		asOf.Prefix, asOf.After, asOf.Paged = prefix, q.After, true
-		asOf.Only = func(a ledger.Account) bool { return q.Matches(a) && who.Sees(a.Path) }
+		asOf.Prefix, asOf.After, asOf.IsPaged = prefix, q.After, true
+		asOf.Filter = func(a ledger.Account) bool { return q.Matches(a) && who.Sees(a.Path) }
 		if q.HasCurrency {
 			currency := money.Currency(q.Currency)
 			asOf.Currency = &currency

@@ -57,7 +57,7 @@ func (h *Handlers) ReaderIsHere(org ledger.ID) { h.watch.see(org) }
 
 // extendSums updates the organization's sums of groups of accounts.
 func (h *Handlers) extendSums(org ledger.ID) error {
-	view, _, err := h.balances.Present(org, h.cfg.Journal.View)
+	view, _, err := h.balances.PresentView(org, h.cfg.Journal.View)
 	if err == nil {
 		view.Close()
 	}

@@ -81,9 +81,9 @@ func (h *Handlers) eachSum(view *posting.View, who *auth.Principal, q *accountQu
 		return h.eachBalance(view, who, q, fn)
 	}
 	asOf := q.asOf()
-	asOf.Prefix, asOf.After, asOf.Only = q.Prefix, q.After, q.Matches
+	asOf.Prefix, asOf.After, asOf.Filter = q.Prefix, q.After, q.Matches
 	if isLevel {
-		return h.balances.Level(view, who.Org, asOf, fn)
+		return h.balances.NextLevel(view, who.Org, asOf, fn)
 	}
 	return h.balances.Groups(view, who.Org, asOf, fn)
 }

@@ -102,11 +102,11 @@ type aggregate struct {
 
 // add adds a transaction. Amounts are bounded when they are accepted, so sums can't overflow. If a sum overflows
 // nevertheless, the request is refused, because the response would be wrong.
-func (a *aggregate) add(r *payment.Record, stamp *posting.Stamp) error {
+func (a *aggregate) add(r *payment.Record, header *posting.RecordHeader) error {
 	q := a.query
 	k := aggregateKey{currency: r.Asset.Currency, network: r.Asset.Network}
 	if q.byDay {
-		k.day = stamp.Started.Date()
+		k.day = header.Started.Date()
 	}
 	if q.byType {
 		k.kind = r.Type

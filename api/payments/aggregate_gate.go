@@ -157,7 +157,7 @@ func (a *aggregate) addRow(row posting.ListRow) (bool, error) {
 		return true, nil
 	}
 	stored, err := a.recordOf(row)
-	if err != nil || a.byUpdate && stored.Stamp.Updated != row.Booked {
+	if err != nil || a.byUpdate && stored.Header.Updated != row.Booked {
 		return true, err
 	}
 	return true, a.addIfMatching(&stored)
@@ -166,14 +166,14 @@ func (a *aggregate) addRow(row posting.ListRow) (bool, error) {
 // addIfMatching adds a record if it meets the request's conditions.
 func (a *aggregate) addIfMatching(stored *posting.Record) error {
 	filter := &a.query.transactionFilter
-	if !filter.matchesTimes(&stored.Stamp) {
+	if !filter.matchesTimes(&stored.Header) {
 		return nil
 	}
 	record, err := transactionOf(stored)
 	if err != nil || record.Partner != a.partner || record.Asset.Env != filter.env || !filter.matches(record) {
 		return err
 	}
-	return a.add(record, &stored.Stamp)
+	return a.add(record, &stored.Header)
 }
 
 // runBudget ends an aggregate whose caller has disconnected or that takes too long.

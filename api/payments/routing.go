@@ -58,7 +58,7 @@ func lastTerminal(result *paymentactor.Result) payment.Attempt {
 	r := result.Record
 	a := payment.Attempt{Terminal: r.Terminal, Priority: r.Priority, At: r.Finished}
 	if a.At == 0 {
-		a.At = result.Stamp.Updated
+		a.At = result.Header.Updated
 	}
 	switch {
 	case r.Status == payment.Rejected:

@@ -22,7 +22,7 @@ import (
 
 var (
 	started = time.Date(2026, 9, 3, 10, 15, 30, 123456000, time.UTC)
-	stamp   = posting.Stamp{
+	stamp   = posting.RecordHeader{
 		Version: 3, LastSeq: 9, Started: ledger.MicrosOf(started), Updated: ledger.MicrosOf(started.Add(time.Second)), Due: ledger.MicrosOf(started.Add(30 * time.Minute)),
 	}
 	partnerView   = viewContext{at: started.Add(time.Minute), includesPayerPage: true}
@@ -176,7 +176,7 @@ func TestTransactionIsShown(t *testing.T) {
 			want = strings.Replace(want, c.replacements[i], c.replacements[i+1], 1)
 		}
 		want = strings.Replace(want, "ADDRESS", h.cfg.Pages.Address(orgID, transactionID, started.Add(16*time.Minute)), 1)
-		got := string(h.appendTransaction(nil, partner, &paymentactor.Result{Record: r, Stamp: stamp}, partnerView))
+		got := string(h.appendTransaction(nil, partner, &paymentactor.Result{Record: r, Header: stamp}, partnerView))
 		if got != want || !json.Valid([]byte(got)) {
 			t.Errorf("%s:\n%s, want\n%s", c.name, got, want)
 		}
@@ -205,12 +205,12 @@ func TestHostedCreateReturnsItsShortForm(t *testing.T) {
 	want := `{"id":"0f8fad5b-d9cb-469f-a165-70867728950e","status":"created","type":"payment","env":"test","txid":"order \"1\"",` +
 		`"amount":"10000","currency":"USD","started":"2026-09-03T10:15:30.123456+00:00","widget_url":"` + address + `"}`
 	r := hostedRecord()
-	if got := string(h.appendHosted(nil, orgID, &paymentactor.Result{Record: r, Stamp: stamp}, partnerView)); got != want {
+	if got := string(h.appendHosted(nil, orgID, &paymentactor.Result{Record: r, Header: stamp}, partnerView)); got != want {
 		t.Errorf("%s, want\n%s", got, want)
 	}
 	r.Status, r.TxID = payment.Charged, ""
 	want = strings.NewReplacer(`"created"`, `"charged"`, `"order \"1\""`, `null`, `"`+address+`"`, `null`).Replace(want)
-	if got := string(h.appendHosted(nil, orgID, &paymentactor.Result{Record: r, Stamp: stamp}, partnerView)); got != want {
+	if got := string(h.appendHosted(nil, orgID, &paymentactor.Result{Record: r, Header: stamp}, partnerView)); got != want {
 		t.Errorf("charged: %s, want\n%s", got, want)
 	}
 }
@@ -219,7 +219,7 @@ func TestHostedCreateReturnsItsShortForm(t *testing.T) {
 func TestWaitingHostedTransactionShowsItsPage(t *testing.T) {
 	h, partner := newShowingHandlers(t)
 	fields := make(map[string]any)
-	if err := json.Unmarshal(h.appendTransaction(nil, partner, &paymentactor.Result{Record: hostedRecord(), Stamp: stamp}, partnerView), &fields); err != nil {
+	if err := json.Unmarshal(h.appendTransaction(nil, partner, &paymentactor.Result{Record: hostedRecord(), Header: stamp}, partnerView), &fields); err != nil {
 		t.Fatal(err)
 	}
 	for field, expires := range map[string]time.Time{"widget_url": started.Add(16 * time.Minute), "simple_auth_redirect_url": started.Add(16 * time.Minute)} {
@@ -252,7 +252,7 @@ func TestPageAddressesAreForThePartnerKeyWithinThePayersTime(t *testing.T) {
 	}{"hosted": {hostedRecord(), 30 * time.Minute, true}, "payer acts": {waitingRecord, 10 * time.Minute, false}, "payout": {payoutRecord, 10 * time.Minute, false}} {
 		show := func(v viewContext) map[string]any {
 			var members map[string]any
-			if err := json.Unmarshal(h.appendTransaction(nil, partner, &paymentactor.Result{Record: c.record, Stamp: stamp}, v), &members); err != nil {
+			if err := json.Unmarshal(h.appendTransaction(nil, partner, &paymentactor.Result{Record: c.record, Header: stamp}, v), &members); err != nil {
 				t.Fatal(err)
 			}
 			return members
@@ -293,7 +293,7 @@ func TestDescriptionsAreInThePartnersLanguage(t *testing.T) {
 			Description string `json:"error_description"`
 			Message     string `json:"refund_msg"`
 		}
-		if err := json.Unmarshal(h.appendTransaction(nil, partner, &paymentactor.Result{Record: r, Stamp: stamp}, partnerView), &shown); err != nil {
+		if err := json.Unmarshal(h.appendTransaction(nil, partner, &paymentactor.Result{Record: r, Header: stamp}, partnerView), &shown); err != nil {
 			t.Fatal(err)
 		}
 		if got := [2]string{shown.Description, shown.Message}; got != want {
@@ -325,7 +325,7 @@ func BenchmarkEncode(b *testing.B) {
 	var buf []byte
 	b.ReportAllocs()
 	for b.Loop() {
-		buf = h.appendTransaction(buf[:0], partner, &paymentactor.Result{Record: r, Stamp: stamp}, partnerView)
+		buf = h.appendTransaction(buf[:0], partner, &paymentactor.Result{Record: r, Header: stamp}, partnerView)
 	}
 	b.SetBytes(int64(len(buf)))
 }

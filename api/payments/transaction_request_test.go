@@ -359,7 +359,7 @@ func FuzzCreateBody(f *testing.F) {
 			t.Fatalf("the request aliases the body: %s, was %s", after, before)
 		}
 		r := &payment.Record{Request: c.request, Status: payment.Created, Terminal: ledger.ID{1}, RailMeta: []byte(`{"a":1}`)}
-		if answer := h.appendTransaction(nil, partner, &paymentactor.Result{Record: r, Stamp: stamp}, partnerView); !json.Valid(answer) {
+		if answer := h.appendTransaction(nil, partner, &paymentactor.Result{Record: r, Header: stamp}, partnerView); !json.Valid(answer) {
 			t.Fatalf("not JSON: %s", answer)
 		}
 	})

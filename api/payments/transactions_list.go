@@ -42,7 +42,7 @@ func (w *walk) each(fn func(posting.ListRow) (more bool, err error)) error {
 	if w.span.from > w.span.to {
 		return nil
 	}
-	bounds := posting.Walk{From: w.span.from}
+	bounds := posting.ListRange{From: w.span.from}
 	if w.span.to != web.Forever {
 		bounds.Before = w.span.to + 1
 		if !w.byUpdate {
@@ -87,7 +87,7 @@ func transactionOf(stored *posting.Record) (*payment.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	record.Finished = stored.Stamp.Finished
+	record.Finished = stored.Header.Finished
 	return record, nil
 }
 
@@ -177,13 +177,13 @@ func (p *listPage) addRow(row posting.ListRow) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	q, stamp := p.query, &stored.Stamp
-	p.readTo = stamp.Started
+	q, header := p.query, &stored.Header
+	p.readTo = header.Started
 	if p.byUpdate {
 		p.readTo = row.Booked
 		p.readIDs[row.ID] = struct{}{}
 	}
-	if !q.matchesTimes(stamp) {
+	if !q.matchesTimes(header) {
 		return true, nil
 	}
 	record, err := transactionOf(&stored)
@@ -194,7 +194,7 @@ func (p *listPage) addRow(row posting.ListRow) (more bool, err error) {
 		p.nextBefore = p.lastShownAt
 		return false, nil
 	}
-	p.body.Buf = p.handlers.appendTransaction(p.body.Buf, p.partner, &paymentactor.Result{Record: record, Stamp: *stamp}, viewContext{at: p.now})
+	p.body.Buf = p.handlers.appendTransaction(p.body.Buf, p.partner, &paymentactor.Result{Record: record, Header: *header}, viewContext{at: p.now})
 	p.body.Rows++
 	p.lastShownAt = p.readTo
 	return true, nil

@@ -53,7 +53,7 @@ type transactionFilter struct {
 }
 
 // matchesTimes tells whether a record's times meet the filter's conditions.
-func (f *transactionFilter) matchesTimes(s *posting.Stamp) bool {
+func (f *transactionFilter) matchesTimes(s *posting.RecordHeader) bool {
 	return f.started.contains(s.Started) && f.updated.contains(s.Updated) && f.finished.contains(s.Finished)
 }
 

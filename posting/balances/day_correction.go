@@ -10,20 +10,20 @@ import (
 	"mizan/posting/store"
 )
 
-// correctForDay calls read to get accounts and their totals, and calls fn with them. If q.On is set, it first corrects the
+// correctForDay calls read to get accounts and their totals, and calls fn with them. If q.EffectiveDate is set, it first corrects the
 // totals for the lines that cross the end of that day: lines that were booked on one side of the day's end and take effect on
 // the other. Then it also calls fn with the accounts that have only such lines.
-func correctForDay(view *posting.View, org ledger.ID, q *AsOf, fn accountFunc, read func(accountFunc) error) error {
-	if q.On == 0 {
+func correctForDay(view *posting.View, org ledger.ID, q *Query, fn accountFunc, read func(accountFunc) error) error {
+	if q.EffectiveDate == 0 {
 		return read(fn)
 	}
-	next, stop := iter.Pull2(crossings(view, org, q.keyRange(), q))
+	next, stop := iter.Pull2(corrections(view, org, q.keyRange(), q))
 	defer stop()
 	current, err, more := next()
 	if err != nil {
 		return err
 	}
-	applyCurrent := func(t *ledger.Totals) (include bool, err error) { // adds the current crossing to t and calls fn
+	applyCurrent := func(t *ledger.Totals) (include bool, err error) { // adds the current correction to t and calls fn
 		if err := current.applyTo(org, t); err != nil {
 			return false, err
 		}
@@ -53,24 +53,24 @@ func correctForDay(view *posting.View, org ledger.ID, q *AsOf, fn accountFunc, r
 	return err
 }
 
-// crosses tells whether a line with the given effective day counts, and whether the line crosses the end of the day q.On. A
+// crossesDayEnd tells whether a line with the given effective day counts, and whether the line crosses the end of the day q.EffectiveDate. A
 // line crosses the day's end if it counts although it was booked after the day's end, or does not count although it was
 // booked before.
-func (q *AsOf) crosses(l *posting.Line, effective ledger.Date) (counts, crosses bool) {
-	counts = effective <= q.On && l.Booked <= q.seen()
+func (q *Query) crossesDayEnd(l *posting.Line, effective ledger.Date) (counts, crosses bool) {
+	counts = effective <= q.EffectiveDate && l.Booked <= q.cutoff()
 	return counts, counts != (l.Booked <= q.end())
 }
 
-// accountCrossing is the correction of one account's totals for those of its lines that cross the day's end.
-type accountCrossing struct {
-	key      []byte
-	crossing crossing
+// accountCorrection is the correction of one account's totals for those of its lines that cross the day's end.
+type accountCorrection struct {
+	key        []byte
+	correction correction
 }
 
-// crossings returns, ordered by key, the accounts with lines that cross the end of the day q.On.
-func crossings(view *posting.View, org ledger.ID, keys keyRange, q *AsOf) iter.Seq2[accountCrossing, error] {
-	return func(yield func(accountCrossing, error) bool) {
-		var current accountCrossing
+// corrections returns, ordered by key, the accounts with lines that cross the end of the day q.EffectiveDate.
+func corrections(view *posting.View, org ledger.ID, keys keyRange, q *Query) iter.Seq2[accountCorrection, error] {
+	return func(yield func(accountCorrection, error) bool) {
+		var current accountCorrection
 		var a ledger.Account
 		found := false
 		err := view.ShiftedLines(org, []byte(keys.from), func(key []byte, effective ledger.Date, l *posting.Line) (bool, error) {
@@ -82,40 +82,40 @@ func crossings(view *posting.View, org ledger.ID, keys keyRange, q *AsOf) iter.S
 					found = false
 					return false, nil
 				}
-				current, found = accountCrossing{key: slices.Clone(key)}, false
+				current, found = accountCorrection{key: slices.Clone(key)}, false
 				var ok bool
 				if a, ok = store.ParseAccountKey(key); !ok {
 					return false, damaged("organization %v: a shifted line of the account with key %x", org, key)
 				}
 			}
-			counts, crosses := q.crosses(l, effective)
+			counts, crosses := q.crossesDayEnd(l, effective)
 			if !crosses {
 				return true, nil
 			}
 			found = true
-			return true, addLine(view, &current.crossing, org, a, l, counts)
+			return true, addLine(view, &current.correction, org, a, l, counts)
 		})
 		switch {
 		case err != nil:
-			yield(accountCrossing{}, err)
+			yield(accountCorrection{}, err)
 		case found:
 			yield(current, nil)
 		}
 	}
 }
 
-// crossing is the sum of the changes that the lines that cross a day's end make to an account's totals. The changes are not
+// correction is the sum of the changes that the lines that cross a day's end make to an account's totals. The changes are not
 // added one by one, because the lines are not in the order of booking.
-type crossing struct {
+type correction struct {
 	ledger.Movement
 	capture uint64 // seq of the last capture whose released amounts are in the sum
 }
 
-// applyTo adds the crossing to the account's totals. If a hold takes effect later than the entry that closes the hold, a
+// applyTo adds the correction to the account's totals. If a hold takes effect later than the entry that closes the hold, a
 // pending total could become negative. Then applyTo sets the pending total to zero.
-func (x *accountCrossing) applyTo(org ledger.ID, t *ledger.Totals) error {
+func (x *accountCorrection) applyTo(org ledger.ID, t *ledger.Totals) error {
 	m := ledger.MovementOf(t)
-	if err := m.Add(&x.crossing.Movement); err != nil {
+	if err := m.Add(&x.correction.Movement); err != nil {
 		return damaged("organization %v: account with key %x: %v", org, x.key, err)
 	}
 	for _, pending := range [...]*money.Signed{&m.DebitsPending, &m.CreditsPending} {
@@ -131,8 +131,8 @@ func (x *accountCrossing) applyTo(org ledger.ID, t *ledger.Totals) error {
 	return nil
 }
 
-// addLine adds the line to the crossing if the line counts; otherwise it subtracts the line.
-func addLine(view *posting.View, c *crossing, org ledger.ID, a ledger.Account, l *posting.Line, counts bool) error {
+// addLine adds the line to the correction if the line counts; otherwise it subtracts the line.
+func addLine(view *posting.View, c *correction, org ledger.ID, a ledger.Account, l *posting.Line, counts bool) error {
 	post, hold, release := c.Post, c.Hold, c.Release
 	if !counts {
 		post, hold, release = c.Unpost, c.Release, c.Hold

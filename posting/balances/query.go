@@ -8,25 +8,25 @@ import (
 	"mizan/posting/store"
 )
 
-// AsOf selects accounts and the time of their totals.
-type AsOf struct {
-	Env         money.Env
-	Prefix      string          // select accounts whose paths begin with this prefix; empty: all accounts
-	After       *ledger.Account // begin after this account or, if it is a group (see ledger.Path.IsGroup), after the group's last account; nil: begin with the first account
-	At          ledger.Micros   // count everything booked at or before this instant
-	On          ledger.Date     // if set, count everything that takes effect on or before this day, and ignore At
-	BookedUntil ledger.Micros   // if On is set, do not count what was booked after this instant; 0: no bound
-	Paged       bool            // the caller stops after a page and continues in another call
+// Query selects accounts and the time of their totals.
+type Query struct {
+	Env           money.Env
+	Prefix        string          // select accounts whose paths begin with this prefix; empty: all accounts
+	After         *ledger.Account // begin after this account or, if it is a group (see ledger.Path.IsGroup), after the group's last account; nil: begin with the first account
+	At            ledger.Micros   // count everything booked at or before this instant
+	EffectiveDate ledger.Date     // if set, count everything that takes effect on or before this day, and ignore At
+	BookedUntil   ledger.Micros   // if EffectiveDate is set, do not count what was booked after this instant; 0: no bound
+	IsPaged       bool            // the caller stops after a page and continues in another call
 
-	Only     func(ledger.Account) bool // selects accounts; nil: all accounts with the prefix
-	Currency *money.Currency           // the currency of all accounts that Only selects; nil if they may have different currencies
+	Filter   func(ledger.Account) bool // selects accounts; nil: all accounts with the prefix
+	Currency *money.Currency           // the currency of all accounts that Filter selects; nil if they may have different currencies
 }
 
 // end returns the booked time up to which totals are read. For a balance by effective date, correctForDay then corrects these
 // totals.
-func (q *AsOf) end() ledger.Micros {
-	if q.On != 0 {
-		return min(endOf(q.On), q.seen())
+func (q *Query) end() ledger.Micros {
+	if q.EffectiveDate != 0 {
+		return min(endOf(q.EffectiveDate), q.cutoff())
 	}
 	return q.At
 }
@@ -34,9 +34,9 @@ func (q *AsOf) end() ledger.Micros {
 // endOf returns a day's last instant.
 func endOf(day ledger.Date) ledger.Micros { return ledger.MicrosOf((day + 1).Time()) - 1 }
 
-// seen returns the instant after which lines are ignored. A line that was booked later does not count, whatever its effective
+// cutoff returns the instant after which lines are ignored. A line that was booked later does not count, whatever its effective
 // day is.
-func (q *AsOf) seen() ledger.Micros {
+func (q *Query) cutoff() ledger.Micros {
 	if q.BookedUntil != 0 {
 		return q.BookedUntil
 	}
@@ -52,7 +52,7 @@ type keyRange struct {
 func (r keyRange) has(key string) bool { return key >= r.from && (r.until == "" || key < r.until) }
 
 // keyRange returns the range of the selected accounts.
-func (q *AsOf) keyRange() keyRange {
+func (q *Query) keyRange() keyRange {
 	prefix := append([]byte{byte(q.Env)}, q.Prefix...)
 	r := keyRange{from: string(prefix)}
 	r.until = string(store.After(prefix))
@@ -64,7 +64,7 @@ func (q *AsOf) keyRange() keyRange {
 
 // after returns the account after which the selected accounts begin, or nil if they begin with the first account. If q.After
 // is a group, after returns a made-up account that is ordered after all accounts of the group.
-func (q *AsOf) after() *ledger.Account {
+func (q *Query) after() *ledger.Account {
 	if q.After == nil || !q.After.Path.IsGroup() {
 		return q.After
 	}
@@ -75,7 +75,7 @@ func (q *AsOf) after() *ledger.Account {
 }
 
 // selects tells whether the query selects an account whose path begins with q.Prefix.
-func (q *AsOf) selects(a ledger.Account) bool { return q.Only == nil || q.Only(a) }
+func (q *Query) selects(a ledger.Account) bool { return q.Filter == nil || q.Filter(a) }
 
 // keyRangeOf returns the range that contains one account.
 func keyRangeOf(a ledger.Account) keyRange {

@@ -281,10 +281,10 @@ func pause(levelZero int) time.Duration {
 
 // throttle lets Badger's compacting goroutines continue only one at a time, with a pause after each table.
 func (s *Store) throttle() {
-	s.pacing.mu.Lock()
-	defer s.pacing.mu.Unlock()
+	s.throttling.mu.Lock()
+	defer s.throttling.mu.Unlock()
 	if s.ready.Load() && !s.mayClose.Load() {
-		time.Sleep(time.Until(s.pacing.lastTable.Add(pause(s.db.Levels()[0].NumTables))))
+		time.Sleep(time.Until(s.throttling.lastTable.Add(pause(s.db.Levels()[0].NumTables))))
 	}
-	s.pacing.lastTable = time.Now()
+	s.throttling.lastTable = time.Now()
 }

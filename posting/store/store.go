@@ -72,7 +72,7 @@ type Store struct {
 	compactions        atomic.Uint64 // number of compactions that have ended
 	compactedTables    atomic.Uint64 // number of tables that compactions have begun
 	mayClose           atomic.Bool   // whether Close has checked that there is room for everything
-	pacing             struct {      // spreads compaction over time (see throttle)
+	throttling         struct {      // spreads compaction over time (see throttle)
 		mu        sync.Mutex
 		lastTable time.Time // when a compactor last began a table
 	}
@@ -86,19 +86,19 @@ type Store struct {
 	last          log.Mark   // number and hash of the last durable group
 	flushed       uint64     // number of the last group that Badger has
 	lag           lag
-	recent        *recent.Rows // the rows of the last groups; only Apply changes the pointer
-	full          *recent.Rows // rows of earlier groups, which are being written to Badger; nil: Badger has them
-	fullLast      uint64       // number of the last group in full
-	openSnapshots []liveReads  // open snapshots, by the state of Badger that they read, oldest state first
-	isShut        bool         // no snapshot can be opened any more
+	recent        *recent.Rows    // the rows of the last groups; only Apply changes the pointer
+	full          *recent.Rows    // rows of earlier groups, which are being written to Badger; nil: Badger has them
+	fullLast      uint64          // number of the last group in full
+	openSnapshots []snapshotCount // open snapshots, by the state of Badger that they read, oldest state first
+	isShut        bool            // no snapshot can be opened any more
 	flusher       flusher
 	maintenance   *valuesMaintenance
 
 	space spaceCache
 }
 
-// liveReads counts the open snapshots that read the same state of Badger.
-type liveReads struct {
+// snapshotCount counts the open snapshots that read the same state of Badger.
+type snapshotCount struct {
 	n     uint64 // number of the last group that Badger has in that state
 	count int
 }

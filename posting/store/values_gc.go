@@ -376,7 +376,7 @@ func (s *Store) tryMove(batch []liveValue, emptied *values.File) (done bool, err
 		return false, err
 	}
 	defer func() { unlock(err) }()
-	if s.flusher.moves == versionsOfGroup-1 {
+	if s.flusher.moveCount == versionsOfGroup-1 {
 		return false, nil
 	}
 	txn := s.db.NewTransactionAt(math.MaxUint64, true)
@@ -389,8 +389,8 @@ func (s *Store) tryMove(batch []liveValue, emptied *values.File) (done bool, err
 		txn.Discard()
 		return true, nil
 	}
-	s.flusher.moves++
-	if err := s.commit(txn, version(last)+s.flusher.moves); err != nil {
+	s.flusher.moveCount++
+	if err := s.commit(txn, version(last)+s.flusher.moveCount); err != nil {
 		return false, err
 	}
 	if emptied != nil {

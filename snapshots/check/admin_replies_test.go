@@ -68,7 +68,7 @@ func TestFaultsInCachedAdminRepliesAreFound(t *testing.T) {
 			p.Group.Delete(store.KeyRecord(nil, w.FirstDemo.Org, adminReplySource("admin/change")))
 		}},
 		"a reply that can't be read": {[]int{3}, "can't be read", func(_ *fixture.Store, organization ledger.ID, p *fixture.Corrupter) {
-			p.ChangeRecord(organization, adminReplySource("admin/make"), func(_ *store.Envelope, _ []byte) []byte { return []byte{9} })
+			p.ChangeRecord(organization, adminReplySource("admin/make"), func(_ *store.RecordHeader, _ []byte) []byte { return []byte{9} })
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

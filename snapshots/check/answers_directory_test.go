@@ -321,15 +321,15 @@ func TestCorruptedColumnContradictsItsResponse(t *testing.T) {
 	}
 	for _, f := range []struct {
 		name, recordName, wantText string
-		change                     func(*store.Envelope)
+		change                     func(*store.RecordHeader)
 	}{
-		{"a limit's time of creation", "sum", "another created_at", func(e *store.Envelope) { e.Started-- }},
-		{"a blocked card's time of change", "card", "another updated_at", func(e *store.Envelope) { e.Updated++ }},
-		{"a settlement's entry", "settlement with a bank", "another seq", func(e *store.Envelope) { e.SettledSeq++ }},
+		{"a limit's time of creation", "sum", "another created_at", func(e *store.RecordHeader) { e.Started-- }},
+		{"a blocked card's time of change", "card", "another updated_at", func(e *store.RecordHeader) { e.Updated++ }},
+		{"a settlement's entry", "settlement with a bank", "another seq", func(e *store.RecordHeader) { e.SettledSeq++ }},
 	} {
 		t.Run(f.name, func(t *testing.T) {
 			wantReported(t, f.recordName, []int{1, 3}, f.wantText, func(p *fixture.Corrupter, w *fixture.Store, s ledger.Source) {
-				p.ChangeRecord(w.FirstDemo.Org, s, func(e *store.Envelope, payload []byte) []byte {
+				p.ChangeRecord(w.FirstDemo.Org, s, func(e *store.RecordHeader, payload []byte) []byte {
 					f.change(e)
 					return payload
 				})

@@ -222,8 +222,8 @@ func TestResponsesBeforeACorrectionAreCompared(t *testing.T) {
 	runScenario(t, w, func(s *scenarios) {
 		transaction := s.create(s.request(payment.Payment, 300), terms(fees()))
 		writeAndAnswer := func(d payment.Decision) {
-			stamp := transaction.write(d, func(d *payment.Decision) { d.Record.RRN = "RRN" })
-			w.StartTimes[transaction.record.ID], transaction.record.Finished = stamp.Started, stamp.Finished
+			header := transaction.write(d, func(d *payment.Decision) { d.Record.RRN = "RRN" })
+			w.StartTimes[transaction.record.ID], transaction.record.Finished = header.Started, header.Finished
 			lines = append(lines, fixture.CreateLine(w.FirstDemo.Org, 201, transaction.record, w.Show(transaction.record)))
 		}
 		d, ok := s.decider.DecideProviderAnswer(transaction.record, payment.ProviderAnswer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}})

@@ -95,7 +95,7 @@ func TestOnlyChargesOfReachablePayersHaveReceipts(t *testing.T) {
 }
 
 func (w *notifiedStore) operatorsNotice(event int, body []byte) posting.Notice {
-	return posting.Notice{Event: event, Channel: posting.Operators, To: w.terminals[acknowledging], Body: body}
+	return posting.Notice{Event: event, Channel: posting.OperatorAlert, To: w.terminals[acknowledging], Body: body}
 }
 
 // submit writes a change to the open store and waits until it is durable.

@@ -74,7 +74,7 @@ func (b *contractScenarios) write(d *contract.Decision, version uint64) *crafted
 		}}
 	}
 	change.Steps = []posting.Step{step}
-	return &craftedContract{r, b.submit(change).Stamps[0].Version}
+	return &craftedContract{r, b.submit(change).Headers[0].Version}
 }
 
 func (b *contractScenarios) submit(change *posting.Change) posting.Receipt {
@@ -108,7 +108,7 @@ func (b *contractScenarios) find(name string) *craftedContract {
 	if err != nil || !found {
 		b.t.Fatalf("%s: %v, %v", name, found, err)
 	}
-	return &craftedContract{r.Record, r.Stamp.Version}
+	return &craftedContract{r.Record, r.Header.Version}
 }
 
 // act performs an action on a contract. change alters the decision before it is written.

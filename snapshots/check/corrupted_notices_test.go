@@ -74,7 +74,7 @@ var noticeFaults = []deliveryFault{
 	}), "is not for its record"},
 	{"a message to operators that can't be read", corruptNotice(func(n store.Notice) []store.Notice {
 		other := n
-		other.Channel, other.Body = byte(posting.Operators), []byte("{}")
+		other.Channel, other.Body = byte(posting.OperatorAlert), []byte("{}")
 		return []store.Notice{n, other}
 	}), "can't be read"},
 	{"a notice to another partner", corruptNotice(func(n store.Notice) []store.Notice {

@@ -122,7 +122,7 @@ func (w *storefrontStore) begin(t *testing.T, server *fixture.Server, link ledge
 // changeStored changes the stored form of a record with columns.
 func changeStored[R any](p *fixture.Corrupter, org ledger.ID, columns *schema.Type[R], s ledger.Source, change func(*R)) {
 	p.T.Helper()
-	p.ChangeRecord(org, s, func(_ *store.Envelope, payload []byte) []byte {
+	p.ChangeRecord(org, s, func(_ *store.RecordHeader, payload []byte) []byte {
 		r := new(R)
 		fixture.Must(p.T, columns.ReadStored(payload, r, nil))
 		change(r)
@@ -166,7 +166,7 @@ func TestFaultsInTheStorefrontAreFound(t *testing.T) {
 	}
 	corruptTransaction := func(change func(r *payment.Record)) corruption {
 		return func(w *storefrontStore, p *fixture.Corrupter) {
-			p.ChangeRecord(w.FirstDemo.Org, fixture.TransactionSource(w.charged), func(_ *store.Envelope, payload []byte) []byte {
+			p.ChangeRecord(w.FirstDemo.Org, fixture.TransactionSource(w.charged), func(_ *store.RecordHeader, payload []byte) []byte {
 				r, err := paymentcodec.Decode(payload)
 				fixture.Must(p.T, err)
 				change(r)

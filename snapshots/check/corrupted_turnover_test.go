@@ -25,7 +25,7 @@ func makeTurnover(t *testing.T, w *fixture.Store) {
 	manual := clock.NewManual(fixture.StartTime.Add(100 * 24 * time.Hour))
 	j := fixture.OpenJournal(t, w, manual, nil)
 	runtime := actors.New(actors.Options{Clock: manual, Journal: j, Log: fixture.NoLog})
-	runtime.Start(func(posting.Item) bool { return false })
+	runtime.Start(func(posting.DueItem) bool { return false })
 	f := follower.New(runtime)
 	turnoveractor.New(f, 0)
 	fixture.Must(t, f.Follow())

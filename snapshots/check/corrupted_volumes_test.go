@@ -156,7 +156,7 @@ var volumeFaults = []fault{
 	}),
 	{"a transaction that does not name its limits", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			p.ChangeRecord(w.FirstDemo.Org, fixture.TransactionSource(w.ChargedPayment.ID), func(_ *store.Envelope, payload []byte) []byte {
+			p.ChangeRecord(w.FirstDemo.Org, fixture.TransactionSource(w.ChargedPayment.ID), func(_ *store.RecordHeader, payload []byte) []byte {
 				r, err := paymentcodec.Decode(payload)
 				fixture.Must(t, err)
 				r.Volumes = nil

@@ -309,7 +309,7 @@ var stateFaults = []fault{
 	}, []int{3}, ""},
 	{"an entry of another amount than its record", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			p.ChangeRecord(w.SecondDemo.Org, fixture.FirstTransaction(p, w.SecondDemo.Org), func(_ *store.Envelope, payload []byte) []byte {
+			p.ChangeRecord(w.SecondDemo.Org, fixture.FirstTransaction(p, w.SecondDemo.Org), func(_ *store.RecordHeader, payload []byte) []byte {
 				r, _ := paymentcodec.Decode(payload)
 				r.Amount, r.AmountWithFee, r.DestAmount, r.MerchantAmount.Abs = fixture.MustAdd(r.Amount, 1), fixture.MustAdd(r.AmountWithFee, 1), fixture.MustAdd(r.DestAmount, 1), fixture.MustAdd(r.MerchantAmount.Abs, 1)
 				return paymentcodec.Encode(r)
@@ -318,7 +318,7 @@ var stateFaults = []fault{
 	}, []int{3}, ""},
 	{"a status that no event led to", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			p.ChangeRecord(w.FirstDemo.Org, fixture.TransactionSource(w.DeclinedPayment.ID), func(_ *store.Envelope, payload []byte) []byte {
+			p.ChangeRecord(w.FirstDemo.Org, fixture.TransactionSource(w.DeclinedPayment.ID), func(_ *store.RecordHeader, payload []byte) []byte {
 				r, _ := paymentcodec.Decode(payload)
 				r.Status = payment.Failed
 				return paymentcodec.Encode(r)
@@ -332,10 +332,14 @@ var stateFaults = []fault{
 			p.ChangeColumn(w.SecondDemo.Org, source, "active", false)
 		})
 	}, []int{3}, ""},
-	{"a version that no event led to", func(t *testing.T, w *fixture.Store) { w.RewriteStamp(t, func(e *store.Envelope) { e.Version++ }) }, []int{3}, ""},
-	{"another time of creation", func(t *testing.T, w *fixture.Store) { w.RewriteStamp(t, func(e *store.Envelope) { e.Started-- }) }, []int{3}, ""},
-	{"a hold that does not exist", func(t *testing.T, w *fixture.Store) { w.RewriteStamp(t, func(e *store.Envelope) { e.HeldSeq = 9 }) }, []int{3}, ""},
-	{"a settlement that does not exist", func(t *testing.T, w *fixture.Store) { w.RewriteStamp(t, func(e *store.Envelope) { e.SettledSeq = 9 }) }, []int{3}, ""},
+	{"a version that no event led to", func(t *testing.T, w *fixture.Store) { w.RewriteHeader(t, func(e *store.RecordHeader) { e.Version++ }) }, []int{3}, ""},
+	{"another time of creation", func(t *testing.T, w *fixture.Store) { w.RewriteHeader(t, func(e *store.RecordHeader) { e.Started-- }) }, []int{3}, ""},
+	{"a hold that does not exist", func(t *testing.T, w *fixture.Store) {
+		w.RewriteHeader(t, func(e *store.RecordHeader) { e.HeldSeq = 9 })
+	}, []int{3}, ""},
+	{"a settlement that does not exist", func(t *testing.T, w *fixture.Store) {
+		w.RewriteHeader(t, func(e *store.RecordHeader) { e.SettledSeq = 9 })
+	}, []int{3}, ""},
 	{"a transaction without its record", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.Group.Delete(store.KeyRecord(nil, w.FirstDemo.Org, fixture.TransactionSource(w.DeclinedPayment.ID)))
@@ -402,7 +406,7 @@ var stateFaults = []fault{
 			t.Fatalf("%+v, %v", original, err)
 		}
 		original.Status = payment.Charged
-		d, ok := decider.DecideReversal(original, stored.Stamp.SettledSeq, uuid.New(), payment.Failure{})
+		d, ok := decider.DecideReversal(original, stored.Header.SettledSeq, uuid.New(), payment.Failure{})
 		if !ok {
 			t.Fatal("it can't be reversed")
 		}

@@ -62,8 +62,8 @@ func (j *journal) reportUnhashed() {
 // the record's last event. It also records the hash of the sealed row beside the record.
 func (c *orgCheck) checkStoredHash(r *scan.Record, row []byte) {
 	h, seed := r.History, r.Organization.Histories.Seed
-	h.SealedHash = hash64(seed, r.Stamp.Sealed)
-	if r.Stamp.FurtherRows > 0 {
+	h.SealedHash = hash64(seed, r.Header.Sealed)
+	if r.Header.FurtherRows > 0 {
 		fullRow, _, err := c.View.StoredRecord(r.Organization.ID, r.Source)
 		if err != nil {
 			c.Report.Breach(findings.RuleStates, "organization %v: %v", r.Organization.ID, err)

@@ -35,7 +35,7 @@ type scenario struct {
 	version uint64
 	settled uint64
 	due     ledger.Micros
-	stamp   posting.Stamp
+	header  posting.RecordHeader
 }
 
 // change is a function that alters a decision before the decision is written.
@@ -99,15 +99,15 @@ func (s *scenarios) hold(kind payment.Type, amount uint64, terms *payment.Terms,
 }
 
 // write makes a decision durable.
-func (l *scenario) write(d payment.Decision, changes ...change) posting.Stamp {
+func (l *scenario) write(d payment.Decision, changes ...change) posting.RecordHeader {
 	l.t.Helper()
-	stamp, err := l.tryWrite(d, changes...)
+	header, err := l.tryWrite(d, changes...)
 	fixture.Must(l.t, err)
-	return stamp
+	return header
 }
 
 // tryWrite is like write, but returns the writer's error.
-func (l *scenario) tryWrite(d payment.Decision, changes ...change) (posting.Stamp, error) {
+func (l *scenario) tryWrite(d payment.Decision, changes ...change) (posting.RecordHeader, error) {
 	for _, alter := range changes {
 		alter(&d)
 	}
@@ -129,10 +129,10 @@ func (l *scenario) tryWrite(d payment.Decision, changes ...change) (posting.Stam
 	l.j.Submit(c, func(r posting.Receipt) { done <- r })
 	r := <-done
 	if r.Err != nil {
-		return posting.Stamp{}, r.Err
+		return posting.RecordHeader{}, r.Err
 	}
-	l.record, l.version, l.settled, l.due, l.stamp = d.Record, r.Stamps[0].Version, r.Stamps[0].SettledSeq, r.Stamps[0].Due, r.Stamps[0]
-	return r.Stamps[0], nil
+	l.record, l.version, l.settled, l.due, l.header = d.Record, r.Headers[0].Version, r.Headers[0].SettledSeq, r.Headers[0].Due, r.Headers[0]
+	return r.Headers[0], nil
 }
 
 // answer applies the provider's answer to the charge.

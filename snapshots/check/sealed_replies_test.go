@@ -65,21 +65,21 @@ func textOfPayment(r paymentactor.Result, err error) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%x %v %v", paymentcodec.Encode(r.Record), r.Stamp, r.Replay), nil
+	return fmt.Sprintf("%x %v %v", paymentcodec.Encode(r.Record), r.Header, r.Replay), nil
 }
 
 func textOfContract(r contractactor.Result, err error) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%x %v %v", contract.AppendRecord(nil, r.Record), r.Stamp, r.Replay), nil
+	return fmt.Sprintf("%x %v %v", contract.AppendRecord(nil, r.Record), r.Header, r.Replay), nil
 }
 
 func textOfSubscription(r subscriptionactor.Result, err error) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%x %v %v", subscriptionactor.Encode(r.Record), r.Stamp, r.Replay), nil
+	return fmt.Sprintf("%x %v %v", subscriptionactor.Encode(r.Record), r.Header, r.Replay), nil
 }
 
 func (a *storeWithReplies) pay() (paymentactor.Result, error) {

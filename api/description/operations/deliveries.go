@@ -110,5 +110,5 @@ func deliveryStates() *spec.Schema {
 }
 
 func channels() *spec.Schema {
-	return spec.Words(posting.Webhook.String(), posting.Stream.String(), posting.Operators.String(), posting.PayerReceipt.String(), posting.Bulletin.String())
+	return spec.Words(posting.Webhook.String(), posting.Stream.String(), posting.OperatorAlert.String(), posting.PayerReceipt.String(), posting.OperatorBulletin.String())
 }

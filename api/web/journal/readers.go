@@ -61,7 +61,7 @@ func sourceReader(view *posting.View, org, id ledger.ID) (eventReader, error) {
 // maintains.
 func changesReader(view *posting.View, org ledger.ID) eventReader {
 	return func(before uint64, n int) (batch []ledger.Event, err error) {
-		var walk posting.Walk
+		var walk posting.ListRange
 		if before != 0 {
 			next, _, found, err := view.Event(org, before)
 			if err != nil {

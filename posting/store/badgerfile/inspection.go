@@ -14,10 +14,10 @@ import (
 type Inspection struct {
 	Last         uint64           // highest version of any row in the tables; 0 if there are no rows
 	Tables       map[uint64]Table // every listed table; the key is its number
-	OmittedTable uint64           // number of a table whose record was left out of the list (see leaveOutRecords); 0 if none
+	OmittedTable uint64           // number of a table whose record was left out of the list (see omitLostRecords); 0 if none
 
 	dir       string
-	list      *tableList
+	manifest  *manifest
 	removable []string // names of files that Clean removes, because the store does not use them
 }
 
@@ -28,16 +28,16 @@ func Examine(dir string) (*Inspection, error) {
 	if err != nil {
 		return nil, err
 	}
-	survey := &Inspection{dir: dir}
-	if survey.Last, err = survey.readTables(); err != nil {
+	inspection := &Inspection{dir: dir}
+	if inspection.Last, err = inspection.readTables(); err != nil {
 		return nil, err
 	}
 	for _, e := range entries {
 		if name := e.Name(); isUnusedFile(name) {
-			survey.removable = append(survey.removable, name)
+			inspection.removable = append(inspection.removable, name)
 		}
 	}
-	return survey, nil
+	return inspection, nil
 }
 
 // isUnusedFile tells whether a file with this name is for a feature of Badger that the store does not use: write-ahead logs,
@@ -54,9 +54,9 @@ func isUnusedFile(name string) bool {
 
 // readTables checks the list of tables and every table in it. It returns the highest version of any row in the
 // tables.
-func (survey *Inspection) readTables() (lastFlushed uint64, err error) {
-	path := ListPath(survey.dir)
-	survey.list, err = readList(path)
+func (inspection *Inspection) readTables() (lastFlushed uint64, err error) {
+	path := ManifestPath(inspection.dir)
+	inspection.manifest, err = readManifest(path)
 	var errno syscall.Errno
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -66,7 +66,7 @@ func (survey *Inspection) readTables() (lastFlushed uint64, err error) {
 	case err != nil:
 		return 0, damage.New(path, "%s", Cause(err))
 	}
-	survey.OmittedTable = survey.list.leaveOutRecords(survey.dir)
-	survey.Tables = make(map[uint64]Table, len(survey.list.tables))
-	return survey.checkTables()
+	inspection.OmittedTable = inspection.manifest.omitLostRecords(inspection.dir)
+	inspection.Tables = make(map[uint64]Table, len(inspection.manifest.tables))
+	return inspection.checkTables()
 }

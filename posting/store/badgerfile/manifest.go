@@ -22,16 +22,16 @@ const (
 	recordHead     = 8
 )
 
-// tableList is the content of Badger's list of tables.
-type tableList struct {
+// manifest is the content of Badger's list of tables.
+type manifest struct {
 	header  []byte
 	records []*pb.ManifestChangeSet
 	tables  map[uint64]*pb.ManifestChange // key: a table's number; value: the change that created the table
 }
 
-// readList reads the list of tables with Badger's own reader. The reader returns an error for damage, and ignores an
+// readManifest reads the list of tables with Badger's own reader. The reader returns an error for damage, and ignores an
 // incomplete last record.
-func readList(path string) (*tableList, error) {
+func readManifest(path string) (*manifest, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func readList(path string) (*tableList, error) {
 	if _, err := f.ReadAt(content, 0); err != nil {
 		return nil, err
 	}
-	l := &tableList{header: content[:manifestHeader]}
+	l := &manifest{header: content[:manifestHeader]}
 	for content = content[manifestHeader:]; len(content) > 0; {
 		size := recordHead + int(binary.BigEndian.Uint32(content))
 		set := new(pb.ManifestChangeSet)
@@ -78,7 +78,7 @@ func tablesOf(records []*pb.ManifestChangeSet) map[uint64]*pb.ManifestChange {
 // LastFlush returns the number of the table that the last record of the list in dir creates. If a flush has not written that
 // record, ok is false.
 func LastFlush(dir string) (table uint64, ok bool, err error) {
-	l, err := readList(ListPath(dir))
+	l, err := readManifest(ManifestPath(dir))
 	if err != nil || len(l.records) == 0 {
 		return 0, false, err
 	}
@@ -89,7 +89,7 @@ func LastFlush(dir string) (table uint64, ok bool, err error) {
 	return last.Changes[0].Id, true, nil
 }
 
-// leaveOutRecords removes a record from the list if the sync of the record has failed and the record's tables are therefore
+// omitLostRecords removes a record from the list if the sync of the record has failed and the record's tables are therefore
 // missing. If the sync of a record fails, Badger deletes the tables that the record creates, but the record is still in the
 // file or in the kernel's page cache. In this case no rows are lost: the rows of a flush are still in the store's log, and
 // the rows of a compaction are still in the old tables, which were not replaced. After such a record there may be records
@@ -102,8 +102,8 @@ func LastFlush(dir string) (table uint64, ok bool, err error) {
 //     has changed them.
 //
 // Any other missing table is damage and stays on the list, so that Examine reports the table as missing.
-// leaveOutRecords returns the number of a table that a left-out record created, or 0 if no record was left out.
-func (l *tableList) leaveOutRecords(dir string) (table uint64) {
+// omitLostRecords returns the number of a table that a left-out record created, or 0 if no record was left out.
+func (l *manifest) omitLostRecords(dir string) (table uint64) {
 	exists := func(id uint64) bool {
 		info, err := os.Stat(TablePath(dir, id))
 		return err == nil && info.Size() > 0 // Badger truncates a file before it deletes the file
@@ -126,7 +126,7 @@ func (l *tableList) leaveOutRecords(dir string) (table uint64) {
 }
 
 // isReplaceable tells whether record i can be left out, because the rows of its tables also exist elsewhere.
-func (l *tableList) isReplaceable(i int, exists func(uint64) bool) bool {
+func (l *manifest) isReplaceable(i int, exists func(uint64) bool) bool {
 	createdIDs, replacedIDs := make(map[uint64]bool), make(map[uint64]bool)
 	for _, c := range l.records[i].Changes {
 		if c.Op == pb.ManifestChange_CREATE {
@@ -160,7 +160,7 @@ func isFlush(record *pb.ManifestChangeSet) bool {
 // two reasons. First, after a failed sync the kernel marks a file's pages as clean, so a second sync of the old file could
 // succeed although the data is not on the disk. Second, Badger must not append records after an incomplete or left-out
 // record.
-func (l *tableList) write(path string) (end int64, err error) {
+func (l *manifest) write(path string) (end int64, err error) {
 	set := new(pb.ManifestChangeSet)
 	for _, id := range slices.Sorted(maps.Keys(l.tables)) {
 		set.Changes = append(set.Changes, l.tables[id])

@@ -125,7 +125,7 @@ func (c *Check) CompareDirectoryRecord(r *scan.Record, name string, record any) 
 	if l, isLink := record.(*storefront.Link); isLink {
 		stored[productsColumn] = storedProducts(l)
 	}
-	isUnchanged := r.Stamp.Version == 1
+	isUnchanged := r.Header.Version == 1
 	for _, index := range responses {
 		shown := a.directoryRecords.At(index)
 		if shown.isDeletion && isUnchanged && isActive(stored) {

@@ -210,7 +210,7 @@ func (c *Check) CheckPeriod(r *scan.Record) {
 	if e := record.Event(); r.History.EntryHash != r.Organization.Histories.ValueHash(e.To) {
 		c.Fault(r, "has another hash than its event")
 	}
-	if r.Stamp.Due != 0 || r.History.Version != 1 {
+	if r.Header.Due != 0 || r.History.Version != 1 {
 		c.Fault(r, "has more than one event, or a timer")
 	}
 }

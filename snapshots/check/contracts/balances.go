@@ -139,18 +139,18 @@ func (c *Check) checkTimer(r *scan.Record, p *contract.Record) {
 	if p.Product.Due != nil {
 		if day, _ := p.Product.Due(p); day != 0 {
 			requiredDue = ledger.MicrosOf(day.Time())
-			latestDue = max(requiredDue, r.Stamp.Updated)
+			latestDue = max(requiredDue, r.Header.Updated)
 		}
 	}
-	if r.Stamp.Due < requiredDue || r.Stamp.Due > latestDue {
-		c.Fault(r, "has a timer at %d, and its columns require %d", r.Stamp.Due, requiredDue)
+	if r.Header.Due < requiredDue || r.Header.Due > latestDue {
+		c.Fault(r, "has a timer at %d, and its columns require %d", r.Header.Due, requiredDue)
 	}
 	var requiredFinish ledger.Micros
 	if p.Ended() {
-		requiredFinish = r.Stamp.Updated
+		requiredFinish = r.Header.Updated
 	}
-	if r.Stamp.Finished != requiredFinish {
-		c.Fault(r, "is %q, and was finished at %d", p.Status, r.Stamp.Finished)
+	if r.Header.Finished != requiredFinish {
+		c.Fault(r, "is %q, and was finished at %d", p.Status, r.Header.Finished)
 	}
 }
 

@@ -38,7 +38,7 @@ func notifiesMerchant(c posting.Channel) bool { return c == posting.Webhook || c
 // notifiesOperators tells whether the channel notifies operators. Only these channels send one delivery to several
 // receivers, and only their receivers may ask for a longer pause before the next attempt.
 func notifiesOperators(c posting.Channel) bool {
-	return c == posting.Operators || c == posting.Bulletin
+	return c == posting.OperatorAlert || c == posting.OperatorBulletin
 }
 
 // checkState checks that a delivery is in the state that follows from its attempts. If a delivery in this state must
@@ -47,7 +47,7 @@ func (d *deliveryReader) checkState(delivery *notifier.StoredDelivery) {
 	if fault := stateFault(delivery); fault != "" {
 		d.fault(delivery.ID, fault)
 	}
-	if delivery.Channel < posting.Webhook || delivery.Channel > posting.Bulletin || !notifiesOperators(delivery.Channel) && delivery.Reached != nil {
+	if delivery.Channel < posting.Webhook || delivery.Channel > posting.OperatorBulletin || !notifiesOperators(delivery.Channel) && delivery.Reached != nil {
 		d.fault(delivery.ID, "has a channel that it can't have")
 	}
 	if key := delivery.KeyOfWaiting(d.organization.ID); key != nil {
@@ -122,7 +122,7 @@ func (d *deliveryReader) explainSums() error {
 		if key := delivery.KeyOfWaiting(org); key != nil && !d.hasRow(key) {
 			d.fault(delivery.ID, "is "+delivery.State.String()+", and has no row for that")
 		}
-		if delivery.Channel == posting.Bulletin && delivery.Booked >= d.oldest && !bulletinIDs[delivery.ID] {
+		if delivery.Channel == posting.OperatorBulletin && delivery.Booked >= d.oldest && !bulletinIDs[delivery.ID] {
 			d.fault(delivery.ID, "has no key")
 		}
 	}

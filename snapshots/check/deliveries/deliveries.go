@@ -314,7 +314,7 @@ func compareIDs(a, b notifier.ID) int {
 // checkWithoutNotice checks a stored delivery that has no notice.
 func (d *deliveryReader) checkWithoutNotice(delivery *notifier.StoredDelivery) {
 	switch {
-	case delivery.Channel != posting.Bulletin:
+	case delivery.Channel != posting.OperatorBulletin:
 		if delivery.Booked >= d.oldest {
 			d.fault(delivery.ID, "has a row of its own and no notice")
 		}

@@ -74,7 +74,7 @@ func (c *Check) CheckRetention(r *scan.Record) {
 		c.Fault(r, "is not the organization's own")
 	case err != nil:
 		c.Fault(r, "can't be read: %v", err)
-	case at > r.Stamp.Updated:
+	case at > r.Header.Updated:
 		c.Fault(r, "says that deliveries were removed up to %s, which was yet to come", at.Time())
 	}
 }
@@ -231,7 +231,7 @@ func transactionNoticeFault(notice *store.Notice, e *ledger.Event) (fault string
 		case string(status) != e.To:
 			return "has another status"
 		}
-	case posting.Operators:
+	case posting.OperatorAlert:
 		if _, err := alerts.ReadMessage(notice.Body); err != nil {
 			return "can't be read"
 		}
@@ -275,7 +275,7 @@ func (c *Check) CheckTransaction(r *scan.Record, p *payment.Record) {
 	}
 	counts := &r.History.Notifications
 	switch {
-	case r.Stamp.Version != uint64(r.History.Version), r.Stamp.LastSeq != r.History.Last:
+	case r.Header.Version != uint64(r.History.Version), r.Header.LastSeq != r.History.Last:
 	case uint64(counts.All) != uint64(p.NotifiedChanges)+uint64(p.UnnotifiedChanges)+uint64(p.UnselectedChanges):
 		report("has notified of %d transitions and not of %d and %d, and its events have %d to be notified of", p.NotifiedChanges, p.UnnotifiedChanges, p.UnselectedChanges, counts.All)
 	case c.directory.NotifiesByDefault(r, p) && p.UnselectedChanges != counts.All-counts.ByDefault:
@@ -307,7 +307,7 @@ func (c *Check) CheckSubscription(r *scan.Record, p *subscription.Record) {
 	counts := &r.History.Notifications
 	recipient := &payment.Record{Partner: p.Partner, Terminal: p.Terminal, Request: payment.Request{Asset: p.Asset}}
 	switch {
-	case r.Stamp.Version != uint64(r.History.Version), r.Stamp.LastSeq != r.History.Last:
+	case r.Header.Version != uint64(r.History.Version), r.Header.LastSeq != r.History.Last:
 	case uint64(counts.All) != p.NotifiedEvents+p.UnnotifiedEvents:
 		report("has notified of %d events and not of %d, and its events have %d to be notified of", p.NotifiedEvents, p.UnnotifiedEvents, counts.All)
 	case uint64(counts.Found) > p.NotifiedEvents, uint64(counts.Found)+uint64(counts.Removed) < p.NotifiedEvents:

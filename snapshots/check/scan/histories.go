@@ -13,7 +13,7 @@ import (
 // History summarizes what a record's events say. It is compact, because memory holds one History for every record of
 // the store. If a field is a hash, 0 means that there is no value.
 type History struct {
-	First, Last       uint64 // seqs of the record's first and last event, as in posting.Stamp
+	First, Last       uint64 // seqs of the record's first and last event, as in posting.RecordHeader
 	Held, Settled     uint64 // seq of the event with the open hold, and with the first settling entry; 0 if there is none
 	Started, Updated  ledger.Micros
 	Finished          ledger.Micros // time at which a transaction last reached a final status

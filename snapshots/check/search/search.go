@@ -59,9 +59,9 @@ func (c *Check) Follow(e *ledger.Event) {
 
 // CheckTransaction computes the entries that the index must have for a transaction.
 func (c *Check) CheckTransaction(r *scan.Record, p *payment.Record) {
-	if c.isThere && r.Stamp.LastSeq <= c.lastSeq {
-		c.newest.set(r.Stamp.LastSeq)
-		c.expected = searchactor.AppendEntries(c.expected, p, r.Stamp.LastSeq)
+	if c.isThere && r.Header.LastSeq <= c.lastSeq {
+		c.newest.set(r.Header.LastSeq)
+		c.expected = searchactor.AppendEntries(c.expected, p, r.Header.LastSeq)
 	}
 }
 

@@ -190,7 +190,7 @@ func (p *Past) finishedAt() (at ledger.Micros) {
 	status := p.Status
 	switch isSettled := wasSettled(status); {
 	case p.isCurrent(), isSettled && p.Stored.Status != payment.Reversed:
-		return p.Record.Stamp.Finished
+		return p.Record.Header.Finished
 	case isSettled:
 		status = payment.Charged
 	case !status.IsFinal():

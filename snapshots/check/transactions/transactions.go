@@ -49,7 +49,7 @@ func (c *Check) CheckTransaction(r *scan.Record) *payment.Record {
 	if p.ID != r.Source.ID {
 		c.Fault(r, "has the id %v in its payload", p.ID)
 	}
-	if r.Stamp.Finished != h.Finished {
+	if r.Header.Finished != h.Finished {
 		c.Fault(r, "is %q and finished at another time than its events say", p.Status)
 	}
 	c.checkTerms(r, p)
@@ -194,8 +194,8 @@ func (c *Check) checkStatus(r *scan.Record, p *payment.Record) {
 		c.Fault(r, "is %q, and its payer has something to do: %v", p.Status, p.Action != nil)
 	case p.KeepCard && p.Status != payment.ActionRequired && !p.Status.AtProvider():
 		c.Fault(r, "is %q, and its card is kept", p.Status)
-	case needsTimer != (r.Stamp.Due != 0):
-		c.Fault(r, "is %q, and it has a timer: %v", p.Status, r.Stamp.Due != 0)
+	case needsTimer != (r.Header.Due != 0):
+		c.Fault(r, "is %q, and it has a timer: %v", p.Status, r.Header.Due != 0)
 	}
 }
 
