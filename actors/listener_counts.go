@@ -7,10 +7,10 @@ import (
 	"mizan/ledger"
 )
 
-// Listening counts, for each organization, the listeners: clients that receive its notifications as they happen. A
-// notification that only listeners receive is not made if the organization has no listener. The zero value of Listening
+// ListenerCounts counts, for each organization, the listeners: clients that receive its notifications as they happen. A
+// notification that only listeners receive is not made if the organization has no listener. The zero value of ListenerCounts
 // is ready for use.
-type Listening struct {
+type ListenerCounts struct {
 	total atomic.Int64 // number of listeners of all organizations; while it is 0, HasListener does not lock mu
 
 	mu     sync.Mutex
@@ -18,7 +18,7 @@ type Listening struct {
 }
 
 // HasListener tells whether the organization has a listener.
-func (l *Listening) HasListener(org ledger.ID) bool {
+func (l *ListenerCounts) HasListener(org ledger.ID) bool {
 	if l.total.Load() == 0 {
 		return false
 	}
@@ -26,23 +26,23 @@ func (l *Listening) HasListener(org ledger.ID) bool {
 }
 
 // Count returns the number of the organization's listeners.
-func (l *Listening) Count(org ledger.ID) int {
+func (l *ListenerCounts) Count(org ledger.ID) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.counts[org]
 }
 
 // Total returns the number of all listeners.
-func (l *Listening) Total() int { return int(l.total.Load()) }
+func (l *ListenerCounts) Total() int { return int(l.total.Load()) }
 
 // Add adds one listener of the organization to the count. When the listener leaves, the caller must call remove; further
 // calls of remove have no effect.
-func (l *Listening) Add(org ledger.ID) (remove func()) {
+func (l *ListenerCounts) Add(org ledger.ID) (remove func()) {
 	l.add(org, 1)
 	return sync.OnceFunc(func() { l.add(org, -1) })
 }
 
-func (l *Listening) add(org ledger.ID, n int) {
+func (l *ListenerCounts) add(org ledger.ID, n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.counts == nil {

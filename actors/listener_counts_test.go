@@ -9,7 +9,7 @@ import (
 )
 
 func TestListenersAreCountedByOrganization(t *testing.T) {
-	var l actors.Listening
+	var l actors.ListenerCounts
 	org, other := uuid.New(), uuid.New()
 	if l.HasListener(org) {
 		t.Error("a new value has a listener")

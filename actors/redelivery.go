@@ -24,8 +24,8 @@ type dispatchedWork struct {
 	returnAt time.Time // real time at which the work is returned to the journal
 }
 
-// noteDispatched records due work that was handed out.
-func (rt *Runtime) noteDispatched(items []posting.DueItem) {
+// recordDispatched records due work that was handed out.
+func (rt *Runtime) recordDispatched(items []posting.DueItem) {
 	if len(items) == 0 {
 		return
 	}
@@ -80,9 +80,9 @@ func (rt *Runtime) ScheduleRetry(earlierFailures int, fn func()) {
 	rt.schedule(retryDelay(earlierFailures), fn)
 }
 
-// CallIn calls fn after a duration of real time. The wait counts as work in progress: Quiesce waits for the call, and Stop makes
+// CallAfter calls fn after a duration of real time. The wait counts as work in progress: Quiesce waits for the call, and Stop makes
 // it at once. fn must not block.
-func (rt *Runtime) CallIn(after time.Duration, fn func()) {
+func (rt *Runtime) CallAfter(after time.Duration, fn func()) {
 	rt.work.add()
 	go func() {
 		defer rt.work.done()

@@ -92,18 +92,18 @@ type uncount struct {
 // LogValue implements slog.LogValuer.
 func (m *uncount) LogValue() slog.Value { return slog.StringValue("uncount") }
 
-// usageQuestion asks how many attempts of a subject count towards a limit.
-type usageQuestion struct {
+// usageQuery asks how many attempts of a subject count towards a limit.
+type usageQuery struct {
 	limit   *directory.Limit
 	subject string
 	answer  func(count int64, resets ledger.Micros, err error)
 }
 
 // Refuse implements actors.Refusable.
-func (m *usageQuestion) Refuse(err error) { m.answer(0, 0, err) }
+func (m *usageQuery) Refuse(err error) { m.answer(0, 0, err) }
 
 // LogValue implements slog.LogValuer.
-func (m *usageQuestion) LogValue() slog.Value { return slog.StringValue("usage") }
+func (m *usageQuery) LogValue() slog.Value { return slog.StringValue("usage") }
 
 // velocityActor counts one partner's attempts. Its windows are in memory only; a new actor builds
 // them from the attempts in the store.
@@ -144,7 +144,7 @@ func (p *velocityActor) Receive(c *actors.Context, message any) {
 				window.uncount(subject, m.at)
 			}
 		}
-	case *usageQuestion:
+	case *usageQuery:
 		window, err := p.windowFor(m.limit, now)
 		if err != nil {
 			m.Refuse(err)
@@ -177,7 +177,7 @@ func (p *velocityActor) count(m *count, now ledger.Micros) (breached *directory.
 		if a.window.count(a.subject, m.at, a.limit.MaxCount) && breached == nil {
 			breached = a.limit
 		}
-		p.countsUntil = max(p.countsUntil, m.at+lengthOf(a.limit))
+		p.countsUntil = max(p.countsUntil, m.at+windowLength(a.limit))
 	}
 	return breached, nil
 }
@@ -189,7 +189,7 @@ func (p *velocityActor) count(m *count, now ledger.Micros) (breached *directory.
 func (p *velocityActor) loadHistory(applied []appliedLimit, at ledger.Micros) error {
 	var limits []*directory.Limit
 	for i := range applied {
-		if !applied[i].window.knows(applied[i].limit) {
+		if !applied[i].window.isCompleteFor(applied[i].limit) {
 			limits = append(limits, applied[i].limit)
 		}
 	}
@@ -206,7 +206,7 @@ func (p *velocityActor) loadHistory(applied []appliedLimit, at ledger.Micros) er
 			newWindows[i].merge(oldWindow)
 		}
 		p.windows[l.ID] = newWindows[i]
-		p.countsUntil = max(p.countsUntil, at+lengthOf(l))
+		p.countsUntil = max(p.countsUntil, at+windowLength(l))
 	}
 	for i := range applied {
 		applied[i].window = p.windows[applied[i].limit.ID]
@@ -247,7 +247,7 @@ func (p *velocityActor) readWindows(limits []*directory.Limit, at ledger.Micros)
 			if subject, applies := l.AppliesTo(a); applies && attemptedAt > since {
 				w.addStored(subject, attemptedAt)
 			}
-			more = more || bookedAt > since && w.mayMatter(bookedAt)
+			more = more || bookedAt > since && w.hasRoomBefore(bookedAt)
 		}
 		return more
 	})
@@ -260,8 +260,10 @@ func (p *velocityActor) readWindows(limits []*directory.Limit, at ledger.Micros)
 	return windows, nil
 }
 
-// lengthOf returns the length of a limit's window.
-func lengthOf(l *directory.Limit) ledger.Micros { return ledger.Micros(l.Window / time.Microsecond) }
+// windowLength returns the length of a limit's window.
+func windowLength(l *directory.Limit) ledger.Micros {
+	return ledger.Micros(l.Window / time.Microsecond)
+}
 
 // Committed implements actors.Behaviour. It is never called, because a velocity actor writes nothing.
 func (p *velocityActor) Committed(*actors.Context, *posting.Change, posting.Receipt) {}

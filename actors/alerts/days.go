@@ -116,7 +116,7 @@ func (m *Monitor) summarizePartner(org ledger.ID, terminals []*directory.Termina
 			continue
 		}
 		body := summary.Message(terminalOf(t), day, at).Append(nil)
-		if err := m.notifier.Post(org, t.ID, body, fmt.Sprintf("summary/%s/%s", t.ID, day)); err != nil {
+		if err := m.notifier.PostBulletin(org, t.ID, body, fmt.Sprintf("summary/%s/%s", t.ID, day)); err != nil {
 			return err
 		}
 	}

@@ -34,7 +34,7 @@ type Directory interface {
 type Notifier interface {
 	// Post makes a message to a terminal's recipients durable and queues it. If the organization has already used the same
 	// key, Post does nothing and returns nil.
-	Post(org, terminal ledger.ID, body []byte, key string) error
+	PostBulletin(org, terminal ledger.ID, body []byte, key string) error
 }
 
 // Options configure a Monitor.
@@ -137,7 +137,7 @@ func (m *Monitor) postSpike(key actors.RecordKey, alert alerts.SpikeAlert, t *di
 	postKey := fmt.Sprintf("spike/%s/%s", t.ID, alert.At.Time().Truncate(alerts.SpikeWindow).Format(time.RFC3339))
 	body := alert.Message(terminalOf(t)).Append(nil)
 	err := m.rt.Go(func() {
-		if err := m.notifier.Post(key.Org, t.ID, body, postKey); err != nil {
+		if err := m.notifier.PostBulletin(key.Org, t.ID, body, postKey); err != nil {
 			m.handlePostError(key, err)
 		}
 	})

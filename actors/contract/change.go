@@ -130,7 +130,7 @@ func (s *Service) cachedReply(org ledger.ID, key *actors.Key) (Result, bool, err
 	reply := ReplyID(org, key.ClaimKey())
 	r, err := s.readReply(view, org, reply)
 	if errors.Is(err, actors.ErrReply) {
-		s.rt.AlarmUnreadableReply(org, reply, err)
+		s.rt.LogUnreadableReply(org, reply, err)
 		r, err = currentState(view, org, source.ID)
 	}
 	r.Replay = true

@@ -78,7 +78,7 @@ func (s *Service) earlierScreening(org ledger.ID, key *actors.Key) (Screening, b
 		return Screening{}, false, err
 	}
 	if !found {
-		s.rt.AlarmUnreadableReply(org, source.ID, fmt.Errorf("%w: its claim names no screening", actors.ErrReply))
+		s.rt.LogUnreadableReply(org, source.ID, fmt.Errorf("%w: its claim names no screening", actors.ErrReply))
 		return Screening{}, false, actors.ReplyLost("contract.Screen")
 	}
 	screening.Replay = true

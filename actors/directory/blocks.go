@@ -26,7 +26,7 @@ type blocklist struct {
 	}
 
 	prefixes atomic.Pointer[[]netip.Prefix] // the listed address ranges; single addresses are in values
-	order    atomic.Pointer[[]*listing]     // listings in the order of creation; some may be inactive
+	order    atomic.Pointer[[]*blockEntry]  // entries in the order of creation; some may be inactive
 	inactive int                            // number of inactive entries in order; only the organization's actor uses it
 }
 
@@ -38,8 +38,8 @@ type blockValue struct {
 	value string
 }
 
-// listing is the part of a blocklist entry that stays in memory. The entry is active now, or was active before.
-type listing struct {
+// blockEntry is the part of a blocklist entry that stays in memory. The entry is active now, or was active before.
+type blockEntry struct {
 	creation
 	blockValue
 	inactive atomic.Bool
@@ -146,7 +146,7 @@ func (l *blocklist) covers(address netip.Addr) bool {
 	return false
 }
 
-func (l *blocklist) inCreationOrder() []*listing {
+func (l *blocklist) inCreationOrder() []*blockEntry {
 	if order := l.order.Load(); order != nil {
 		return *order
 	}
@@ -160,8 +160,8 @@ func (l *blocklist) publish(b *directory.Block) {
 	known, listed := l.values.Load(value)
 	switch {
 	case b.Active && !listed:
-		added := &listing{creation: creation{b.Created, b.ID}, blockValue: value}
-		l.insertListing(added)
+		added := &blockEntry{creation: creation{b.Created, b.ID}, blockValue: value}
+		l.insertEntry(added)
 		l.addRange(b)
 		l.values.Store(value, added)
 		l.updateBIN(value, true)
@@ -171,7 +171,7 @@ func (l *blocklist) publish(b *directory.Block) {
 		l.values.Delete(value)
 		l.updateBIN(value, false)
 		l.removeRange(b)
-		known.(*listing).inactive.Store(true)
+		known.(*blockEntry).inactive.Store(true)
 		l.inactive++
 		l.dropInactive()
 	}
@@ -198,19 +198,19 @@ func (l *blocklist) removeRange(b *directory.Block) {
 	}
 }
 
-// insertListing inserts a listing into the order of creation.
-func (l *blocklist) insertListing(p *listing) {
+// insertEntry inserts an entry into the order of creation.
+func (l *blocklist) insertEntry(p *blockEntry) {
 	order := l.inCreationOrder()
 	if n := len(order); n == 0 || compareCreation(order[n-1].creation, p.creation) < 0 {
 		order = append(order, p)
 	} else {
-		at, _ := slices.BinarySearchFunc(order, p.creation, compareListing)
+		at, _ := slices.BinarySearchFunc(order, p.creation, compareBlockEntry)
 		order = slices.Insert(slices.Clone(order), at, p)
 	}
 	l.order.Store(&order)
 }
 
-func compareListing(p *listing, s creation) int { return compareCreation(p.creation, s) }
+func compareBlockEntry(p *blockEntry, s creation) int { return compareCreation(p.creation, s) }
 
 // dropInactive removes inactive listings from the order if they are more than maxInactive and more than
 // half of the order.
@@ -219,7 +219,7 @@ func (l *blocklist) dropInactive() {
 	if l.inactive <= max(maxInactive, len(order)/2) {
 		return
 	}
-	order = slices.DeleteFunc(slices.Clone(order), func(p *listing) bool { return p.inactive.Load() })
+	order = slices.DeleteFunc(slices.Clone(order), func(p *blockEntry) bool { return p.inactive.Load() })
 	order = slices.Clip(order)
 	l.order.Store(&order)
 	l.inactive = 0
@@ -231,7 +231,7 @@ func (l *blocklist) pageAfter(after Cursor, kind directory.BlockKind, limit int)
 	order := l.inCreationOrder()
 	end := len(order)
 	if !after.IsZero() {
-		end, _ = slices.BinarySearchFunc(order, creation{after.At, after.ID}, compareListing)
+		end, _ = slices.BinarySearchFunc(order, creation{after.At, after.ID}, compareBlockEntry)
 	}
 	for i := end - 1; i >= 0; i-- {
 		p := order[i]
@@ -419,14 +419,14 @@ func (o *organization) putBlock(b *directory.Block, header posting.RecordHeader)
 // loadBlocks reads the blocklist. There may be a million entries, so while it reads, it keeps only the part of each
 // entry that stays in memory.
 func (o *organization) loadBlocks(v *posting.View) error {
-	var order []*listing
+	var order []*blockEntry
 	err := v.Records(o.id, ledger.Block, func(id ledger.ID, r posting.Record) (bool, error) {
 		b, err := directory.Blocks.Read(metadataOf(o.id, id, r.Header), r.Payload, nil)
 		if err != nil {
 			return false, unreadable(ledger.Block, id, err)
 		}
 		if b.Active {
-			order = append(order, &listing{creation: creation{r.Header.Started, id}, blockValue: blockValue{b.Kind, b.Value}})
+			order = append(order, &blockEntry{creation: creation{r.Header.Started, id}, blockValue: blockValue{b.Kind, b.Value}})
 		}
 		return true, nil
 	})
@@ -434,7 +434,7 @@ func (o *organization) loadBlocks(v *posting.View) error {
 		return err
 	}
 	// In the order of creation, each entry is simply appended to the listings.
-	slices.SortFunc(order, func(a, b *listing) int { return compareCreation(a.creation, b.creation) })
+	slices.SortFunc(order, func(a, b *blockEntry) int { return compareCreation(a.creation, b.creation) })
 	for _, p := range order {
 		o.blocks.publish(&directory.Block{ID: p.id, Kind: p.kind, Value: p.value, Active: true, Created: p.started})
 	}

@@ -19,22 +19,22 @@ type Sealer = actors.Sealer
 
 var _ Sealer = (*secret.Keyring)(nil)
 
-// Answer is the reply to a write that came with an idempotency key.
-type Answer struct {
+// CachedReply is the reply to a write that came with an idempotency key.
+type CachedReply struct {
 	Status int
-	Body   []byte // made by the function that was passed to WithStoredReply
+	Body   []byte // made by the function that was passed to WithCachedReply
 
 	// Booked is the time at which the write's event was booked, and Seq is the event's number in the journal. Both values
-	// are known only after Body was made, so Body leaves room for them. StoredReply sets both fields.
+	// are known only after Body was made, so Body leaves room for them. FindCachedReply sets both fields.
 	Booked ledger.Micros
 	Seq    uint64
 }
 
 // replyType defines the columns of stored replies. Only replies to successful writes are stored.
-var replyType = schema.NewType[Answer]("answer",
-	schema.NumberField(schema.DerivedInteger(1, "status", schema.NotShown, schema.RequiredInStore), func(a *Answer) *int { return &a.Status }),
-	schema.Field(schema.Object(2, "body", schema.NotShown), func(a *Answer) *[]byte { return &a.Body }),
-).Invariant(func(a *Answer) string {
+var replyType = schema.NewType[CachedReply]("answer",
+	schema.NumberField(schema.DerivedInteger(1, "status", schema.NotShown, schema.RequiredInStore), func(a *CachedReply) *int { return &a.Status }),
+	schema.Field(schema.Object(2, "body", schema.NotShown), func(a *CachedReply) *[]byte { return &a.Body }),
+).Invariant(func(a *CachedReply) string {
 	if a.Status < 200 || a.Status > 299 {
 		return "has the status of a refusal"
 	}
@@ -44,7 +44,7 @@ var replyType = schema.NewType[Answer]("answer",
 // idempotentReply contains the idempotency key of a write, and the function that makes the write's stored reply.
 type idempotentReply struct {
 	key    actors.Key
-	answer func(made any) Answer
+	answer func(made any) CachedReply
 }
 
 // withReplyShowing returns a context for a write that may have an idempotency key. If the write has a key, the stored reply
@@ -54,84 +54,84 @@ func withReplyShowing(ctx context.Context, toShown func(made any) any) context.C
 	if !hasKey {
 		return ctx
 	}
-	return WithStoredReply(ctx, reply.key, func(made any) Answer { return reply.answer(toShown(made)) })
+	return WithCachedReply(ctx, reply.key, func(made any) CachedReply { return reply.answer(toShown(made)) })
 }
 
 type replyContextKey struct{}
 
-// WithStoredReply returns a context for a write with an idempotency key. With this context, the write's own Change (all
+// WithCachedReply returns a context for a write with an idempotency key. With this context, the write's own Change (all
 // that one decision stores) also claims the key and stores the write's reply. The write calls the function answer with its
 // result before the Change is durable, so those times that the journal sets are still zero in the result. The function
 // answer runs on another goroutine, possibly after the write has timed out.
 //
 // A write that changes nothing does not claim the key. If the key is already claimed, the write is refused. The refusal may
-// give another reason than the claim, because other checks come first. So after any error, the caller must call StoredReply
+// give another reason than the claim, because other checks come first. So after any error, the caller must call FindCachedReply
 // again.
-func WithStoredReply(ctx context.Context, key actors.Key, answer func(made any) Answer) context.Context {
+func WithCachedReply(ctx context.Context, key actors.Key, answer func(made any) CachedReply) context.Context {
 	return context.WithValue(ctx, replyContextKey{}, &idempotentReply{key, answer})
 }
 
-// StoredReply returns the stored reply to the write that claimed the key. If no write has claimed the key, it returns
+// FindCachedReply returns the stored reply to the write that claimed the key. If no write has claimed the key, it returns
 // false. If the key was used for a different request, or if the stored reply is damaged, the error is a Conflict. In place
 // of a damaged reply we cannot make a new one, because the reply may have contained a value that is stored nowhere else,
 // such as the value of an API key. Other errors come from the store.
-func (s *Service) StoredReply(key actors.Key) (Answer, bool, error) {
+func (s *Service) FindCachedReply(key actors.Key) (CachedReply, bool, error) {
 	v := s.rt.Journal.View()
 	defer v.Close()
 	_, orgBytes, found, err := key.Find(v, directory.PlatformOrg)
 	if err != nil || !found {
-		return Answer{}, false, err
+		return CachedReply{}, false, err
 	}
 	id := directory.CachedReplyID(key.ClaimKey())
 	if len(orgBytes) != len(ledger.ID{}) {
-		return Answer{}, false, s.unreadableReply(ledger.ID{}, id, errMalformed)
+		return CachedReply{}, false, s.unreadableReply(ledger.ID{}, id, errMalformed)
 	}
-	a, err := s.readAnswer(v, ledger.ID(orgBytes), id)
+	a, err := s.readCachedReply(v, ledger.ID(orgBytes), id)
 	return a, err == nil, err
 }
 
-func (s *Service) readAnswer(v *posting.View, org, id ledger.ID) (Answer, error) {
+func (s *Service) readCachedReply(v *posting.View, org, id ledger.ID) (CachedReply, error) {
 	source := ledger.Source{Kind: ledger.AdminReply, ID: id}
 	r, found, err := actors.ReplyRecord(v, org, source)
 	if errors.Is(err, actors.ErrReply) {
-		return Answer{}, s.unreadableReply(org, id, err)
+		return CachedReply{}, s.unreadableReply(org, id, err)
 	}
 	if err != nil {
-		return Answer{}, err
+		return CachedReply{}, err
 	}
 	if !found {
-		return Answer{}, s.unreadableReply(org, id, errNoReply)
+		return CachedReply{}, s.unreadableReply(org, id, errNoReply)
 	}
-	a, err := OpenAnswer(s.sealer, org, id, r.Payload)
+	a, err := OpenCachedReply(s.sealer, org, id, r.Payload)
 	if err != nil {
-		return Answer{}, s.unreadableReply(org, id, err)
+		return CachedReply{}, s.unreadableReply(org, id, err)
 	}
 	recordEvent, found, err := actors.EventBeforeReply(v, org, source, r.Header.LastSeq)
 	if err != nil {
-		return Answer{}, err
+		return CachedReply{}, err
 	}
 	if !found {
-		return Answer{}, s.unreadableReply(org, id, errNoEvent)
+		return CachedReply{}, s.unreadableReply(org, id, errNoEvent)
 	}
 	a.Booked, a.Seq = recordEvent.Booked, recordEvent.Seq
 	return a, nil
 }
 
-// OpenAnswer decrypts the payload of a ledger.AdminReply record; keys must contain the key that sealed the payload.
-// OpenAnswer does not set Booked and Seq, because the payload does not contain them. If the payload is malformed or was
+// OpenCachedReply decrypts the payload of a ledger.AdminReply record; keys must contain the key that sealed the payload.
+// OpenCachedReply does not set Booked and Seq, because the payload does not contain them. If the payload is malformed or was
 // changed, it returns an error.
-func OpenAnswer(keys Sealer, org, id ledger.ID, payload []byte) (Answer, error) {
+func OpenCachedReply(keys Sealer, org, id ledger.ID, payload []byte) (CachedReply, error) {
 	plaintext, err := keys.Open(payload, replyContext(org, id))
 	if err != nil {
-		return Answer{}, err
+		return CachedReply{}, err
 	}
-	var a Answer
+	var a CachedReply
 	return a, replyType.ReadStored(plaintext, &a, nil)
 }
 
 // unreadableReply raises an alarm and returns the refusal for a repeated request whose reply is damaged.
 func (s *Service) unreadableReply(org, id ledger.ID, why error) error {
-	s.rt.AlarmUnreadableReply(org, id, why)
+	s.rt.LogUnreadableReply(org, id, why)
 	return actors.ReplyLost("directory.StoredReply")
 }
 
@@ -180,10 +180,10 @@ func (s *Service) checkUnclaimed(op string, key *actors.Key) error {
 	return err
 }
 
-// StoreReply is for writes that actors of other packages make. If ctx has an idempotency key (see WithStoredReply),
+// StoreReply is for writes that actors of other packages make. If ctx has an idempotency key (see WithCachedReply),
 // StoreReply makes the reply from result, and adds the claim of the key and the reply to the organization's Change. If ctx
 // has no key, StoreReply does nothing. After an error, the Change must not be submitted. If the journal's writer refuses
-// the Change, another request may have claimed the key before, so the caller must call StoredReply again.
+// the Change, another request may have claimed the key before, so the caller must call FindCachedReply again.
 func (s *Service) StoreReply(ctx context.Context, org ledger.ID, change *posting.Change, result any) error {
 	reply, hasKey := ctx.Value(replyContextKey{}).(*idempotentReply)
 	if !hasKey {
@@ -196,7 +196,7 @@ func (s *Service) StoreReply(ctx context.Context, org ledger.ID, change *posting
 }
 
 // addReply adds the key's claim and the sealed reply to a change; subject is the record that the reply is about. The reply
-// becomes the last step, so that its event directly follows the event that the reply is about. StoredReply takes the booked
+// becomes the last step, so that its event directly follows the event that the reply is about. FindCachedReply takes the booked
 // time from that preceding event.
 func (s *Service) addReply(op string, reply *idempotentReply, change *posting.Change, org ledger.ID, subject ledger.Source, made any) error {
 	id := directory.CachedReplyID(reply.key.ClaimKey())

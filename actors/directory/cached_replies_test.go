@@ -20,7 +20,7 @@ func adminKey(text string) actors.Key { return actors.Key{Scope: actors.AdminKey
 // rename changes a partner's name with an idempotency key; the reply's text is body.
 func (f *fixture) rename(p *directory.Partner, key actors.Key, name, body string) error {
 	f.t.Helper()
-	ctx := WithStoredReply(f.t.Context(), key, func(any) Answer { return Answer{Status: 200, Body: []byte(body)} })
+	ctx := WithCachedReply(f.t.Context(), key, func(any) CachedReply { return CachedReply{Status: 200, Body: []byte(body)} })
 	_, err := f.PatchPartner(ctx, p.Org, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Name = name })
 	return err
 }
@@ -28,7 +28,7 @@ func (f *fixture) rename(p *directory.Partner, key actors.Key, name, body string
 func TestReplyHasTheTimeOfItsEvent(t *testing.T) {
 	f := open(t)
 	p := f.newPartner(f.newOrganization("One").ID, "one")
-	if _, found, err := f.StoredReply(adminKey("k")); found || err != nil {
+	if _, found, err := f.FindCachedReply(adminKey("k")); found || err != nil {
 		t.Fatal(found, err)
 	}
 	if err := f.rename(p, adminKey("k"), "two", "the body"); err != nil {
@@ -41,7 +41,7 @@ func TestReplyHasTheTimeOfItsEvent(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		a, found, err := f.StoredReply(adminKey("k"))
+		a, found, err := f.FindCachedReply(adminKey("k"))
 		if !found || err != nil || a.Status != 200 || string(a.Body) != "the body" || a.Booked != booked {
 			t.Errorf("%+v %v (%v), want one booked at %d", a, found, err, booked)
 		}
@@ -49,7 +49,7 @@ func TestReplyHasTheTimeOfItsEvent(t *testing.T) {
 	}
 	other := adminKey("k")
 	other.Hash[0]++
-	_, _, err := f.StoredReply(other)
+	_, _, err := f.FindCachedReply(other)
 	wantCode(t, "another request", err, ledger.Conflict, "")
 }
 
@@ -59,16 +59,16 @@ func TestReplyIsMadeFromTheWrittenRecord(t *testing.T) {
 	org := f.newOrganization("One")
 	p := f.newPartner(org.ID, "one")
 	var written any
-	ctx := WithStoredReply(t.Context(), adminKey("k"), func(made any) Answer { written = made; return Answer{Status: 201} })
+	ctx := WithCachedReply(t.Context(), adminKey("k"), func(made any) CachedReply { written = made; return CachedReply{Status: 201} })
 	k := must(f.CreateAPIKey(ctx, org.ID, directory.APIKey{Partner: p.Number, Name: "key"}))
 	if issued, ok := written.(*directory.APIKey); !ok || issued.Created != 0 || !equalExcept(*issued, *k, func(k *directory.APIKey) { k.Created, k.FirstSeq = 0, 0 }) || k.Value == "" {
 		t.Errorf("%T", written)
 	}
 	f.putRate(org.ID, "USD", "RUB", "1")
-	ctx = WithStoredReply(t.Context(), adminKey("r"), func(made any) Answer {
+	ctx = WithCachedReply(t.Context(), adminKey("r"), func(made any) CachedReply {
 		r := made.(*directory.Rate)
 		written = [2]ledger.Micros{r.Created, r.Updated}
-		return Answer{Status: 200}
+		return CachedReply{Status: 200}
 	})
 	r := must(f.PutRate(ctx, org.ID, directory.Rate{From: "USD", To: "RUB", Value: testRate}))
 	if written != [2]ledger.Micros{r.Created, 0} || r.Created == 0 || r.Updated == 0 {
@@ -94,7 +94,7 @@ func TestOnlyAWriteThatChangesSomethingClaimsItsKey(t *testing.T) {
 	if err := f.rename(partner, actors.Key{Scope: actors.AdminKeyScope}, " ", ""); err == nil {
 		t.Error("an empty name was accepted")
 	}
-	if _, found, err := f.StoredReply(adminKey("k")); found || err != nil || len(f.events(partner.Org)) != before {
+	if _, found, err := f.FindCachedReply(adminKey("k")); found || err != nil || len(f.events(partner.Org)) != before {
 		t.Errorf("found %v (%v) after nothing was changed", found, err)
 	}
 	if err := f.rename(partner, adminKey("k"), "two", ""); err != nil {
@@ -117,7 +117,7 @@ func TestRepetitionUsesNoPartnerNumber(t *testing.T) {
 	var wait sync.WaitGroup
 	for range 8 {
 		wait.Go(func() {
-			ctx := WithStoredReply(t.Context(), adminKey("k"), func(any) Answer { return Answer{Status: 201} })
+			ctx := WithCachedReply(t.Context(), adminKey("k"), func(any) CachedReply { return CachedReply{Status: 201} })
 			_, err := f.CreatePartner(ctx, org.ID, directory.Partner{Name: "one", Login: "one", Active: true}, []byte("nine-Lions-paint"))
 			if err != nil && codeOf(err) != ledger.Conflict {
 				t.Error(err)
@@ -147,7 +147,7 @@ func TestReplyOpensWithItsKeyringAndRecordOnly(t *testing.T) {
 	}
 	sealer := f.Service.sealer
 	f.Service.sealer = must(secret.CreateKeyring(filepath.Join(t.TempDir(), "keyring"), rand.Reader))
-	_, found, err := f.StoredReply(adminKey("k"))
+	_, found, err := f.FindCachedReply(adminKey("k"))
 	wantCode(t, "another keyring", err, ledger.Conflict, "")
 	f.Service.sealer = sealer
 	source := func(key string) ledger.Source {
@@ -161,7 +161,7 @@ func TestReplyOpensWithItsKeyringAndRecordOnly(t *testing.T) {
 	if err := f.commit(&posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{{Org: partner.Org, Source: source("k"), Expect: 1, Record: otherReply.Payload, Events: []ledger.Event{event}}}}); err != nil {
 		t.Fatal(err)
 	}
-	_, foundOther, err := f.StoredReply(adminKey("k"))
+	_, foundOther, err := f.FindCachedReply(adminKey("k"))
 	wantCode(t, "another answer in its place", err, ledger.Conflict, "")
 	if found || foundOther {
 		t.Error("an answer that does not open was found")

@@ -90,7 +90,7 @@ func (f *fixture) issueKey(p *directory.Partner) (*directory.APIKey, []byte) {
 }
 
 // readAt reads a stored record as if it belonged to the organization and had the id.
-func readAt[R any](s *Service, k kind[R], org, id ledger.ID, stored []byte) (*R, error) {
+func readAt[R any](s *Service, k recordKind[R], org, id ledger.ID, stored []byte) (*R, error) {
 	return k.decoder(s)(schema.RowMetadata{Org: org, ID: id}, stored)
 }
 

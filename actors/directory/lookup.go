@@ -49,7 +49,7 @@ func (s *Service) keyInForce(org ledger.ID, key []byte, now ledger.Micros) (*vie
 	hash := secret.HashToken(key)
 	o, known := s.org(org)
 	if !known {
-		o = s.decoy
+		o = s.absentOrganization
 	}
 	k, found := noKey, false
 	keyInView, ok := o.key(hash)

@@ -13,8 +13,8 @@ import (
 // MinAdminToken is the minimum length in bytes of an administration token that an operator supplies.
 const MinAdminToken = 16
 
-// MintAdminToken makes a further administration token. Errors are *ledger.Refusal.
-func (s *Service) MintAdminToken(ctx context.Context) (secret.Text, error) {
+// CreateAdminToken makes a further administration token. Errors are *ledger.Refusal.
+func (s *Service) CreateAdminToken(ctx context.Context) (secret.Text, error) {
 	token := secret.NewToken(adminPrefix, s.random)
 	if err := s.AdmitAdminToken(ctx, []byte(token)); err != nil {
 		return "", err

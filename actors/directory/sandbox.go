@@ -75,12 +75,12 @@ func (s *Service) Seed(ctx context.Context, in SeedInput) (*Sandbox, error) {
 			return nil, err
 		}
 	}
-	var seed *seeding
+	var seed *seeder
 	err = s.run(ctx, directory.PlatformOrg, op, func(now ledger.Micros) (*posting.Change, error) {
 		if !s.Empty() {
 			return nil, ledger.Refuse(op, ledger.Conflict, "the store isn't empty")
 		}
-		seed = &seeding{service: s, now: now, platform: s.platform.Load().record}
+		seed = &seeder{service: s, now: now, platform: s.platform.Load().record}
 		if err := seed.addEverything(in, hash, hashes); err != nil {
 			return nil, err
 		}
@@ -100,8 +100,8 @@ func (s *Service) newPass(ctx context.Context) (pass secret.Text, hash string, e
 	return pass, hash, err
 }
 
-// seeding collects the steps of one Change and, for each step, the function that publishes it.
-type seeding struct {
+// seeder collects the steps of one Change and, for each step, the function that publishes it.
+type seeder struct {
 	service    *Service
 	now        ledger.Micros
 	platform   *directory.Platform
@@ -111,19 +111,19 @@ type seeding struct {
 	sandbox    Sandbox
 }
 
-func (n *seeding) add(put func(posting.RecordHeader), s posting.Step, claims ...ledger.Claim) {
+func (n *seeder) add(put func(posting.RecordHeader), s posting.Step, claims ...ledger.Claim) {
 	n.change.Steps = append(n.change.Steps, s)
 	n.change.Claims = append(n.change.Claims, claims...)
 	n.publishers = append(n.publishers, put)
 }
 
-func (n *seeding) publish(headers []posting.RecordHeader) {
+func (n *seeder) publish(headers []posting.RecordHeader) {
 	for i, put := range n.publishers {
 		put(headers[i])
 	}
 }
 
-func (n *seeding) addEverything(in SeedInput, passHash string, userHashes map[directory.Role]string) (err error) {
+func (n *seeder) addEverything(in SeedInput, passHash string, userHashes map[directory.Role]string) (err error) {
 	first := directory.Organization{
 		Name: "Sandbox bank", Type: directory.Bank, Status: directory.Active, Modules: []string{directory.ParticipatoryFinance, directory.IslamicFinance},
 	}
@@ -153,7 +153,7 @@ func (n *seeding) addEverything(in SeedInput, passHash string, userHashes map[di
 }
 
 // addOrganization adds one organization with a partner, terminals, an API key, sessions and opening balances.
-func (n *seeding) addOrganization(draft directory.Organization, partnerName, passHash string, demo *SandboxOrganization, roles ...directory.Role) error {
+func (n *seeder) addOrganization(draft directory.Organization, partnerName, passHash string, demo *SandboxOrganization, roles ...directory.Role) error {
 	draft.ID = n.service.placement.NewOrganization()
 	record, event, err := directory.NewOrganization(draft)
 	if err != nil {
@@ -187,7 +187,7 @@ func (n *seeding) addOrganization(draft directory.Organization, partnerName, pas
 }
 
 // addPartner adds an active partner.
-func (n *seeding) addPartner(o *organization, draft directory.Partner) (*directory.Partner, error) {
+func (n *seeder) addPartner(o *organization, draft directory.Partner) (*directory.Partner, error) {
 	draft.ID, draft.Org, draft.Active = uuid.New(), o.id, true
 	p, event, err := directory.NewPartner(draft, false)
 	if err != nil {
@@ -203,7 +203,7 @@ func demoUser(role directory.Role, passHash string) directory.User {
 	return directory.User{ID: uuid.New(), Login: DemoUser{Role: role}.Login(), Name: "Sandbox " + string(role), PassHash: passHash, Roles: directory.Roles{role}, Active: true}
 }
 
-func (n *seeding) addUser(o *organization, draft directory.User) error {
+func (n *seeder) addUser(o *organization, draft directory.User) error {
 	draft.Org = o.id
 	u, event, err := directory.NewUser(draft)
 	if err != nil {
@@ -213,7 +213,7 @@ func (n *seeding) addUser(o *organization, draft directory.User) error {
 	return nil
 }
 
-func (n *seeding) addTerminals(o *organization, owner *directory.Partner) error {
+func (n *seeder) addTerminals(o *organization, owner *directory.Partner) error {
 	for _, env := range []money.Env{money.Prod, money.Test} {
 		for _, kind := range []directory.TerminalType{directory.PaymentTerminal, directory.PayoutTerminal} {
 			if err := n.addTerminal(o, owner, kind, env); err != nil {
@@ -225,7 +225,7 @@ func (n *seeding) addTerminals(o *organization, owner *directory.Partner) error 
 }
 
 // addTerminal adds a terminal of the simulator.
-func (n *seeding) addTerminal(o *organization, owner *directory.Partner, kind directory.TerminalType, env money.Env) error {
+func (n *seeder) addTerminal(o *organization, owner *directory.Partner, kind directory.TerminalType, env money.Env) error {
 	t, event, err := directory.NewTerminal(directory.Terminal{
 		ID: uuid.New(), Org: o.id, Partner: owner.Number, Name: "Simulator " + string(kind) + " " + env.String(),
 		Provider: directory.Simulator, Type: kind, Active: true, Env: env,
@@ -238,13 +238,13 @@ func (n *seeding) addTerminal(o *organization, owner *directory.Partner, kind di
 	return err
 }
 
-func (n *seeding) addKey(o *organization, owner *directory.Partner, demo *SandboxOrganization) (err error) {
+func (n *seeder) addKey(o *organization, owner *directory.Partner, demo *SandboxOrganization) (err error) {
 	demo.APIKey, err = n.issueKey(o, sandboxKey(owner.Number))
 	return err
 }
 
 // issueKey adds a key and returns its value.
-func (n *seeding) issueKey(o *organization, draft directory.APIKey) (secret.Text, error) {
+func (n *seeder) issueKey(o *organization, draft directory.APIKey) (secret.Text, error) {
 	draft.Org = o.id
 	value := fillNewKey(&draft, n.service.random)
 	k, event, err := directory.NewAPIKey(draft, n.now)
@@ -259,7 +259,7 @@ func sandboxKey(partner int64) directory.APIKey {
 	return directory.APIKey{Partner: partner, Name: "sandbox"}
 }
 
-func (n *seeding) addSession(o *organization, role directory.Role, demo *SandboxOrganization) {
+func (n *seeder) addSession(o *organization, role directory.Role, demo *SandboxOrganization) {
 	record, event, token := n.service.newUnownedSession(o.id, role)
 	n.add(func(header posting.RecordHeader) { o.putSession(record, header) }, stepWithoutSecrets(directory.Sessions, o.id, 0, record, event), hashClaim(o.id, record.Hash, record.ID))
 	if role == directory.Auditor {
@@ -271,7 +271,7 @@ func (n *seeding) addSession(o *organization, role directory.Role, demo *Sandbox
 
 // addOpeningBalances adds the partner's opening balances. Like every other movement of money, they count towards the maximum
 // of an asset's totals.
-func (n *seeding) addOpeningBalances(owner *directory.Partner) error {
+func (n *seeder) addOpeningBalances(owner *directory.Partner) error {
 	record, events, err := directory.NewOpeningBalance(uuid.New(), owner)
 	if err != nil {
 		return err
@@ -320,7 +320,7 @@ func (s *Service) Reissue(ctx context.Context, value Value) (secret.Text, error)
 	}
 	switch value {
 	case AdminToken:
-		return s.MintAdminToken(ctx)
+		return s.CreateAdminToken(ctx)
 	case PartnerPass:
 		return s.reissuePass(ctx, sandbox.First)
 	case APIKey:
@@ -347,7 +347,7 @@ func (s *Service) Reissue(ctx context.Context, value Value) (secret.Text, error)
 // check costs one password hash, except for an empty password, which is never right. Errors are
 // *ledger.Refusal.
 func (s *Service) PassInForce(ctx context.Context, org ledger.ID, login string, pass []byte) (bool, error) {
-	account, hash := s.person(org, login)
+	account, hash := s.findAccount(org, login)
 	if !account.mayLogIn() || len(pass) == 0 {
 		return false, nil
 	}
@@ -367,7 +367,7 @@ func (s *Service) reissueUserPass(ctx context.Context, org ledger.ID, role direc
 	if err != nil {
 		return "", err
 	}
-	account, _ := s.person(org, DemoUser{Role: role}.Login())
+	account, _ := s.findAccount(org, DemoUser{Role: role}.Login())
 	switch {
 	case account.user == nil && account.partner == nil:
 		_, err = users.create(ctx, s, op, org, func(*organization, ledger.Micros) (*directory.User, ledger.Event, []ledger.Claim, error) {

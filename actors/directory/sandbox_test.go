@@ -136,7 +136,7 @@ func TestSeedNeedsAnEmptyStore(t *testing.T) {
 	wantCode(t, "a store that is no sandbox", err, ledger.NotFound, "")
 
 	withToken := open(t)
-	must(withToken.MintAdminToken(t.Context()))
+	must(withToken.CreateAdminToken(t.Context()))
 	_, err = withToken.Seed(t.Context(), SeedInput{})
 	wantCode(t, "an administration token is there", err, ledger.Conflict, "")
 }

@@ -35,16 +35,16 @@ type Service struct {
 	registry *actors.Registry[ledger.ID]
 	random   io.Reader
 
-	organizations index[directory.Organization]  // the records of the organizations themselves
-	orgs          table[ledger.ID, organization] // each organization's part of the view (the records in memory)
-	platform      atomic.Pointer[version[directory.Platform]]
-	mustReload    sync.Map      // contains the id of each organization whose part of the view must be read again
-	global        globalIndex   // finds keys, partners and terminals of all organizations
-	decoy         *organization // the organization that lookups search when the requested one does not exist
+	organizations      index[directory.Organization]  // the records of the organizations themselves
+	orgs               table[ledger.ID, organization] // each organization's part of the view (the records in memory)
+	platform           atomic.Pointer[version[directory.Platform]]
+	mustReload         sync.Map      // contains the id of each organization whose part of the view must be read again
+	global             globalIndex   // finds keys, partners and terminals of all organizations
+	absentOrganization *organization // the organization that lookups search when the requested one does not exist
 
 	passwords   *passwordHasher
 	lockout     *lockout
-	hashing     hashingPlaces
+	hashing     hashingSlots
 	pendingUses *pendingUses                         // times of last uses of keys and sessions that are not stored yet
 	onRotation  func(retired, successor secret.Text) // nil if no callback is set
 	commands    gate
@@ -73,11 +73,11 @@ func Start(rt *actors.Runtime, sealer Sealer) (*Service, error) {
 func StartAt(rt *actors.Runtime, sealer Sealer, placement Placement) (*Service, error) {
 	s := &Service{
 		rt: rt, placement: placement, sealer: sealer, random: rand.Reader,
-		passwords: newPasswordHasher(), lockout: newLockout(), hashing: newHashingPlaces(), pendingUses: newPendingUses(), commands: newGate(maxCommands, maxWaiting),
+		passwords: newPasswordHasher(), lockout: newLockout(), hashing: newHashingSlots(), pendingUses: newPendingUses(), commands: newGate(maxCommands, maxWaiting),
 	}
-	s.decoy = newOrg(ledger.ID{}, &s.global)
-	s.decoy.ownRecord = &viewRecord[directory.Organization]{}
-	s.decoy.ownRecord.set(&directory.Organization{}, posting.RecordHeader{})
+	s.absentOrganization = newOrg(ledger.ID{}, &s.global)
+	s.absentOrganization.ownRecord = &viewRecord[directory.Organization]{}
+	s.absentOrganization.ownRecord.set(&directory.Organization{}, posting.RecordHeader{})
 	s.registry = actors.NewRegistry(rt, "directory", keepIdle, func(id ledger.ID) actors.Behaviour {
 		return &organizationActor{service: s, org: id}
 	})

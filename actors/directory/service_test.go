@@ -279,7 +279,7 @@ func TestRestartFindsEverything(t *testing.T) {
 	rate := must(f.PutRate(ctx, org.ID, directory.Rate{From: "USD", To: "RUB", Value: testRate}))
 	active := directory.Active
 	changedOrg := must(f.PatchOrganization(ctx, org.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = active }))
-	adminToken := must(f.MintAdminToken(ctx))
+	adminToken := must(f.CreateAdminToken(ctx))
 
 	f.restart()
 	if got, _ := f.Organization(org.ID); !reflect.DeepEqual(got, changedOrg) {

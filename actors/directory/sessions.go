@@ -164,7 +164,7 @@ func (s *Service) sessionInForce(id ledger.ID, token []byte, now ledger.Micros, 
 	hash := secret.HashToken(token)
 	o, known := s.org(id)
 	if !known {
-		o = s.decoy
+		o = s.absentOrganization
 	}
 	n, used := noSession, ledger.Micros(0)
 	inView, found := o.session(hash)

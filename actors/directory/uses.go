@@ -45,12 +45,12 @@ type publishableStep struct {
 	put  func(posting.RecordHeader)
 }
 
-// useWrite is a command that writes last uses; no caller waits for it. It is an actors.Observer, so it does not count
+// useWrite is a command that writes last uses; no caller waits for it. It is an actors.OutcomeWaiter, so it does not count
 // towards the maximum number of waiting commands.
 type useWrite struct{ *command }
 
-// Observes implements actors.Observer.
-func (*useWrite) Observes() {}
+// Observes implements actors.OutcomeWaiter.
+func (*useWrite) OnlyWaits() {}
 
 func newPendingUses() *pendingUses {
 	return &pendingUses{queued: make(map[ledger.ID][]pendingUse), writing: make(map[ledger.ID]bool)}

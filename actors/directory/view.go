@@ -179,29 +179,29 @@ func newOrg(id ledger.ID, global *globalIndex) *organization {
 // kind of record. So a caller cannot find out from the time of a lookup whether the organization does not
 // exist or only lacks the key.
 type globalIndex struct {
-	keys     table[keyPlace, viewRecord[directory.APIKey]]
-	partners table[partnerPlace, viewRecord[directory.Partner]]
+	keys     table[keyIndexKey, viewRecord[directory.APIKey]]
+	partners table[partnerIndexKey, viewRecord[directory.Partner]]
 
 	terminals table[ledger.ID, viewRecord[directory.Terminal]]
 	remote    sync.Map // ledger.ID → *viewRecord[directory.Terminal], terminals whose parameters have an address to call
 }
 
-type keyPlace struct {
+type keyIndexKey struct {
 	org  ledger.ID
 	hash [32]byte
 }
 
-type partnerPlace struct {
+type partnerIndexKey struct {
 	org    ledger.ID
 	number int64
 }
 
 func (o *organization) partner(number int64) (*viewRecord[directory.Partner], bool) {
-	return o.globalIndex.partners.get(partnerPlace{o.id, number})
+	return o.globalIndex.partners.get(partnerIndexKey{o.id, number})
 }
 
 func (o *organization) key(hash [32]byte) (*viewRecord[directory.APIKey], bool) {
-	return o.globalIndex.keys.get(keyPlace{o.id, hash})
+	return o.globalIndex.keys.get(keyIndexKey{o.id, hash})
 }
 
 func (o *organization) terminalsOf(partner int64) []*directory.Terminal {
@@ -218,7 +218,7 @@ func (o *organization) terminalsOf(partner int64) []*directory.Terminal {
 func (o *organization) putPartner(p *directory.Partner, header posting.RecordHeader) {
 	p.Created, p.FirstSeq = header.Started, header.FirstSeq
 	c := o.partners.put(p.ID, p, header)
-	o.globalIndex.partners.put(partnerPlace{o.id, p.Number}, c)
+	o.globalIndex.partners.put(partnerIndexKey{o.id, p.Number}, c)
 	o.logins.Store(p.Login, p.ID)
 }
 
@@ -238,7 +238,7 @@ func (o *organization) putTerminal(t *directory.Terminal, header posting.RecordH
 
 func (o *organization) putKey(k *directory.APIKey, header posting.RecordHeader) {
 	k.Created, k.FirstSeq = header.Started, header.FirstSeq
-	o.globalIndex.keys.put(keyPlace{o.id, k.Hash}, o.keys.put(k.ID, k, header))
+	o.globalIndex.keys.put(keyIndexKey{o.id, k.Hash}, o.keys.put(k.ID, k, header))
 }
 
 func (o *organization) putRate(r *directory.Rate, header posting.RecordHeader) {

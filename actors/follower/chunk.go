@@ -10,7 +10,7 @@ import (
 )
 
 // Chunk is a stretch of an organization's journal with the events of transactions in it. A consumer may use it until
-// Take returns.
+// Consume returns.
 type Chunk struct {
 	Org    ledger.ID
 	View   *posting.View

@@ -47,7 +47,7 @@ func (l *log) Name() string { return l.name }
 
 func (l *log) Position(_ *posting.View, org ledger.ID) (uint64, error) { return l.last[org], nil }
 
-func (l *log) Take(c *follower.Chunk) error {
+func (l *log) Consume(c *follower.Chunk) error {
 	if l.err != nil {
 		return l.err
 	}

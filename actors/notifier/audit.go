@@ -14,13 +14,13 @@ type RowKind byte
 
 // The kinds of rows, with the function that reads each.
 const (
-	MarksRows       RowKind = rowMarks      // read by ReadMarks
-	DeliveryRows    RowKind = rowDeliveries // read by ReadDelivery
-	RetryRows       RowKind = rowRetries    // read by ReadWaiting
-	ParkedRows      RowKind = rowParked     // read by ReadWaiting
-	CursorRow       RowKind = rowCursor     // read by ReadCursor; every notice on an earlier page has a mark or its own row
-	BulletinKeyRows RowKind = rowPosted     // read by ReadBulletinKey
-	NoticesRows     RowKind = rowNotices    // written by the journal's writer; posting/store defines their form
+	MarksRows       RowKind = rowMarks        // read by ReadMarks
+	DeliveryRows    RowKind = rowDeliveries   // read by ReadDelivery
+	RetryRows       RowKind = rowRetries      // read by ReadWaiting
+	ParkedRows      RowKind = rowParked       // read by ReadWaiting
+	CursorRow       RowKind = rowCursor       // read by ReadCursor; every notice on an earlier page has a mark or its own row
+	BulletinKeyRows RowKind = rowBulletinKeys // read by ReadBulletinKey
+	NoticesRows     RowKind = rowNotices      // written by the journal's writer; posting/store defines their form
 )
 
 // Mark is the stored result of a first attempt that was acknowledged. A row of marks stores many of them.
@@ -116,7 +116,7 @@ func ReadCursor(key, value []byte) (ledger.Micros, error) {
 }
 
 // ReadBulletinKey parses the row that stores the key of a bulletin (a message to operators that is about no
-// event), and returns the bulletin's id. With this row, Post recognises a bulletin that was already posted. If the
+// event), and returns the bulletin's id. With this row, PostBulletin recognises a bulletin that was already posted. If the
 // row cannot be parsed, ReadBulletinKey returns an error.
 func ReadBulletinKey(key, value []byte) (ID, error) {
 	if len(key) < 2 || len(value) != idSize || readID(value).Channel != posting.OperatorBulletin {

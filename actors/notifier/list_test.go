@@ -65,7 +65,7 @@ func TestListAgreesWithSingleReads(t *testing.T) {
 		case 1:
 			addIDs(f.notify(firstOrg, [...]posting.Channel{posting.OperatorAlert, posting.PayerReceipt}[random.IntN(2)], to)...)
 		case 2:
-			if err := f.Post(firstOrg, to, []byte("b"), fmt.Sprint(i)); err != nil {
+			if err := f.PostBulletin(firstOrg, to, []byte("b"), fmt.Sprint(i)); err != nil {
 				t.Fatal(err)
 			}
 		case 3:
@@ -84,7 +84,7 @@ func TestListAgreesWithSingleReads(t *testing.T) {
 	f.quiesce()
 	listed, _ := f.listAll(Query{Limit: 10_000})
 	var all []*Delivery
-	for _, d := range listed { // Post does not return the ids of bulletins
+	for _, d := range listed { // PostBulletin does not return the ids of bulletins
 		if d.Channel == posting.OperatorBulletin {
 			addIDs(d.ID)
 		}

@@ -19,13 +19,13 @@ func (s *Service) Read(org ledger.ID, id ID) (*Delivery, error) {
 // retentionStart returns the start of the retention time. Finished deliveries of earlier events are not shown
 // any more, whether or not they were removed already.
 func (s *Service) retentionStart(view *posting.View, org ledger.ID) (ledger.Micros, error) {
-	removedBefore, err := Removed(view, org)
+	removedBefore, err := RemovedBefore(view, org)
 	return max(removedBefore, ledger.MicrosOf(s.runtime.Clock.Now())-s.retention), err
 }
 
 // readFrom reads the state of a delivery from a view. The error is a *ledger.Refusal.
 func readFrom(view *posting.View, org ledger.ID, id ID, retentionStart ledger.Micros) (*Delivery, error) {
-	removedBefore, err := Removed(view, org) // pages and marks before this time may be incomplete, so they are not used
+	removedBefore, err := RemovedBefore(view, org) // pages and marks before this time may be incomplete, so they are not used
 	if err != nil {
 		return nil, err
 	}

@@ -212,7 +212,7 @@ func (r *removal) removeStoredDeliveries(at *rowProgress, cursor ledger.Micros) 
 // removeBulletinKeys removes the rows of the keys with which old bulletins were posted.
 func (r *removal) removeBulletinKeys(at *rowProgress) error {
 	at.finished = true
-	return r.view.KVsAscending(r.log.org, []byte{rowPosted}, at.from, func(row, value []byte) (bool, error) {
+	return r.view.KVsAscending(r.log.org, []byte{rowBulletinKeys}, at.from, func(row, value []byte) (bool, error) {
 		if r.isFullAt(at, row) {
 			at.finished = false
 			return false, nil

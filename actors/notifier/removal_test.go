@@ -26,7 +26,7 @@ func TestFinishedDeliveriesAreRemovedAfterTheRetention(t *testing.T) {
 	for _, r := range []*receiver{answering, answersSecond, failing} {
 		oldIDs = append(oldIDs, f.notifyMany(f.destinationOf(r), 3)...)
 	}
-	if err := f.Post(firstOrg, uuid.New(), []byte("b"), "key"); err != nil {
+	if err := f.PostBulletin(firstOrg, uuid.New(), []byte("b"), "key"); err != nil {
 		t.Fatal(err)
 	}
 	f.advance(20 * 24 * time.Hour)
@@ -132,7 +132,7 @@ func TestRetentionWithoutOldRowsWritesNothing(t *testing.T) {
 func TestBulletinsKeyIsKeptAsLongAsTheBulletin(t *testing.T) {
 	f := newFixture(t)
 	for day := range 32 {
-		if err := f.Post(firstOrg, uuid.New(), []byte("b"), "key"); err != nil {
+		if err := f.PostBulletin(firstOrg, uuid.New(), []byte("b"), "key"); err != nil {
 			t.Fatal(err)
 		}
 		f.quiesce()

@@ -16,8 +16,8 @@ const (
 	lastPage = ledger.Micros(1 << 62) // later than every page, even if booked times are ahead of the clock
 )
 
-// earlierRun says which of an organization's notices are from earlier runs of the process: those on pages up to upTo.
-type earlierRun struct {
+// earlierProcess says which of an organization's notices are from earlier runs of the process: those on pages up to upTo.
+type earlierProcess struct {
 	org  ledger.ID
 	upTo ledger.Micros // the organization's last page of notices when the process started; 0: it had none
 }
@@ -31,7 +31,7 @@ func (s *Service) loadPending() error {
 		if err := s.loadRetries(view, org, s.timers.set); err != nil {
 			return false, err
 		}
-		run := earlierRun{org: org}
+		run := earlierProcess{org: org}
 		err := view.NoticePages(org, 0, func(pageStart ledger.Micros, _ []posting.Notice) (bool, error) {
 			run.upTo = pageStart
 			return false, nil
@@ -99,9 +99,9 @@ func readMicros(view *posting.View, org ledger.ID, row byte) (ledger.Micros, err
 	return ledger.Micros(binary.BigEndian.Uint64(value)), nil
 }
 
-// eachUnsettled reads the pages between from and upTo and calls fn with each notice that has no stored result, until fn
+// eachWithoutResult reads the pages between from and upTo and calls fn with each notice that has no stored result, until fn
 // returns false or maxPages are read. It returns the page to continue from, and whether more pages follow.
-func (s *Service) eachUnsettled(org ledger.ID, from, upTo ledger.Micros, fn func(n *posting.Notice) bool) (next ledger.Micros, hasMore bool, err error) {
+func (s *Service) eachWithoutResult(org ledger.ID, from, upTo ledger.Micros, fn func(n *posting.Notice) bool) (next ledger.Micros, hasMore bool, err error) {
 	view := s.runtime.Journal.View()
 	defer view.Close()
 	pages, wantsMore := 0, true
@@ -151,7 +151,7 @@ func (s *Service) advanceCursor(org ledger.ID) error {
 	previous := page
 	for more := true; more && err == nil; {
 		stopped := false
-		page, more, err = s.eachUnsettled(org, page, lastPage, func(*posting.Notice) bool {
+		page, more, err = s.eachWithoutResult(org, page, lastPage, func(*posting.Notice) bool {
 			stopped = true
 			return false
 		})

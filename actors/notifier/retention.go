@@ -32,9 +32,9 @@ func ReadRetention(payload []byte) (ledger.Micros, error) {
 	return ledger.Micros(binary.BigEndian.Uint64(payload)), nil
 }
 
-// Removed returns the time before which an organization's deliveries may have been removed, or 0 if none were
+// RemovedBefore returns the time before which an organization's deliveries may have been removed, or 0 if none were
 // removed. The error comes from the store.
-func Removed(view *posting.View, org ledger.ID) (ledger.Micros, error) {
+func RemovedBefore(view *posting.View, org ledger.ID) (ledger.Micros, error) {
 	_, at, err := readRetentionRecord(view, org)
 	return at, err
 }

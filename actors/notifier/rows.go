@@ -22,13 +22,13 @@ import (
 // million waiting deliveries need little memory and little time at start, because memory holds only one instant
 // per destination.
 const (
-	rowMarks      = 'd' // d<page><id of the first mark>: acknowledged first attempts of notices of the page
-	rowDeliveries = 'e' // e<id>: a delivery whose first attempt failed or was postponed
-	rowRetries    = 'r' // r<class><to><next><id>: a delivery that waits; the value is empty
-	rowParked     = 'p' // p<class><to><id>: a parked delivery; the value is empty
-	rowCursor     = 'c' // a page; every notice on an earlier page has a mark or a delivery's row
-	rowPosted     = 'i' // i<key>: the key with which a bulletin was posted; the value is the bulletin's id
-	rowNotices    = 'n' // n<page>: written by the journal's writer
+	rowMarks        = 'd' // d<page><id of the first mark>: acknowledged first attempts of notices of the page
+	rowDeliveries   = 'e' // e<id>: a delivery whose first attempt failed or was postponed
+	rowRetries      = 'r' // r<class><to><next><id>: a delivery that waits; the value is empty
+	rowParked       = 'p' // p<class><to><id>: a parked delivery; the value is empty
+	rowCursor       = 'c' // a page; every notice on an earlier page has a mark or a delivery's row
+	rowBulletinKeys = 'i' // i<key>: the key with which a bulletin was posted; the value is the bulletin's id
+	rowNotices      = 'n' // n<page>: written by the journal's writer
 )
 
 // receiverClass is a kind of receiver. The channels of a class share their destinations.

@@ -37,7 +37,7 @@ func (t *transaction) admit(c *actors.Context, cause any, task admission.Task) {
 		case admission.Begin:
 			task = t.beginCharge(c, cause)
 		case admission.AskAccount:
-			task = t.askAccount(c)
+			task = t.checkFunds(c)
 		case admission.Write:
 			t.commit(c, t.decision, cause)
 			return
@@ -72,7 +72,7 @@ func (t *transaction) rules(cause any) admission.Rules {
 	}
 	var card *secret.Card
 	switch m := cause.(type) {
-	case *create:
+	case *createMessage:
 		card = m.Card
 	case *operation:
 		card = m.continuation.Card
@@ -128,7 +128,7 @@ func (t *transaction) onVelocity(c *actors.Context, m velocityResult) {
 }
 
 // findByTxID returns the transaction that already has the txid of a create request. If there is none, found is false.
-func (s *Service) findByTxID(org ledger.ID, m *create) (id ledger.ID, found bool, err error) {
+func (s *Service) findByTxID(org ledger.ID, m *createMessage) (id ledger.ID, found bool, err error) {
 	view := s.rt.Journal.View()
 	defer view.Close()
 	owner, found, err := view.Claim(org, ledger.ClaimTxID, TxIDKey(m.Partner.Number, m.Request.TxID))
@@ -144,7 +144,7 @@ func (s *Service) findByTxID(org ledger.ID, m *create) (id ledger.ID, found bool
 func (t *transaction) answerWithStored() {
 	m := t.create
 	id, _, err := t.service.findByTxID(t.key.Org, m)
-	t.submission.wipe()
+	t.input.wipe()
 	t.create, t.cause, t.admission = nil, nil, admission.Admission{}
 	m.Answer(reply{existing: id, err: err})
 }
@@ -161,7 +161,7 @@ func (t *transaction) abortUncounted(c *actors.Context, cause any) {
 // dropAdmission ends the admission of a hosted transaction without storing anything, and handles due
 // work that arrived during the admission.
 func (t *transaction) dropAdmission(c *actors.Context) {
-	t.submission.wipe()
+	t.input.wipe()
 	t.uncountAttempt()
 	t.admission = admission.Admission{}
 	t.resumeDue(c)
@@ -201,12 +201,12 @@ type fundsResult struct{ covered bool }
 // Expected implements actors.AnnouncedMessage.
 func (fundsResult) Expected() {}
 
-// askAccount asks whether the account can cover the payout that was decided on; the answer arrives as a
+// checkFunds asks whether the account can cover the payout that was decided on; the answer arrives as a
 // fundsResult.
-func (t *transaction) askAccount(c *actors.Context) admission.Task {
+func (t *transaction) checkFunds(c *actors.Context) admission.Task {
 	service, key, d := t.service, t.key, &t.decision
 	funds := &d.Funds[0]
-	service.admission.Admit(funds.Org, funds.Account, d.Record.AmountWithFee, funds.Overdraft, func(covered bool) {
+	service.admission.CheckFunds(funds.Org, funds.Account, d.Record.AmountWithFee, funds.Overdraft, func(covered bool) {
 		service.registry.Tell(key, fundsResult{covered})
 	})
 	c.Expect()
@@ -266,9 +266,9 @@ func (t *transaction) objection(refusal *ledger.Refusal, r posting.Receipt) paym
 	return payment.Failure{}
 }
 
-// admissionLost tells an admission in progress that the writer has refused its Change, for a reason
+// onAdmissionLost tells an admission in progress that the writer has refused its Change, for a reason
 // that is no objection to the payment itself.
-func (t *transaction) admissionLost(c *actors.Context, cause any) {
+func (t *transaction) onAdmissionLost(c *actors.Context, cause any) {
 	if t.admission.State() != "" {
 		t.admit(c, cause, t.admission.OnWriterRefusal())
 	}

@@ -137,7 +137,7 @@ func TestUnknownOutcomeIsInquiredByTheAttemptsReference(t *testing.T) {
 // reportEnded makes the rail report that a hosted payment's first attempt has moved money after all.
 func (f *fixture) reportEnded(id, reference ledger.ID) {
 	f.t.Helper()
-	f.Send(actors.RecordKey{Org: org, ID: id}, paymentactor.Reported(actors.Report{Org: org, Reference: reference, Terminal: f.terminals[0].ID, Kind: actors.Settled}))
+	f.Send(actors.RecordKey{Org: org, ID: id}, paymentactor.Reported(actors.Report{Org: org, Reference: reference, Terminal: f.terminals[0].ID, Kind: actors.LateSettlement}))
 	f.Runtime.Quiesce()
 }
 
@@ -243,7 +243,7 @@ func TestLateMoneyOfALaterAttemptIsFoundByItsReference(t *testing.T) {
 			f.enterCard(id, declined)
 			second := f.wantEnded(id, "card_declined", "card_declined").EndedAttempts[1].Reference
 			f.enterCard(id, "4242424242424242")
-			reported.Store(&actors.Report{Org: org, Reference: second, Terminal: f.terminals[0].ID, Kind: actors.Settled, At: start})
+			reported.Store(&actors.Report{Org: org, Reference: second, Terminal: f.terminals[0].ID, Kind: actors.LateSettlement, At: start})
 			if way == "update" {
 				f.providerUpdate(f.terminals[0].ID, second)
 				f.providerUpdate(f.terminals[1].ID, second) // the provider of the other terminal knows no charge with this reference
@@ -267,7 +267,7 @@ func TestLateMoneyOfAnAttemptStaysInSuspenseIfTheRailRefusesItsReturn(t *testing
 	f.advance(time.Second)
 	f.wantLate(id, id, payment.RefundFailed, lateEntry)
 	// Reports that only correct an ended attempt change nothing.
-	for _, kind := range []actors.ReportKind{actors.Corrected, actors.TakenBack} {
+	for _, kind := range []actors.ReportKind{actors.Correction, actors.Reversal} {
 		f.Send(actors.RecordKey{Org: org, ID: id}, paymentactor.Reported(actors.Report{Org: org, Reference: id, Terminal: f.terminals[0].ID, Kind: kind}))
 	}
 	f.Runtime.Quiesce()

@@ -22,11 +22,11 @@ func ReplyID(org ledger.ID, key string) ledger.ID {
 	return ledger.DerivedID(org, "reply|"+key)
 }
 
-// storeReply stores the reply to a request with a key before the reply is sent, so that a repeated request gets the same
+// storeCachedReply stores the reply to a request with a key before the reply is sent, so that a repeated request gets the same
 // reply even if the transaction has changed. The Change that stores the request's decision also claims the key; the reply
-// is stored by a later Change, because it is known only after the provider's first answer. storeReply returns the reply, or
+// is stored by a later Change, because it is known only after the provider's first answer. storeCachedReply returns the reply, or
 // the reply that another caller with the same key has stored first. The parameter author is the author of the request.
-func (s *Service) storeReply(org ledger.ID, key *actors.Key, author ledger.Author, r Result) (Result, error) {
+func (s *Service) storeCachedReply(org ledger.ID, key *actors.Key, author ledger.Author, r Result) (Result, error) {
 	if key.IsZero() {
 		return r, nil
 	}
@@ -47,7 +47,7 @@ func (s *Service) storeReply(org ledger.ID, key *actors.Key, author ledger.Autho
 		return r, ledger.Refuse("payment.keep", ledger.Unavailable, "the answer is not stored yet; ask again with the same key")
 	}
 	if ledger.IsRefusal(err, ledger.StaleVersion) {
-		storedResult, state, err := s.storedReply(org, key)
+		storedResult, state, err := s.cachedReply(org, key)
 		if err == nil && state == replyReadable {
 			storedResult.Replay = r.Replay
 			return storedResult, nil
@@ -66,16 +66,16 @@ const (
 	replyUnreadable                   // a reply is stored but cannot be decrypted
 )
 
-// storedReply returns the stored reply to the request with the key. If the reply cannot be decrypted,
-// storedReply raises an alarm, and its caller replies with the transaction's current state.
-func (s *Service) storedReply(org ledger.ID, key *actors.Key) (Result, replyState, error) {
+// cachedReply returns the stored reply to the request with the key. If the reply cannot be decrypted,
+// cachedReply logs an error, and its caller replies with the transaction's current state.
+func (s *Service) cachedReply(org ledger.ID, key *actors.Key) (Result, replyState, error) {
 	view := s.rt.Journal.View()
 	defer view.Close()
 	id := ReplyID(org, key.ClaimKey())
 	r, found, err := s.readReply(view, org, id)
 	switch {
 	case errors.Is(err, actors.ErrReply):
-		s.rt.AlarmUnreadableReply(org, id, err)
+		s.rt.LogUnreadableReply(org, id, err)
 		return Result{}, replyUnreadable, nil
 	case err != nil || !found:
 		return Result{}, replyAbsent, err

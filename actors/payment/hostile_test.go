@@ -290,7 +290,7 @@ func (a callOnCount) CountNow(ledger.ID, int64, []*directory.Limit, ledger.Micro
 func (a callOnCount) Uncount(ledger.ID, int64, []*directory.Limit, ledger.Micros, *directory.Attempt) {
 }
 
-func (a callOnCount) Admit(_ ledger.ID, _ ledger.Account, _, _ money.Amount, answer func(bool)) {
+func (a callOnCount) CheckFunds(_ ledger.ID, _ ledger.Account, _, _ money.Amount, answer func(bool)) {
 	a()
 	answer(true)
 }

@@ -30,7 +30,7 @@ func (j *providerJob) operation() string {
 // verdict is VerdictUnknown.
 func (j *providerJob) observe(hop tracing.Hop, started time.Time) {
 	call := ProviderCall{Provider: j.provider.Name(), Operation: j.operation(), Verdict: j.answer.Verdict}
-	if !j.isUnmade && j.service.observeCall != nil {
+	if !j.isNotMade && j.service.observeCall != nil {
 		call.Took = time.Since(started)
 		j.service.observeCall(call)
 	}

@@ -21,9 +21,9 @@ type Reissuer interface {
 	Reissue(ctx context.Context, q *actors.Inquiry) actors.Outcome
 }
 
-// ask calls the provider on another goroutine. The actor gets the answer as a *providerAnswer. If the call cannot be queued,
-// ask returns an error. isEarly says that the record's due instant has not come yet.
-func (t *transaction) ask(c *actors.Context, ask payment.ProviderRequest, isEarly bool) error {
+// callProvider calls the provider on another goroutine. The actor gets the answer as a *providerAnswer. If the call cannot be queued,
+// callProvider returns an error. isEarly says that the record's due instant has not come yet.
+func (t *transaction) callProvider(c *actors.Context, ask payment.ProviderRequest, isEarly bool) error {
 	terminal, provider := t.service.provider(t.key.Org, t.record.Terminal)
 	if provider == nil {
 		return errNoProvider
@@ -47,7 +47,7 @@ func (t *transaction) ask(c *actors.Context, ask payment.ProviderRequest, isEarl
 		job.answer.card.Wipe()
 		return err
 	}
-	t.submission.material = nil // the call has the material now
+	t.input.material = nil // the call has the material now
 	c.Expect()
 	return nil
 }
@@ -63,7 +63,7 @@ type providerJob struct {
 	inquiry    *actors.Inquiry
 	reissuer   Reissuer // if the payer's action is to be published again; otherwise nil
 	lacksToken bool     // the stored token cannot be read, so the call is not made
-	isUnmade   bool     // the call was not made: the token is missing, or the terminal's circuit is open
+	isNotMade  bool     // the call was not made: the token is missing, or the terminal's circuit is open
 
 	permit permit
 	answer providerAnswer
@@ -100,12 +100,12 @@ func (j *providerJob) Run() {
 func (j *providerJob) submit() {
 	defer clear(j.call.Material)
 	if j.lacksToken {
-		j.answer.Outcome, j.isUnmade = tokenMissing(), true
+		j.answer.Outcome, j.isNotMade = tokenMissing(), true
 		return
 	}
 	allowed := false
 	if j.permit, allowed = j.service.circuits.permit(j.call); !allowed {
-		j.answer.Outcome, j.isUnmade = circuitOpen(), true
+		j.answer.Outcome, j.isNotMade = circuitOpen(), true
 		return
 	}
 	j.answer.Unreachable = true // set until Submit has returned, so it stays set if the adapter panics
@@ -184,7 +184,7 @@ func (t *transaction) chargeCall(terminal *directory.Terminal, call *actors.Call
 	r := t.record
 	*call = actors.Call{
 		Org: t.key.Org, Reference: r.ChargeReference(), Operation: chargeOperation(r), Terminal: terminal, Amount: r.AmountWithFee, Asset: r.Asset,
-		Method: r.Method, Hold: r.TwoPhase, Browser: t.submission.browser, Card: t.submission.card,
+		Method: r.Method, Hold: r.TwoPhase, Browser: t.input.browser, Card: t.input.card,
 		ChargeState: t.chargeState(),
 	}
 	if r.Type == payment.Payout {
@@ -193,7 +193,7 @@ func (t *transaction) chargeCall(terminal *directory.Terminal, call *actors.Call
 	if s := t.service; s.returnURL != nil {
 		call.ReturnURL = func() string { return s.returnURL(call.Org, r.ID, s.rt.Clock.Now().Add(2*s.actionTTL)) }
 	}
-	t.submission.card = nil // the browser data stays, because another terminal may be tried
+	t.input.card = nil // the browser data stays, because another terminal may be tried
 }
 
 // operationCall builds the call for the record's current operation on the charge.
@@ -201,7 +201,7 @@ func (t *transaction) operationCall(terminal *directory.Terminal, call *actors.C
 	r := t.record
 	*call = actors.Call{
 		Org: t.key.Org, Reference: r.ChargeReference(), Operation: providerOperations[r.Op.Kind], Request: r.Op.ID, Terminal: terminal,
-		Method: r.Method, Material: t.submission.material, Choice: r.Op.Choice,
+		Method: r.Method, Material: t.input.material, Choice: r.Op.Choice,
 		ChargeState: t.chargeState(),
 	}
 	call.Amount, call.Asset = r.OperationAmount()
@@ -225,9 +225,9 @@ func (t *transaction) operationCall(terminal *directory.Terminal, call *actors.C
 
 // onProviderAnswer decides on a provider's answer.
 func (t *transaction) onProviderAnswer(c *actors.Context, m *providerAnswer) {
-	t.submission.card = m.card // every path from here wipes the card or submits it
+	t.input.card = m.card // every path from here wipes the card or submits it
 	if !t.load() {
-		t.submission.wipe()
+		t.input.wipe()
 		return
 	}
 	if m.terminal != t.record.Terminal || m.reference != t.record.ChargeReference() {
@@ -247,7 +247,7 @@ func (t *transaction) onProviderAnswer(c *actors.Context, m *providerAnswer) {
 	}
 	a := toAnswer(m)
 	if m.early && t.record.IsUnchangedBy(a) {
-		t.submission.wipe() // nothing is stored, because frequent reads must not postpone the due instant
+		t.input.wipe() // nothing is stored, because frequent reads must not postpone the due instant
 		t.answerWaiters(c)
 		return
 	}
@@ -269,7 +269,7 @@ func (t *transaction) decideOutcome(c *actors.Context, m *providerAnswer, passed
 	}
 	d, ok := t.decisionContext(c).DecideProviderAnswer(r, t.sealedAnswer(m))
 	if !ok {
-		t.submission.wipe()
+		t.input.wipe()
 		t.answerWaiters(c)
 		return
 	}

@@ -40,7 +40,7 @@ type Directory interface {
 // take a while.
 type Admission interface {
 	// Admit checks whether the amount may leave the account now.
-	Admit(org ledger.ID, account ledger.Account, amount, overdraft money.Amount, answer func(admitted bool))
+	CheckFunds(org ledger.ID, account ledger.Account, amount, overdraft money.Amount, answer func(admitted bool))
 	// Count counts an attempt. It passes to answer the first limit that the attempt exceeds, or nil if there
 	// is none. The function repeats, which may be nil, reports whether the attempt repeats one that is
 	// already stored.
@@ -113,7 +113,7 @@ type Service struct {
 	observe           func(ledger.ID, payment.Status, *payment.Record)
 	observeCall       func(ProviderCall)
 	tracer            *tracing.Tracer
-	origins           *tracing.Memory[actors.RecordKey]
+	origins           *tracing.OriginCache[actors.RecordKey]
 }
 
 // New registers the service with the runtime. Start the runtime afterwards.
@@ -121,7 +121,7 @@ func New(o Options) *Service {
 	s := &Service{
 		rt: o.Runtime, directory: o.Directory, admission: o.Admission, sealer: o.Sealer, providers: o.Providers, addresses: o.Addresses, canReachOperators: o.CanReachOperators, sendsReceipts: o.SendsReceipts,
 		createWait: o.CreateWait, providerTimeout: o.ProviderTimeout, actionTTL: o.ActionTTL, returnURL: o.ReturnURL, observe: o.Observe,
-		observeCall: o.ObserveCall, tracer: o.Tracer, origins: tracing.NewMemory[actors.RecordKey](maxOrigins),
+		observeCall: o.ObserveCall, tracer: o.Tracer, origins: tracing.NewOriginCache[actors.RecordKey](maxOrigins),
 		circuits: newCircuits(o.Breaker, o.Runtime.Log),
 	}
 	s.registry = actors.NewRegistry(o.Runtime, "payment", 0, func(k actors.RecordKey) actors.Behaviour {
@@ -153,7 +153,7 @@ func (s *Service) Create(c Create) (Result, error) {
 	}
 	deadline := time.Now().Add(s.createWait)
 	id := s.rt.NewTransactionID()
-	m := &create{Create: c, id: id}
+	m := &createMessage{Create: c, id: id}
 	if err := s.registry.Command(actors.RecordKey{Org: c.Org, ID: id}, m); err != nil {
 		c.Card.Wipe()
 		return Result{}, err
@@ -170,7 +170,7 @@ func (s *Service) Create(c Create) (Result, error) {
 	if r.err != nil {
 		return Result{}, r.err
 	}
-	return s.storeReply(c.Org, &c.Key, c.Author, r.result)
+	return s.storeCachedReply(c.Org, &c.Key, c.Author, r.result)
 }
 
 // findByKey finds the transaction of the first request with an idempotency key.
@@ -188,7 +188,7 @@ func (s *Service) findByKey(org ledger.ID, key *actors.Key) (id ledger.ID, found
 // was not stored because the process ended first, replay returns the current state of the first request's
 // transaction.
 func (s *Service) replay(org ledger.ID, partner int64, id ledger.ID, key *actors.Key, author ledger.Author) (Result, error) {
-	stored, state, err := s.storedReply(org, key)
+	stored, state, err := s.cachedReply(org, key)
 	if err != nil || state == replyReadable {
 		stored.Replay = true
 		return stored, err
@@ -204,7 +204,7 @@ func (s *Service) replay(org ledger.ID, partner int64, id ledger.ID, key *actors
 	if state == replyUnreadable {
 		return result, nil // a reply record with this key's id exists, so no other can be stored
 	}
-	return s.storeReply(org, key, author, result)
+	return s.storeCachedReply(org, key, author, result)
 }
 
 // awaitFirstOutcome waits until the transaction of a repeated request has its first outcome, or until
@@ -212,7 +212,7 @@ func (s *Service) replay(org ledger.ID, partner int64, id ledger.ID, key *actors
 func (s *Service) awaitFirstOutcome(org ledger.ID, partner int64, id ledger.ID, deadline time.Time) (Result, error) {
 	result, err := s.Read(org, partner, id)
 	if err == nil && !result.Record.HasAnswer() {
-		m := new(await)
+		m := new(awaitMessage)
 		if err := s.registry.Command(actors.RecordKey{Org: org, ID: id}, m); err != nil {
 			return Result{}, err
 		}

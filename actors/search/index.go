@@ -86,7 +86,7 @@ func storedPosition(view *posting.View, org ledger.ID) (seq uint64, err error) {
 }
 
 // Take implements follower.Consumer: it indexes the transactions of the chunk's events.
-func (x *Index) Take(c *follower.Chunk) error {
+func (x *Index) Consume(c *follower.Chunk) error {
 	x.added = x.added[:0]
 	indexed := uint64(0)
 	for i := range c.Events {

@@ -137,7 +137,7 @@ func (a *subscriptionActor) renew(c *actors.Context, cause actors.Due) {
 // inquire reads the state of the renewal in progress, because no report of its end has come.
 func (a *subscriptionActor) inquire(c *actors.Context, m actors.Due) {
 	r := a.record
-	charge, err := a.service.payments.Charge(a.key.Org, r.LastTransaction)
+	charge, err := a.service.payments.ChargeProgress(a.key.Org, r.LastTransaction)
 	if err != nil {
 		panic(err) // the due work is delivered again later
 	}
@@ -205,7 +205,7 @@ func (a *subscriptionActor) buildNotices(d *subscription.Decision, request *call
 	}
 	r := d.Record
 	destination, hasAddress := a.service.directory.Destination(a.key.Org, r.Partner, r.Asset.Env, r.Terminal)
-	if !hasAddress && !a.service.runtime.Listening.HasListener(a.key.Org) {
+	if !hasAddress && !a.service.runtime.Listeners.HasListener(a.key.Org) {
 		return nil, nil
 	}
 	list := make([]posting.Notice, len(d.Notifications))

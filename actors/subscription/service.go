@@ -21,8 +21,8 @@ type Payments interface {
 	Payment(org, id ledger.ID) (*payment.Record, bool, error)
 	// Renew begins the payment of a renewal, unless it exists already. In a crash the request to begin it may be lost.
 	Renew(actors.Renewal)
-	// Charge returns the state of a renewal's payment.
-	Charge(org, id ledger.ID) (actors.Charge, error)
+	// ChargeProgress returns the state of a renewal's payment.
+	ChargeProgress(org, id ledger.ID) (actors.ChargeProgress, error)
 	// OnRenewal registers a function that is called, at least once, when a renewal's payment has
 	// ended.
 	OnRenewal(fn func(org ledger.ID, r *payment.Renewal, transaction ledger.ID, paid bool))
@@ -213,7 +213,7 @@ func (s *Service) claimedReply(org ledger.ID, key *actors.Key, sealedReply []byt
 		id, progress, err = readReply(plaintext)
 	}
 	if err != nil {
-		s.runtime.AlarmUnreadableReply(org, replyID, err)
+		s.runtime.LogUnreadableReply(org, replyID, err)
 	}
 	return id, progress, err
 }

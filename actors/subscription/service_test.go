@@ -127,7 +127,7 @@ func TestATokenIsBoundedAndKeptSealed(t *testing.T) {
 type forgetfulKeyring struct{ *secret.Keyring }
 
 // Open implements payment.TokenSealer.
-func (forgetfulKeyring) Open([]byte, []byte) ([]byte, error) { return nil, secret.ErrUnopened }
+func (forgetfulKeyring) Open([]byte, []byte) ([]byte, error) { return nil, secret.ErrCannotOpen }
 
 var credentialLost = payment.Failure{Code: payment.ProcessingError, Detail: "The stored credential is no longer available."}
 

@@ -107,7 +107,7 @@ func storedProgress(view *posting.View, org ledger.ID) (seq uint64, booked ledge
 }
 
 // Take implements follower.Consumer: it counts the chunk's events.
-func (c *Counter) Take(chunk *follower.Chunk) error {
+func (c *Counter) Consume(chunk *follower.Chunk) error {
 	p := c.organizations[chunk.Org]
 	c.counted = c.counted[:0]
 	for i := range chunk.Events {

@@ -72,7 +72,7 @@ func isOwn(req *web.Request, record any) bool {
 // receives tells whether recipient is the id of one of the organization's terminals or partners, and whether the request may
 // access it.
 func (h *Handlers) receives(req *web.Request, org, recipient ledger.ID) bool {
-	number, found := h.cfg.Directory.ReceiverOf(org, recipient)
+	number, found := h.cfg.Directory.PartnerOfRecipient(org, recipient)
 	return found && (req.OwnPartner == 0 || number == req.OwnPartner)
 }
 

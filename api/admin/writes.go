@@ -22,7 +22,7 @@ func parseForm(req *web.Request, order ...string) (form, error) {
 // run makes a change and responds with its result. If the request's Idempotency-Key was used before, run makes no change, but
 // responds with the cached reply (see records.Reply).
 func run[T any](h *Handlers, req *web.Request, reply records.Reply[T], change func(context.Context) (T, error)) error {
-	return reply.Run(records.CachedReplies{Key: h.keys.Admin, Reply: h.cfg.Directory.StoredReply}, req, change)
+	return reply.Run(records.CachedReplies{Key: h.keys.Admin, Reply: h.cfg.Directory.FindCachedReply}, req, change)
 }
 
 // runInOrganization calls run for a change in the request's organization.

@@ -46,7 +46,7 @@ type exports struct {
 	stop context.Context
 	end  context.CancelCauseFunc
 
-	places *fair.Places[ledger.ID] // counts the running exports, by organization
+	places *fair.Semaphore[ledger.ID] // counts the running exports, by organization
 
 	mu      sync.Mutex
 	ended   bool // guarded by mu; if true, no further export begins
@@ -54,7 +54,7 @@ type exports struct {
 }
 
 func newExports() *exports {
-	x := &exports{places: fair.NewPlaces[ledger.ID](maxExports, maxExportsPerOrganization)}
+	x := &exports{places: fair.NewSemaphore[ledger.ID](maxExports, maxExportsPerOrganization)}
 	x.stop, x.end = context.WithCancelCause(context.Background())
 	return x
 }

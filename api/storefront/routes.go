@@ -40,7 +40,7 @@ type Records interface {
 // actors/directory implements it.
 type Directory interface {
 	web.Organizations
-	StoredReply(actors.Key) (answer directoryactor.Answer, found bool, err error)
+	FindCachedReply(actors.Key) (answer directoryactor.CachedReply, found bool, err error)
 }
 
 // Config contains the services that the handlers call.
@@ -55,7 +55,7 @@ type Handlers struct {
 	cfg      Config
 	keys     web.IdempotencyKeys
 	pictures *picture.Normalizer
-	uploads  *fair.Places[ledger.ID] // places for concurrent uploads, by organization
+	uploads  *fair.Semaphore[ledger.ID] // places for concurrent uploads, by organization
 }
 
 // New returns the handlers.
@@ -63,7 +63,7 @@ func New(cfg Config) *Handlers {
 	return &Handlers{
 		cfg: cfg, keys: web.IdempotencyKeys{Fingerprint: cfg.Fingerprint},
 		pictures: newNormalizer(),
-		uploads:  fair.NewPlaces[ledger.ID](maxUploads, maxUploadsOfOrg),
+		uploads:  fair.NewSemaphore[ledger.ID](maxUploads, maxUploadsOfOrg),
 	}
 }
 
@@ -121,7 +121,7 @@ func (h *Handlers) callerAndID(req *web.Request) (c caller, id ledger.ID, err er
 
 // cached returns what is needed to look up the cached reply for a request's idempotency key.
 func (h *Handlers) cached() records.CachedReplies {
-	return records.CachedReplies{Reply: h.cfg.Directory.StoredReply, Key: func(req *web.Request) (actors.Key, error) {
+	return records.CachedReplies{Reply: h.cfg.Directory.FindCachedReply, Key: func(req *web.Request) (actors.Key, error) {
 		if req.Principal.Partner != nil {
 			return h.keys.Partner(req)
 		}

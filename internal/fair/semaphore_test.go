@@ -3,7 +3,7 @@ package fair
 import "testing"
 
 func TestPlacesAreBoundedForEachOwnerAndInAll(t *testing.T) {
-	p := NewPlaces[string](3, 2)
+	p := NewSemaphore[string](3, 2)
 	for _, step := range []struct {
 		owner string
 		want  error

@@ -7,41 +7,41 @@ import (
 	"fmt"
 )
 
-// Colour types of a PNG (chunk IHDR).
+// Color types of a PNG (chunk IHDR).
 const (
-	greyscale      = 0
-	truecolour     = 2
+	grayscale      = 0
+	truecolor      = 2
 	paletted       = 3
-	greyAlpha      = 4
+	grayAlpha      = 4
 	truecolorAlpha = 6
 )
 
 // opaque is the alpha of an opaque pixel. Pixels are uint32 values with red in the lowest byte.
 const opaque = 0xff << 24
 
-// pngConverter converts rows of stored PNG pixels to grey pixels of 8 bits, or to RGBA pixels whose colours are multiplied by
+// pngConverter converts rows of stored PNG pixels to gray pixels of 8 bits, or to RGBA pixels whose colors are multiplied by
 // alpha.
 type pngConverter struct {
-	depth, colourType byte
-	bits              int         // bits per stored pixel
-	channels          int         // channels of a converted pixel: 1 or 4
-	colours           [256]uint32 // for pixels of up to 8 bits: the colour of each stored value, with red in the lowest byte
-	clear             []byte      // the stored value that means a transparent pixel; nil if there is none
+	depth, colorType byte
+	bits             int         // bits per stored pixel
+	channels         int         // channels of a converted pixel: 1 or 4
+	colors           [256]uint32 // for pixels of up to 8 bits: the color of each stored value, with red in the lowest byte
+	clear            []byte      // the stored value that means a transparent pixel; nil if there is none
 }
 
 var errTransparency = errors.New("unexpected tRNS")
 
 // newPNGConverter returns the converter for a PNG. Package image/png must have checked the PNG's header (chunk IHDR) before.
-func newPNGConverter(depth, colourType byte, c pngChunks) (*pngConverter, error) {
-	samples := map[byte]int{greyscale: 1, truecolour: 3, paletted: 1, greyAlpha: 2, truecolorAlpha: 4}[colourType]
-	p := &pngConverter{depth: depth, colourType: colourType, bits: samples * int(depth), channels: 4}
-	switch colourType {
-	case greyscale, truecolour:
+func newPNGConverter(depth, colorType byte, c pngChunks) (*pngConverter, error) {
+	samples := map[byte]int{grayscale: 1, truecolor: 3, paletted: 1, grayAlpha: 2, truecolorAlpha: 4}[colorType]
+	p := &pngConverter{depth: depth, colorType: colorType, bits: samples * int(depth), channels: 4}
+	switch colorType {
+	case grayscale, truecolor:
 		if err := p.setClear(samples, c.transparency); err != nil {
 			return nil, err
 		}
-		if colourType == greyscale {
-			p.setGreys()
+		if colorType == grayscale {
+			p.setGrays()
 		}
 	case paletted:
 		return p, p.setPalette(c)
@@ -50,13 +50,13 @@ func newPNGConverter(depth, colourType byte, c pngChunks) (*pngConverter, error)
 			return nil, errTransparency
 		}
 	}
-	if c.palette != nil && (colourType == greyscale || colourType == greyAlpha) {
+	if c.palette != nil && (colorType == grayscale || colorType == grayAlpha) {
 		return nil, errors.New("a palette of greys")
 	}
 	return p, nil
 }
 
-// setClear reads the PNG's one transparent colour from the content of the chunk tRNS. In this chunk each sample has 16 bits.
+// setClear reads the PNG's one transparent color from the content of the chunk tRNS. In this chunk each sample has 16 bits.
 func (p *pngConverter) setClear(samples int, transparency []byte) error {
 	if transparency == nil {
 		return nil
@@ -74,7 +74,7 @@ func (p *pngConverter) setClear(samples int, transparency []byte) error {
 	return nil
 }
 
-func (p *pngConverter) setGreys() {
+func (p *pngConverter) setGrays() {
 	if p.clear == nil {
 		p.channels = 1
 	}
@@ -83,10 +83,10 @@ func (p *pngConverter) setGreys() {
 	}
 	values := 1 << p.depth
 	for i := range values {
-		p.colours[i] = uint32(i*255/(values-1))*0x010101 | opaque
+		p.colors[i] = uint32(i*255/(values-1))*0x010101 | opaque
 	}
 	if p.clear != nil && int(p.clear[0]) < values {
-		p.colours[p.clear[0]] = 0
+		p.colors[p.clear[0]] = 0
 	}
 }
 
@@ -94,8 +94,8 @@ func (p *pngConverter) setPalette(c pngChunks) error {
 	if c.palette == nil || len(c.palette)/3 > 1<<p.depth || len(c.transparency) > 256 {
 		return fmt.Errorf("palette of %d bytes, transparency of %d", len(c.palette), len(c.transparency))
 	}
-	for i := range p.colours {
-		pixel := []byte{0, 0, 0, 0xff} // colour of palette indexes beyond the end of the palette
+	for i := range p.colors {
+		pixel := []byte{0, 0, 0, 0xff} // color of palette indexes beyond the end of the palette
 		if 3*i < len(c.palette) {
 			copy(pixel, c.palette[3*i:][:3])
 		}
@@ -103,7 +103,7 @@ func (p *pngConverter) setPalette(c pngChunks) error {
 			pixel[3] = c.transparency[i]
 			premultiply(pixel)
 		}
-		p.colours[i] = binary.LittleEndian.Uint32(pixel)
+		p.colors[i] = binary.LittleEndian.Uint32(pixel)
 	}
 	return nil
 }
@@ -112,13 +112,13 @@ func (p *pngConverter) setPalette(c pngChunks) error {
 // values don't matter.
 func (p *pngConverter) convert(into, row []byte) {
 	switch {
-	case p.depth <= 8 && (p.colourType == greyscale || p.colourType == paletted):
+	case p.depth <= 8 && (p.colorType == grayscale || p.colorType == paletted):
 		p.convertValues(into, row)
 		return
-	case p.colourType == greyscale || p.colourType == greyAlpha:
-		p.convertGreys(into, row)
+	case p.colorType == grayscale || p.colorType == grayAlpha:
+		p.convertGrays(into, row)
 	default:
-		p.convertColours(into, row)
+		p.convertColors(into, row)
 	}
 	if p.clear != nil {
 		p.clearPixels(into, row)
@@ -137,17 +137,17 @@ func (p *pngConverter) convertValues(into, row []byte) {
 	}
 	perByte, mask := 8/int(p.depth), byte(1<<p.depth-1)
 	for i := range len(into) / p.channels {
-		colour := p.colours[row[i/perByte]>>(8-int(p.depth)*(i%perByte+1))&mask]
+		pixelColor := p.colors[row[i/perByte]>>(8-int(p.depth)*(i%perByte+1))&mask]
 		if p.channels == 1 {
-			into[i] = uint8(colour)
+			into[i] = uint8(pixelColor)
 		} else {
-			binary.LittleEndian.PutUint32(into[4*i:], colour)
+			binary.LittleEndian.PutUint32(into[4*i:], pixelColor)
 		}
 	}
 }
 
-// convertGreys converts grey pixels that have 16 bits or an alpha channel.
-func (p *pngConverter) convertGreys(into, row []byte) {
+// convertGrays converts gray pixels that have 16 bits or an alpha channel.
+func (p *pngConverter) convertGrays(into, row []byte) {
 	if p.channels == 1 {
 		for i := range into {
 			into[i] = row[2*i]
@@ -157,7 +157,7 @@ func (p *pngConverter) convertGreys(into, row []byte) {
 	stored, sample := p.bits/8, int(p.depth)/8
 	for out := into; len(out) >= 4; out = out[4:] {
 		light, alpha := row[0], byte(0xff)
-		if p.colourType == greyAlpha {
+		if p.colorType == grayAlpha {
 			alpha = row[sample]
 		}
 		out[0], out[1], out[2], out[3] = light, light, light, alpha
@@ -166,15 +166,15 @@ func (p *pngConverter) convertGreys(into, row []byte) {
 	premultiply(into)
 }
 
-// convertColours converts pixels with separate samples for red, green and blue.
-func (p *pngConverter) convertColours(into, row []byte) {
+// convertColors converts pixels with separate samples for red, green and blue.
+func (p *pngConverter) convertColors(into, row []byte) {
 	switch {
-	case p.colourType == truecolour && p.depth == 8:
+	case p.colorType == truecolor && p.depth == 8:
 		for i := 0; i < len(into); i += 4 {
 			binary.LittleEndian.PutUint32(into[i:], binary.LittleEndian.Uint32(row)|opaque)
 			row = row[3:]
 		}
-	case p.colourType == truecolour:
+	case p.colorType == truecolor:
 		for i := 0; i < len(into); i += 4 {
 			binary.LittleEndian.PutUint32(into[i:], highBytes(row)|opaque)
 			row = row[6:]
@@ -187,7 +187,7 @@ func (p *pngConverter) convertColours(into, row []byte) {
 			row = row[8:]
 		}
 	}
-	if p.colourType == truecolorAlpha {
+	if p.colorType == truecolorAlpha {
 		premultiply(into)
 	}
 }

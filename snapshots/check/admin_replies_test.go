@@ -22,19 +22,19 @@ func storeWithAdminKeys(t *testing.T) (w *fixture.Store, organization ledger.ID)
 	w = fixture.Copy(t)
 	server := fixture.Start(t, w)
 	defer server.Close()
-	keyAndAnswer := func(key string) (actors.Key, func(any) directoryactor.Answer) {
-		return actors.Key{Scope: actors.AdminKeyScope, Text: key}, func(any) directoryactor.Answer {
-			return directoryactor.Answer{Status: 200, Body: []byte("{}")}
+	keyAndAnswer := func(key string) (actors.Key, func(any) directoryactor.CachedReply) {
+		return actors.Key{Scope: actors.AdminKeyScope, Text: key}, func(any) directoryactor.CachedReply {
+			return directoryactor.CachedReply{Status: 200, Body: []byte("{}")}
 		}
 	}
 	key, answer := keyAndAnswer("make")
-	o, err := server.Directory.CreateOrganization(directoryactor.WithStoredReply(t.Context(), key, answer), directory.Organization{Name: "Made", Type: directory.Merchant, Status: directory.Active})
+	o, err := server.Directory.CreateOrganization(directoryactor.WithCachedReply(t.Context(), key, answer), directory.Organization{Name: "Made", Type: directory.Merchant, Status: directory.Active})
 	if err != nil {
 		t.Fatal(err)
 	}
 	key, answer = keyAndAnswer("change")
 	name := "Changed"
-	if _, err := server.Directory.PatchPartner(directoryactor.WithStoredReply(t.Context(), key, answer), w.FirstDemo.Org, w.FirstDemo.Partner, func(r *directory.Partner, _ *schema.Faults) { r.Name = name }); err != nil {
+	if _, err := server.Directory.PatchPartner(directoryactor.WithCachedReply(t.Context(), key, answer), w.FirstDemo.Org, w.FirstDemo.Partner, func(r *directory.Partner, _ *schema.Faults) { r.Name = name }); err != nil {
 		t.Fatal(err)
 	}
 	return w, o.ID

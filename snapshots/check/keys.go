@@ -104,7 +104,7 @@ func (c *orgCheck) checkAdminReply(r *scan.Record) {
 	if c.Keyring == nil {
 		return
 	}
-	if _, err := directoryactor.OpenAnswer(c.Keyring, r.Organization.ID, r.Source.ID, r.Payload); err != nil {
+	if _, err := directoryactor.OpenCachedReply(c.Keyring, r.Organization.ID, r.Source.ID, r.Payload); err != nil {
 		c.Fault(r, "can't be read: %v", err)
 	}
 }

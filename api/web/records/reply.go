@@ -26,8 +26,8 @@ type Reply[T any] struct {
 
 // CachedReplies finds the cached replies to the requests of one family of routes.
 type CachedReplies struct {
-	Key   func(*web.Request) (actors.Key, error)                                // the request's idempotency key
-	Reply func(actors.Key) (reply directoryactor.Answer, found bool, err error) // the reply to the write that claimed the key
+	Key   func(*web.Request) (actors.Key, error)                                     // the request's idempotency key
+	Reply func(actors.Key) (reply directoryactor.CachedReply, found bool, err error) // the reply to the write that claimed the key
 }
 
 // CommandWait is how long a request waits, in real time, for a change. After that time the request fails, and the
@@ -48,7 +48,7 @@ func (reply Reply[T]) Run(c CachedReplies, req *web.Request, change func(context
 		if answered, err := c.replay(req, key); answered || err != nil {
 			return err
 		}
-		ctx = directoryactor.WithStoredReply(ctx, key, reply.answerToStore)
+		ctx = directoryactor.WithCachedReply(ctx, key, reply.answerToStore)
 	}
 	result, err := change(ctx)
 	if err != nil {
@@ -91,8 +91,8 @@ func (reply Reply[T]) body(result T) []byte {
 
 // answerToStore returns the reply that is stored with the key. It has gaps for values that are not known before the change is
 // booked.
-func (reply Reply[T]) answerToStore(result any) directoryactor.Answer {
-	return directoryactor.Answer{Status: reply.Status, Body: reply.body(result.(T))}
+func (reply Reply[T]) answerToStore(result any) directoryactor.CachedReply {
+	return directoryactor.CachedReply{Status: reply.Status, Body: reply.body(result.(T))}
 }
 
 // replayOrRefuse handles a refused write. If a concurrent request has used the key in the meantime, the
@@ -127,7 +127,7 @@ var (
 )
 
 // fillGaps fills in the values that were not known when the reply was stored.
-func fillGaps(body []byte, answer *directoryactor.Answer) []byte {
+func fillGaps(body []byte, answer *directoryactor.CachedReply) []byte {
 	body = bytes.ReplaceAll(body, instantGap, answer.Booked.Time().AppendFormat(nil, schema.InstantLayout))
 	return bytes.ReplaceAll(body, seqGap, strconv.AppendUint(nil, answer.Seq, 10))
 }

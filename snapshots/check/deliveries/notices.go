@@ -61,7 +61,7 @@ func (c *Check) readInstant(kind notifier.RowKind) ledger.Micros {
 // removedBefore returns the time before which retention may have removed deliveries. It returns 0 if retention has removed
 // none, or if the record of the time can't be read. If the record can't be read, CheckRetention reports it.
 func (c *Check) removedBefore() ledger.Micros {
-	at, _ := notifier.Removed(c.View, c.organization.ID)
+	at, _ := notifier.RemovedBefore(c.View, c.organization.ID)
 	return at
 }
 
