@@ -165,7 +165,7 @@ func (f *fixture) start(change ...func(*api.Config)) {
 		},
 	}
 	described.once.Do(func() {
-		described.content = description.AppendJSON(nil, api.DocumentOf(cfg).Tree())
+		described.content = description.AppendJSON(nil, api.DocumentOf(cfg).Object())
 		described.checker, err = descriptiontest.New(described.content)
 		must(t, err)
 	})

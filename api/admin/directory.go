@@ -55,9 +55,9 @@ type Directory interface {
 
 	Limits
 
-	People
+	Users
 
-	Own
+	SelfService
 
 	// StoredReply returns the stored reply to an earlier write request with the same idempotency key.
 	FindCachedReply(actors.Key) (answer directoryactor.CachedReply, found bool, err error)
@@ -100,7 +100,7 @@ func rowCursor(q *web.Query) (after directoryactor.Cursor) {
 	// If the client did not escape the '+' of a time zone's offset, it arrives as a space.
 	after, err := directoryactor.ParseCursor(strings.Replace(text, " ", "+", 1))
 	if err != nil || after.IsZero() {
-		q.BadCursor()
+		q.RefuseCursor()
 	}
 	return after
 }

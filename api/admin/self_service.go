@@ -16,10 +16,10 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Own reads and ends the sessions of the person who is logged in, and checks the person's password; *directory.Service of
-// package actors/directory implements it. Its methods return a *ledger.Refusal or an error of the kinds that People.LogIn
+// SelfService reads and ends the sessions of the person who is logged in, and checks the person's password; *directory.Service of
+// package actors/directory implements it. Its methods return a *ledger.Refusal or an error of the kinds that Users.LogIn
 // returns.
-type Own interface {
+type SelfService interface {
 	OwnSessions(context.Context, *directory.Session) ([]directory.Session, error)
 	EndOwnSessions(ctx context.Context, n *directory.Session, choose func(*directory.Session) bool) (count int, err error)
 	CheckOwnPassword(ctx context.Context, n *directory.Session, pass []byte, source netip.Addr) error
@@ -33,26 +33,26 @@ type Own interface {
 func (h *Handlers) ownSessionRoutes() []web.Route {
 	const sessions = v1 + "/sessions"
 	return []web.Route{
-		{Method: fiber.MethodGet, Path: sessions, Access: person, Handle: h.listOwnSessions},
-		{Method: fiber.MethodDelete, Path: sessions, Access: person, EndsSession: true, Command: true, Handle: h.endOtherSessions},
-		{Method: fiber.MethodDelete, Path: sessions + "/:id", Access: person, EndsSession: true, Command: true, Handle: h.endOwnSession},
+		{Method: fiber.MethodGet, Path: sessions, Access: anyUser, Handle: h.listOwnSessions},
+		{Method: fiber.MethodDelete, Path: sessions, Access: anyUser, EndsSession: true, Command: true, Handle: h.endOtherSessions},
+		{Method: fiber.MethodDelete, Path: sessions + "/:id", Access: anyUser, EndsSession: true, Command: true, Handle: h.endOwnSession},
 	}
 }
 
 // ownSession is a row of GET /sessions.
 type ownSession struct {
-	ID       ledger.ID       `json:"id"`
-	Created  web.Instant     `json:"created_at"`
-	Used     web.Instant     `json:"last_used_at"`
-	Expires  web.Instant     `json:"expires_at"`
-	Source   *string         `json:"source"`
-	Console  bool            `json:"console"`
-	Current  bool            `json:"current"`
-	Failures *failuresBefore `json:"failures_before"`
+	ID       ledger.ID     `json:"id"`
+	Created  web.Instant   `json:"created_at"`
+	Used     web.Instant   `json:"last_used_at"`
+	Expires  web.Instant   `json:"expires_at"`
+	Source   *string       `json:"source"`
+	Console  bool          `json:"console"`
+	Current  bool          `json:"current"`
+	Failures *failedLogins `json:"failures_before"`
 }
 
-// failuresBefore counts the failed login attempts between the person's previous login and the login of this session.
-type failuresBefore struct {
+// failedLogins counts the failed login attempts between the person's previous login and the login of this session.
+type failedLogins struct {
 	Count  uint32      `json:"count"`
 	At     web.Instant `json:"last_at"`
 	Source *string     `json:"last_source"`
@@ -60,11 +60,11 @@ type failuresBefore struct {
 
 func newOwnSession(n, current *directory.Session) ownSession {
 	row := ownSession{
-		ID: n.ID, Created: web.Instant(n.Created), Used: web.Instant(n.Used), Expires: web.Instant(n.Expires), Source: web.OrNull(n.Source),
+		ID: n.ID, Created: web.Instant(n.Created), Used: web.Instant(n.Used), Expires: web.Instant(n.Expires), Source: web.NilIfEmpty(n.Source),
 		Console: n.Console, Current: n.ID == current.ID,
 	}
 	if n.Failures > 0 {
-		row.Failures = &failuresBefore{n.Failures, web.Instant(n.FailedAt), web.OrNull(n.FailedFrom)}
+		row.Failures = &failedLogins{n.Failures, web.Instant(n.FailedAt), web.NilIfEmpty(n.FailedFrom)}
 	}
 	return row
 }
@@ -150,9 +150,9 @@ func (h *Handlers) readOwnUser(req *web.Request) error {
 		own.Partner = &n.Partner
 	}
 	if u, found := h.cfg.Directory.User(n.Org, n.User); found {
-		own.ID, own.Login, own.Name, own.Email, own.Lang = &u.ID, &u.Login, &u.Name, web.OrNull(u.Email), web.OrNull(u.Lang)
+		own.ID, own.Login, own.Name, own.Email, own.Lang = &u.ID, &u.Login, &u.Name, web.NilIfEmpty(u.Email), web.NilIfEmpty(u.Lang)
 	} else if p, found := h.cfg.Directory.Partner(n.Org, n.Partner); found && n.Epoch != 0 {
-		own.Login, own.Name, own.Email, own.Lang = &p.Login, &p.Name, web.OrNull(p.Email), web.OrNull(p.Lang)
+		own.Login, own.Name, own.Email, own.Lang = &p.Login, &p.Name, web.NilIfEmpty(p.Email), web.NilIfEmpty(p.Lang)
 	}
 	web.WriteData(req, fiber.StatusOK, own)
 	return nil
@@ -238,7 +238,7 @@ func (h *Handlers) listLogins(req *web.Request) error {
 	l, next := web.NewList(), ""
 	for i := range page {
 		a := &page[i]
-		row := loginRow{Number: a.Number, At: web.Instant(a.At), Login: web.OrNull(a.Login), Outcome: a.Outcome, Console: a.Console, Count: a.Count}
+		row := loginRow{Number: a.Number, At: web.Instant(a.At), Login: web.NilIfEmpty(a.Login), Outcome: a.Outcome, Console: a.Console, Count: a.Count}
 		if a.User != (ledger.ID{}) {
 			row.User = &a.User
 		}
@@ -246,7 +246,7 @@ func (h *Handlers) listLogins(req *web.Request) error {
 			row.Partner = &a.Partner
 		}
 		if a.Source.IsValid() {
-			row.Source = web.OrNull(a.Source.String())
+			row.Source = web.NilIfEmpty(a.Source.String())
 		}
 		l.Append(row)
 		if more {

@@ -73,7 +73,7 @@ func createRecord[R any](h *Handlers, req *web.Request, reply records.Reply[*R],
 // patchRecord changes the record whose id is in the URL path.
 func patchRecord[R any](h *Handlers, req *web.Request, reply records.Reply[*R], columns *schema.Type[R], lookup findByID[R], patch func(ctx context.Context, org, id ledger.ID, change schema.Change[R]) (*R, error)) error {
 	return runOnRecord(h, req, reply, func(ctx context.Context, org, id ledger.ID) (*R, error) {
-		if record, found := lookup(org, id); !found || !isOwn(req, record) {
+		if record, found := lookup(org, id); !found || !mayAccess(req, record) {
 			return nil, web.NotFound()
 		}
 		f, err := records.ParseColumns(req, columns)

@@ -58,16 +58,20 @@ func (h *Handlers) showImage(req *web.Request) error {
 	return sendFile(req, contentType, valueImmutable, content)
 }
 
-// drawLinkCode is GET /pay/l/{id}/qr.svg, and renderLinkCode is GET /pay/l/{id}/qr.png?size=.
-func (h *Handlers) drawLinkCode(req *web.Request) error   { return h.drawCode(req, h.findLink) }
-func (h *Handlers) renderLinkCode(req *web.Request) error { return h.renderCode(req, h.findLink) }
+// sendLinkCodeSVG is GET /pay/l/{id}/qr.svg, and sendLinkCodePNG is GET /pay/l/{id}/qr.png?size=.
+func (h *Handlers) sendLinkCodeSVG(req *web.Request) error { return h.sendCodeSVG(req, h.findLink) }
+func (h *Handlers) sendLinkCodePNG(req *web.Request) error { return h.sendCodePNG(req, h.findLink) }
 
-// drawProductCode is GET /pay/p/{id}/qr.svg, and renderProductCode is GET /pay/p/{id}/qr.png?size=.
-func (h *Handlers) drawProductCode(req *web.Request) error   { return h.drawCode(req, h.findProduct) }
-func (h *Handlers) renderProductCode(req *web.Request) error { return h.renderCode(req, h.findProduct) }
+// sendProductCodeSVG is GET /pay/p/{id}/qr.svg, and sendProductCodePNG is GET /pay/p/{id}/qr.png?size=.
+func (h *Handlers) sendProductCodeSVG(req *web.Request) error {
+	return h.sendCodeSVG(req, h.findProduct)
+}
+func (h *Handlers) sendProductCodePNG(req *web.Request) error {
+	return h.sendCodePNG(req, h.findProduct)
+}
 
-// drawCode responds with an SVG: the QR code of an offer's web address.
-func (h *Handlers) drawCode(req *web.Request, find func(id ledger.ID) (*offer, error)) error {
+// sendCodeSVG responds with an SVG: the QR code of an offer's web address.
+func (h *Handlers) sendCodeSVG(req *web.Request, find func(id ledger.ID) (*offer, error)) error {
 	address, err := h.encodedAddress(req, find)
 	if err != nil {
 		return h.sendOfferError(req, nil, err)
@@ -79,8 +83,8 @@ func (h *Handlers) drawCode(req *web.Request, find func(id ledger.ID) (*offer, e
 	return sendFile(req, valueSVG, valueDay, code.SVG())
 }
 
-// renderCode responds with a PNG: the QR code of an offer's web address.
-func (h *Handlers) renderCode(req *web.Request, find func(id ledger.ID) (*offer, error)) error {
+// sendCodePNG responds with a PNG: the QR code of an offer's web address.
+func (h *Handlers) sendCodePNG(req *web.Request, find func(id ledger.ID) (*offer, error)) error {
 	address, err := h.encodedAddress(req, find)
 	if err != nil {
 		return h.sendOfferError(req, nil, err)

@@ -20,7 +20,7 @@ func (h *Handlers) listActions(req *web.Request, f *family, product *contract.Pr
 	if err := web.QueryOf(req.RequestCtx).Problems.Err(); err != nil {
 		return err
 	}
-	forbidden := req.Principal.RefuseRole(contractors...)
+	forbidden := req.Principal.RefuseRole(contractEditors...)
 	var e schema.Encoder
 	e.Open('{')
 	e.OpenField("data", '[')

@@ -188,7 +188,7 @@ func (q *charityQuery) addEvent(view *posting.View, e *ledger.Event) error {
 			return err
 		}
 		switch {
-		case q.lastLine.Passed(&posting.Line{Seq: e.Seq, Index: i}), q.next != "":
+		case q.lastLine.IsPast(&posting.Line{Seq: e.Seq, Index: i}), q.next != "":
 		case len(q.gifts) == q.limit:
 			last := &q.gifts[q.limit-1]
 			q.next = strconv.FormatUint(last.event.Seq, 10) + "." + strconv.Itoa(last.index)

@@ -138,9 +138,9 @@ func instantCursor(q *web.Query) ledger.Micros {
 	}
 	at, isInstant := web.ParseInstant(text)
 	if !isInstant {
-		q.BadCursor()
+		q.RefuseCursor()
 	}
-	return max(1, web.CeilMicros(at))
+	return max(1, web.RoundUpToMicros(at))
 }
 
 // find returns a page of contracts, newest first, and the cursor of the next page. The cursor is an instant, and the next page
@@ -240,7 +240,7 @@ func (h *Handlers) writeHistory(req *web.Request, f *family, product *contract.P
 		return err
 	}
 	q := web.QueryOf(req.RequestCtx, "limit", "cursor")
-	e := journal.EventQuery{Entries: entries, Who: &req.Principal, Source: &result.Record.ID, To: web.Forever, Before: q.SeqCursor(), Limit: q.Limit()}
+	e := journal.EventQuery{Entries: entries, Caller: &req.Principal, Source: &result.Record.ID, To: web.Forever, Before: q.SeqCursor(), Limit: q.Limit()}
 	return journal.WritePage(req, h.cfg.Journal, h.cfg.Organizations, q, &e, write)
 }
 

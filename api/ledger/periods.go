@@ -53,7 +53,7 @@ func monthCursor(q *web.Query) period.Month {
 	}
 	m, ok := period.Parse(text)
 	if !ok {
-		q.BadCursor()
+		q.RefuseCursor()
 	}
 	return m
 }
@@ -111,7 +111,7 @@ type closedBy struct {
 }
 
 func periodOf(r *period.Record) closedMonth {
-	closer := closedBy{Session: r.ClosedBy.Session, Login: web.OrNull(r.ClosedBy.Login)}
+	closer := closedBy{Session: r.ClosedBy.Session, Login: web.NilIfEmpty(r.ClosedBy.Login)}
 	if r.ClosedBy.User != (ledger.ID{}) {
 		closer.User = &r.ClosedBy.User
 	}

@@ -77,7 +77,7 @@ func (h *Handlers) readTotals(req *web.Request) error {
 func (h *Handlers) eachSum(view *posting.View, who *auth.Principal, q *accountQuery, fn func(ledger.Account, *ledger.Totals) (bool, error)) error {
 	isLevel := q.group == groupBySegment
 	areGroups := balances.AreGroups(q.Prefix) && (!isLevel || strings.Count(q.Prefix, ":") < 2)
-	if !who.SeesAll() || !areGroups {
+	if !who.MayReadAll() || !areGroups {
 		return h.eachBalance(view, who, q, fn)
 	}
 	asOf := q.asOf()

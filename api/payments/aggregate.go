@@ -33,7 +33,7 @@ func newAggregateQuery(ctx *fasthttp.RequestCtx, now time.Time) *aggregateQuery 
 	q := &aggregateQuery{filterQuery: newFilterQuery(ctx, now, aggregateParameters)}
 	q.currency = acceptedCurrency(q.Query)
 	q.readGrouping()
-	q.narrow()
+	q.tightenBounds()
 	return q
 }
 
@@ -93,11 +93,11 @@ func (s *sums) add(r *payment.Record) (err error) {
 
 // aggregate computes the rows of one response.
 type aggregate struct {
-	walk    // reads the rows of the partner's transaction list
-	query   *aggregateQuery
-	partner int64
-	groups  map[aggregateKey]*sums
-	budget  *runBudget
+	listWalk // reads the rows of the partner's transaction list
+	query    *aggregateQuery
+	partner  int64
+	groups   map[aggregateKey]*sums
+	budget   *runBudget
 }
 
 // add adds a transaction. Amounts are bounded when they are accepted, so sums can't overflow. If a sum overflows

@@ -31,8 +31,8 @@ const (
 // the partners of each organization. After each aggregateTurn, a running aggregate pauses and lets
 // waiting aggregates run, so that they need not wait until a long aggregate ends.
 type aggregateGate struct {
-	turns *fair.Gate[aggregateOwner]
-	wait  time.Duration
+	gate *fair.Gate[aggregateOwner]
+	wait time.Duration
 }
 
 // aggregateOwner identifies a party that takes turns: an organization or, if partner is not 0, one of
@@ -44,8 +44,8 @@ type aggregateOwner struct {
 
 func newAggregateGate(wait time.Duration) *aggregateGate {
 	return &aggregateGate{
-		wait:  cmp.Or(wait, aggregateWait),
-		turns: fair.New[aggregateOwner](fair.Bounds{MaxInside: maxAggregates, MaxWaiting: maxAggregateQueue, PerMember: maxPartnerAggregates}),
+		wait: cmp.Or(wait, aggregateWait),
+		gate: fair.New[aggregateOwner](fair.Bounds{MaxInside: maxAggregates, MaxWaiting: maxAggregateQueue, PerMember: maxPartnerAggregates}),
 	}
 }
 
@@ -65,8 +65,8 @@ func (h *Handlers) aggregate(req *web.Request) error {
 	view := h.cfg.Journal.View()
 	defer view.Close()
 	a := aggregate{
-		walk:  walk{view: view, org: req.Principal.Org, list: q.listOf(req)},
-		query: q, partner: req.Principal.Partner.Number, groups: make(map[aggregateKey]*sums),
+		listWalk: listWalk{view: view, org: req.Principal.Org, list: q.listOf(req)},
+		query:    q, partner: req.Principal.Partner.Number, groups: make(map[aggregateKey]*sums),
 		budget: &budget,
 	}
 	if err := a.run(); err != nil {
@@ -84,7 +84,7 @@ func (h *Handlers) aggregate(req *web.Request) error {
 func (a *aggregateGate) enter(serving context.Context, caller *auth.Principal) (*fair.Place[aggregateOwner], error) {
 	ctx, cancel := context.WithTimeout(serving, a.wait)
 	defer cancel()
-	place, err := a.turns.Enter(ctx, aggregateOwner{org: caller.Org}, aggregateOwner{caller.Org, caller.Partner.Number})
+	place, err := a.gate.Enter(ctx, aggregateOwner{org: caller.Org}, aggregateOwner{caller.Org, caller.Partner.Number})
 	switch {
 	case err == nil:
 		return place, nil
@@ -192,9 +192,9 @@ func (b *runBudget) leave() {
 	}
 }
 
-// share lets waiting aggregates run. The time until this aggregate's next turn is not part of its
+// yield lets waiting aggregates run. The time until this aggregate's next turn is not part of its
 // running time, so it moves the deadline.
-func (b *runBudget) share() error {
+func (b *runBudget) yield() error {
 	if b.place == nil {
 		return nil
 	}
@@ -221,8 +221,8 @@ func (b *runBudget) check() error {
 	if time.Now().After(b.deadline) {
 		return unavailable("there is too much to add up: ask for a shorter time")
 	}
-	if conn.CallerGone(b.conn) {
+	if conn.IsClosedByPeer(b.conn) {
 		return unavailable("the caller has gone")
 	}
-	return b.share()
+	return b.yield()
 }

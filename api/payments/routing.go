@@ -88,10 +88,10 @@ type triedTerminal struct {
 
 func (h *Handlers) newTriedTerminal(org ledger.ID, a *payment.Attempt) triedTerminal {
 	row := triedTerminal{
-		Terminal: a.Terminal, Priority: a.Priority, Outcome: a.Outcome, Reason: web.OrNull(a.Failure.Describe("en")), At: web.Instant(a.At),
+		Terminal: a.Terminal, Priority: a.Priority, Outcome: a.Outcome, Reason: web.NilIfEmpty(a.Failure.Describe("en")), At: web.Instant(a.At),
 	}
 	if t, found := h.cfg.Directory.Terminal(org, a.Terminal); found {
-		row.Name = web.OrNull(t.Name)
+		row.Name = web.NilIfEmpty(t.Name)
 	}
 	if a.Failure.Code.IsPublished() {
 		code := string(a.Failure.Code)

@@ -299,7 +299,7 @@ func TestMismatchNamesTheFirstDifferingField(t *testing.T) {
 	} {
 		sent := stored.Request
 		c.change(&sent)
-		if got := mismatch(&sent, false, stored); got != c.want {
+		if got := mismatchedField(&sent, false, stored); got != c.want {
 			t.Errorf("%+v: %q, want %q", sent, got, c.want)
 		}
 	}
@@ -309,10 +309,10 @@ func TestMismatchNamesTheFirstDifferingField(t *testing.T) {
 func TestMismatchIgnoresCredentialsOfHostedCreates(t *testing.T) {
 	stored := &payment.Record{Hosted: true, Request: payment.Request{Type: payment.Payment, Method: "bank_card", CardFingerprint: "p"}}
 	sent := payment.Request{Type: payment.Payment}
-	if got := mismatch(&sent, true, stored); got != "" {
+	if got := mismatchedField(&sent, true, stored); got != "" {
 		t.Errorf("the same: %q", got)
 	}
-	if got := mismatch(&sent, false, stored); got != "hosted" {
+	if got := mismatchedField(&sent, false, stored); got != "hosted" {
 		t.Errorf("another flow: %q", got)
 	}
 }

@@ -23,14 +23,14 @@ const (
 	maxIndexRows   = 200_000 // index rows read; reading one record costs as much as reading hundreds of rows
 )
 
-// walk reads the rows of a partner's transaction list, newest first. The list is an index: it has one row for the creation of
+// listWalk reads the rows of a partner's transaction list, newest first. The list is an index: it has one row for the creation of
 // each transaction, and one for each update.
-type walk struct {
+type listWalk struct {
 	view     *posting.View
 	org      ledger.ID
 	list     ledger.List
-	byUpdate bool // if true, the order is by last update, otherwise by creation
-	span     span // only rows with a time in this range; it is the time of byUpdate's order
+	byUpdate bool      // if true, the order is by last update, otherwise by creation
+	span     timeRange // only rows with a time in this range; it is the time of byUpdate's order
 }
 
 // each calls fn with the rows whose transactions may have a time in w.span, newest first. Rows of updates are included.
@@ -38,7 +38,7 @@ type walk struct {
 // The time in a creation's row is the time of the last event of the change that created the record. So if a record started
 // within the span, its row may be just after the span. The events of one change are contiguous, so only the first creation
 // after the span can be such a row.
-func (w *walk) each(fn func(posting.ListRow) (more bool, err error)) error {
+func (w *listWalk) each(fn func(posting.ListRow) (more bool, err error)) error {
 	if w.span.from > w.span.to {
 		return nil
 	}
@@ -73,7 +73,7 @@ func (w *walk) each(fn func(posting.ListRow) (more bool, err error)) error {
 }
 
 // recordOf reads the record of a row.
-func (w *walk) recordOf(row posting.ListRow) (posting.Record, error) {
+func (w *listWalk) recordOf(row posting.ListRow) (posting.Record, error) {
 	stored, found, err := w.view.Record(w.org, ledger.Source{Kind: ledger.Transaction, ID: row.ID})
 	if err == nil && !found {
 		err = fmt.Errorf("transaction %v is listed and not there", row.ID)
@@ -93,7 +93,7 @@ func transactionOf(stored *posting.Record) (*payment.Record, error) {
 
 // listPage collects one page of a list.
 type listPage struct {
-	walk
+	listWalk
 	handlers *Handlers
 	partner  *directory.Partner // owner of the transactions
 	query    *listQuery
@@ -140,7 +140,7 @@ func (h *Handlers) listTransactions(req *web.Request) error {
 
 func (p *listPage) begin(h *Handlers, q *listQuery, view *posting.View, req *web.Request) {
 	p.handlers, p.partner, p.query, p.now = h, req.Principal.Partner, q, h.cfg.Clock.Now()
-	p.walk = walk{view: view, org: req.Principal.Org, list: q.listOf(req), byUpdate: q.byUpdate, span: *q.orderSpan()}
+	p.listWalk = listWalk{view: view, org: req.Principal.Org, list: q.listOf(req), byUpdate: q.byUpdate, span: *q.orderSpan()}
 	p.body.Open('{')
 	p.body.OpenField("data", '[')
 }

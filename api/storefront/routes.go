@@ -52,18 +52,18 @@ type Config struct {
 
 // Handlers serves the routes of payment links, products and images.
 type Handlers struct {
-	cfg      Config
-	keys     web.IdempotencyKeys
-	pictures *picture.Normalizer
-	uploads  *fair.Semaphore[ledger.ID] // places for concurrent uploads, by organization
+	cfg         Config
+	keys        web.IdempotencyKeys
+	pictures    *picture.Normalizer
+	uploadSlots *fair.Semaphore[ledger.ID] // places for concurrent uploads, by organization
 }
 
 // New returns the handlers.
 func New(cfg Config) *Handlers {
 	return &Handlers{
 		cfg: cfg, keys: web.IdempotencyKeys{Fingerprint: cfg.Fingerprint},
-		pictures: newNormalizer(),
-		uploads:  fair.NewSemaphore[ledger.ID](maxUploads, maxUploadsOfOrg),
+		pictures:    newNormalizer(),
+		uploadSlots: fair.NewSemaphore[ledger.ID](maxUploads, maxUploadsOfOrg),
 	}
 }
 
@@ -317,9 +317,9 @@ func readPage(q *web.Query) storefrontactor.Page {
 	if text, isSent := q.Sent("cursor"); isSent {
 		at, isInstant := web.ParseInstant(text)
 		if !isInstant || at.Before(time.UnixMicro(1)) {
-			q.BadCursor()
+			q.RefuseCursor()
 		}
-		page.Before = max(1, web.CeilMicros(at)) // not 0, which would select the first page
+		page.Before = max(1, web.RoundUpToMicros(at)) // not 0, which would select the first page
 	}
 	return page
 }

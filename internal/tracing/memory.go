@@ -13,7 +13,7 @@ type OriginCache[K comparable] struct {
 	newer, older map[K]Origin // guarded by mu
 }
 
-// NewOriginCache makes a OriginCache that keeps at most bound origins. It always keeps the newest bound/2 origins, except those that
+// NewOriginCache makes an OriginCache that keeps at most bound origins. It always keeps the newest bound/2 origins, except those that
 // Forget has dropped.
 func NewOriginCache[K comparable](bound int) *OriginCache[K] {
 	return &OriginCache[K]{generation: max(1, bound/2), newer: make(map[K]Origin)}

@@ -20,17 +20,17 @@ type Operation struct {
 	*spec.Operation
 	Keys    []string // names of the path's parameters, in the path's order
 	Filters []Field  // parameters of the query except limit and cursor
-	Body    []Field  // members of the body; if InParams is set, members of the body's object params
+	Body    []Field  // members of the body; if WrapsBodyInParams is set, members of the body's object params
 
-	// InParams tells whether the request's body wraps its members in an object named params.
-	InParams bool
+	// WrapsBodyInParams tells whether the request's body wraps its members in an object named params.
+	WrapsBodyInParams bool
 
 	// IsList tells whether the response is a list of rows. HasCursor tells whether the response has a cursor to the next page.
 	IsList, HasCursor bool
 
-	// Answer has the fields of one row if the response is a list. Otherwise it has the fields of the response's object data, or
+	// ResponseFields has the fields of one row if the response is a list. Otherwise it has the fields of the response's object data, or
 	// of the whole response if there is no such object.
-	Answer []Field
+	ResponseFields []Field
 }
 
 // New reads a description.
@@ -77,7 +77,7 @@ func (c *Catalog) operation(described *spec.Operation) *Operation {
 	if described.Body != nil {
 		o.Body = c.reader.fields(described.Body.Schema, 0)
 		if len(o.Body) == 1 && o.Body[0].Name == "params" {
-			o.Body, o.InParams = o.Body[0].Fields, true
+			o.Body, o.WrapsBodyInParams = o.Body[0].Fields, true
 		}
 		c.addVariants(o.Body)
 	}
@@ -104,11 +104,11 @@ func (c *Catalog) readAnswer(o *Operation, answer *spec.Schema) {
 	o.HasCursor = Named(fields, "cursor") != nil
 	switch {
 	case data == nil:
-		o.Answer = fields
+		o.ResponseFields = fields
 	case data.Kind == List && data.Entry != nil:
-		o.IsList, o.Answer = true, data.Entry.Fields
+		o.IsList, o.ResponseFields = true, data.Entry.Fields
 	default:
-		o.Answer = data.Fields
+		o.ResponseFields = data.Fields
 	}
 }
 

@@ -11,16 +11,16 @@ import (
 // Record lists the operations on one kind of record. They are recognized by their paths in the API. Read, Create, Put, Patch
 // and Delete are nil if the API has no such operation.
 type Record struct {
-	List    *Operation
-	Read    *Operation
-	Create  *Operation // POST
-	Put     *Operation // PUT: creates a record, or replaces the record with the same key
-	Patch   *Operation
-	Delete  *Operation
-	Actions []*Operation // POST on one record, unless it needs a header that a person can't send, such as a signature
-	Common  []*Operation // POST on several records at once
-	Parts   []*Operation // GET below the path of one record: lists and other data that belong to the record
-	Key     string       // name of the field, in the rows of the list, with the record's id
+	List        *Operation
+	Read        *Operation
+	Create      *Operation // POST
+	Put         *Operation // PUT: creates a record, or replaces the record with the same key
+	Patch       *Operation
+	Delete      *Operation
+	Actions     []*Operation // POST on one record, unless it needs a header that a person can't send, such as a signature
+	BulkActions []*Operation // POST on several records at once
+	Parts       []*Operation // GET below the path of one record: lists and other data that belong to the record
+	Key         string       // name of the field, in the rows of the list, with the record's id
 }
 
 // Record returns the kind of record that is listed by the operation with the given id. The paths of the kind's other operations
@@ -48,10 +48,10 @@ func (r *Record) add(o *Operation, base string) {
 	case rest == "" && o.Method == "PUT":
 		r.Put = o
 	case strings.HasPrefix(rest, "/") && !strings.Contains(rest, "{") && o.Method == "POST":
-		r.Common = append(r.Common, o)
+		r.BulkActions = append(r.BulkActions, o)
 	case !strings.HasPrefix(rest, "/{"):
 	case !strings.Contains(rest[1:], "/"):
-		r.addOne(o)
+		r.addRecordOperation(o)
 	case o.Method == "POST" && !o.needsHeader():
 		r.Actions = append(r.Actions, o)
 	case o.Method == "GET":
@@ -64,9 +64,9 @@ func (r *Record) add(o *Operation, base string) {
 func (r *Record) Remove(ids []string) {
 	for _, id := range ids {
 		isID := func(o *Operation) bool { return o != nil && o.ID == id }
-		before := len(r.Actions) + len(r.Common)
-		r.Actions, r.Common = slices.DeleteFunc(r.Actions, isID), slices.DeleteFunc(r.Common, isID)
-		isRemoved := len(r.Actions)+len(r.Common) < before
+		before := len(r.Actions) + len(r.BulkActions)
+		r.Actions, r.BulkActions = slices.DeleteFunc(r.Actions, isID), slices.DeleteFunc(r.BulkActions, isID)
+		isRemoved := len(r.Actions)+len(r.BulkActions) < before
 		for _, o := range []**Operation{&r.Read, &r.Create, &r.Put, &r.Patch, &r.Delete} {
 			if isID(*o) {
 				*o, isRemoved = nil, true
@@ -81,8 +81,8 @@ func (o *Operation) needsHeader() bool {
 	return slices.ContainsFunc(o.Parameters, func(p spec.Parameter) bool { return p.In == "header" && p.Required })
 }
 
-// addOne adds an operation whose path is that of one record, such as /partners/{id}.
-func (r *Record) addOne(o *Operation) {
+// addRecordOperation adds an operation whose path is that of one record, such as /partners/{id}.
+func (r *Record) addRecordOperation(o *Operation) {
 	switch o.Method {
 	case "GET":
 		r.Read = o
@@ -96,10 +96,10 @@ func (r *Record) addOne(o *Operation) {
 // keyField returns the name of the field with the record's id. It is the field named id if there is one, and otherwise the
 // first field that is a UUID.
 func (r *Record) keyField() string {
-	if Named(r.List.Answer, "id") != nil {
+	if Named(r.List.ResponseFields, "id") != nil {
 		return "id"
 	}
-	for _, f := range r.List.Answer {
+	for _, f := range r.List.ResponseFields {
 		if f.Kind == ID {
 			return f.Name
 		}
@@ -111,9 +111,9 @@ func (r *Record) keyField() string {
 // from the rows of the list.
 func (r *Record) Shown() []Field {
 	if r.Read != nil {
-		return r.Read.Answer
+		return r.Read.ResponseFields
 	}
-	return r.List.Answer
+	return r.List.ResponseFields
 }
 
 // IsMerged tells whether a patch of the named object merges the sent members into the stored object. If the description allows

@@ -178,8 +178,8 @@ func (k *kind) fetch(v *visit.Visit) (id string, record map[string]any, err erro
 	if id, err = idOf(v); err != nil {
 		return "", nil, err
 	}
-	answer := v.Call(web.Call{Method: fiber.MethodGet, Path: k.api(id)})
-	if refused := answer.Refused(); refused != nil {
+	answer := v.Call(web.InternalRequest{Method: fiber.MethodGet, Path: k.api(id)})
+	if refused := answer.Refusal(); refused != nil {
 		return "", nil, refused
 	}
 	return id, dataOf(answer.Body), nil
@@ -191,9 +191,9 @@ func dataOf(body []byte) map[string]any {
 	return data
 }
 
-// rows reads a page of a list. If the query is wrong, the error is a *web.Refused with status 422.
+// rows reads a page of a list. If the query is wrong, the error is a *web.RefusedError with status 422.
 func rows(v *visit.Visit, path string, query url.Values) (list []map[string]any, next string, err error) {
-	return resource.ReadRows(v.Call(web.Call{Method: fiber.MethodGet, Path: path, Query: query}))
+	return resource.ReadRows(v.Call(web.InternalRequest{Method: fiber.MethodGet, Path: path, Query: query}))
 }
 
 // labelsOf returns the labels in the page's language, and textsOf returns the texts that only this area has.

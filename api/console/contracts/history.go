@@ -151,7 +151,7 @@ func (k *kind) register(v *visit.Visit, list string, found []map[string]any) *ta
 	if len(found) == 0 {
 		return nil
 	}
-	w, fields := k.writer(v), k.handlers.operation("GET", k.api("{id}", list)).Answer
+	w, fields := k.writer(v), k.handlers.operation("GET", k.api("{id}", list)).ResponseFields
 	tab := &table{Caption: textsOf(v).Page.Holders}
 	if list != "holders" {
 		tab.Caption = textsOf(v).Page.Subscriptions

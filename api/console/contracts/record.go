@@ -66,7 +66,7 @@ func (k *kind) show(v *visit.Visit) error {
 // as a section.
 func (k *kind) addValues(v *visit.Visit, record map[string]any, page *recordPage) {
 	w := k.writer(v)
-	fields := slices.Clone(k.read.Answer)
+	fields := slices.Clone(k.read.ResponseFields)
 	if metadata, _ := record["metadata"].(map[string]any); metadata != nil {
 		record = withMetadata(record, metadata)
 		for _, c := range k.product.Columns.Columns {
@@ -192,13 +192,13 @@ var rowTones = map[string]string{rowPaid: "good", rowLate: "bad", rowDue: "warn"
 // schedule returns the table and the chart of the payment schedule, or nil if the contract has no schedule.
 func (k *kind) schedule(v *visit.Visit, id string, record map[string]any) *scheduleView {
 	list, _ := record["payment_schedule"].([]any)
-	column := apispec.Named(k.read.Answer, "payment_schedule")
+	column := apispec.Named(k.read.ResponseFields, "payment_schedule")
 	if len(list) == 0 || column == nil {
 		return nil
 	}
-	own, w := textsOf(v), k.writer(v)
+	areaTexts, w := textsOf(v), k.writer(v)
 	today := k.handlers.cfg.Clock.Now().UTC().Format(time.DateOnly)
-	shown := &scheduleView{Download: k.path(id, "schedule.csv"), Table: &table{Caption: own.Page.Schedule}}
+	shown := &scheduleView{Download: k.path(id, "schedule.csv"), Table: &table{Caption: areaTexts.Page.Schedule}}
 	fields, counts := column.Entry.Fields, make(map[string]int)
 	for i := range fields {
 		shown.Table.Heads = append(shown.Table.Heads, head{w.Label(fields[i].Name), resource.IsNumber(&fields[i])})
@@ -216,14 +216,14 @@ func (k *kind) schedule(v *visit.Visit, id string, record map[string]any) *sched
 		for i := range fields {
 			html := w.Value(&fields[i], row[fields[i].Name], row, record)
 			if fields[i].Name == "status" {
-				html = tag(rowTones[status], own.Rows[status])
+				html = tag(rowTones[status], areaTexts.Rows[status])
 			}
 			cells = append(cells, cell{html, resource.IsNumber(&fields[i])})
 		}
 		shown.Table.Rows = append(shown.Table.Rows, cells)
 	}
 	open := len(list) - counts[rowPaid] - counts[rowLate]
-	shown.Title = v.T.Fill(own.Page.ScheduleChart, "paid", v.T.Number(counts[rowPaid]), "late", v.T.Number(counts[rowLate]), "open", v.T.Number(open))
+	shown.Title = v.T.Fill(areaTexts.Page.ScheduleChart, "paid", v.T.Number(counts[rowPaid]), "late", v.T.Number(counts[rowLate]), "open", v.T.Number(open))
 	shown.Chart = partsChart(v.T.Locale, shown.Title, []part{{"paid", counts[rowPaid]}, {"late", counts[rowLate]}, {"open", open}})
 	return shown
 }
@@ -239,8 +239,8 @@ func (k *kind) sendSchedule(v *visit.Visit) error {
 	if err != nil {
 		return err
 	}
-	answer := v.Call(web.Call{Method: fiber.MethodGet, Path: k.api(id, "schedule.csv")})
-	if refused := answer.Refused(); refused != nil {
+	answer := v.Call(web.InternalRequest{Method: fiber.MethodGet, Path: k.api(id, "schedule.csv")})
+	if refused := answer.Refusal(); refused != nil {
 		return refused
 	}
 	answer.SendTo(v.Request)

@@ -44,9 +44,9 @@ func NewFilters(t *labels.Texts, context, action string, fields []apispec.Field,
 
 // FilterQuery converts the filters in a page's query to the query for the API's list. Unknown parameters are kept, so that the
 // API refuses them. Parameters whose names begin with _ belong to the console and are left out.
-func FilterQuery(t *labels.Texts, fields []apispec.Field, query url.Values) (asked url.Values, problems *Problems) {
+func FilterQuery(t *labels.Texts, fields []apispec.Field, query url.Values) (requestedQuery url.Values, problems *Problems) {
 	p := &parser{form: &Form{Fields: fields, Texts: t}, problems: &Problems{}}
-	asked = make(url.Values)
+	requestedQuery = make(url.Values)
 	for name, values := range query {
 		text := strings.TrimSpace(values[len(values)-1])
 		if strings.HasPrefix(name, "_") || text == "" {
@@ -54,7 +54,7 @@ func FilterQuery(t *labels.Texts, fields []apispec.Field, query url.Values) (ask
 		}
 		f := apispec.Named(fields, name)
 		if f == nil || f.Kind != apispec.Instant && f.Kind != apispec.Integer {
-			asked.Set(name, text)
+			requestedQuery.Set(name, text)
 			continue
 		}
 		value, problem := p.parsed(f, text, scope{})
@@ -62,10 +62,10 @@ func FilterQuery(t *labels.Texts, fields []apispec.Field, query url.Values) (ask
 			p.problems.add(name, problem)
 			continue
 		}
-		asked.Set(name, text)
+		requestedQuery.Set(name, text)
 		if typed, ok := value.(string); ok {
-			asked.Set(name, typed)
+			requestedQuery.Set(name, typed)
 		}
 	}
-	return asked, p.problems
+	return requestedQuery, p.problems
 }

@@ -83,7 +83,7 @@ func (p *Problems) add(name, text string) {
 }
 
 // RefusedBy returns the problems that the API reported when it refused a request.
-func RefusedBy(refused *web.Refused) *Problems {
+func RefusedBy(refused *web.RefusedError) *Problems {
 	p := &Problems{FromAPI: true}
 	for _, problem := range refused.Problems {
 		p.add(problem.Field, problem.Detail)

@@ -164,7 +164,7 @@ func TestWrongTextsAreRefusedBesideTheirFields(t *testing.T) {
 
 func TestProblemsOfTheAPIStandBesideTheirFields(t *testing.T) {
 	f := formFor("createPartner", "en")
-	refused := &web.Refused{Code: "invalid", Message: "all of it", Problems: []web.FieldProblem{
+	refused := &web.RefusedError{Code: "invalid", Message: "all of it", Problems: []web.FieldProblem{
 		{Field: "branding.color", Detail: "is no color"}, {Field: "overdraft_limit.0.amount", Detail: "is wrong"}, {Field: "strange", Detail: "is unknown"}}}
 	view := f.View(posted(t, "overdraft_limit.3.currency=USD&overdraft_limit.3.amount=5"), RefusedBy(refused))
 	var summary []string
@@ -177,7 +177,7 @@ func TestProblemsOfTheAPIStandBesideTheirFields(t *testing.T) {
 	if got, want := strings.Join(view.General, "; "), "all of it; strange: is unknown"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if got := strings.Join(RefusedBy(&web.Refused{Code: "conflict"}).General, ";"); got != "conflict" {
+	if got := strings.Join(RefusedBy(&web.RefusedError{Code: "conflict"}).General, ";"); got != "conflict" {
 		t.Errorf("a refusal without a text is %q", got)
 	}
 }

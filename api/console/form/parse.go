@@ -51,11 +51,11 @@ type parser struct {
 
 // members reads the members of an object. shown has the values that the form showed, and stored the values that the record has
 // now; both are nil for a new object. isSet tells whether the returned object has any members.
-func (p *parser) members(fields []apispec.Field, path string, n *node, shown, stored map[string]any, around scope) (object map[string]any, isSet bool) {
+func (p *parser) members(fields []apispec.Field, path string, n *node, shown, stored map[string]any, enclosing scope) (object map[string]any, isSet bool) {
 	object = make(map[string]any)
 	for i := range fields {
 		field := &fields[i]
-		value, sent := p.value(field, join(path, field.Name), n.child(field.Name), shown[field.Name], stored[field.Name], around)
+		value, sent := p.value(field, join(path, field.Name), n.child(field.Name), shown[field.Name], stored[field.Name], enclosing)
 		if sent {
 			object[field.Name] = value
 		}
@@ -71,7 +71,7 @@ func join(path, name string) string {
 }
 
 // value reads the value of a field. If sent is false, the request leaves the field out.
-func (p *parser) value(f *apispec.Field, name string, n *node, shown, stored any, around scope) (value any, sent bool) {
+func (p *parser) value(f *apispec.Field, name string, n *node, shown, stored any, enclosing scope) (value any, sent bool) {
 	if n == nil {
 		return p.missing(f, name)
 	}
@@ -79,13 +79,13 @@ func (p *parser) value(f *apispec.Field, name string, n *node, shown, stored any
 	case f.Kind == apispec.File:
 		return nil, false
 	case f.Kind == apispec.List && isObject(f.Entry):
-		return p.list(f, name, n, shown, around)
+		return p.list(f, name, n, shown, enclosing)
 	case f.Kind == apispec.List:
 		return p.texts(f, name, n, shown)
 	case f.Kind == apispec.Object && len(f.Fields) > 0:
-		return p.object(f, name, n, shown, stored, around)
+		return p.object(f, name, n, shown, stored, enclosing)
 	}
-	return p.scalar(f, name, n, shown, around)
+	return p.scalar(f, name, n, shown, enclosing)
 }
 
 // isObject tells whether the entries of a list are objects with known members.
@@ -94,10 +94,10 @@ func isObject(entry *apispec.Field) bool {
 }
 
 // object reads an object with known members.
-func (p *parser) object(f *apispec.Field, name string, n *node, shown, stored any, around scope) (value any, sent bool) {
+func (p *parser) object(f *apispec.Field, name string, n *node, shown, stored any, enclosing scope) (value any, sent bool) {
 	shownMembers, _ := shown.(map[string]any)
 	storedMembers, _ := stored.(map[string]any)
-	members, isSet := p.members(f.Fields, name, n, shownMembers, storedMembers, around.inside(f.Fields, n, storedMembers))
+	members, isSet := p.members(f.Fields, name, n, shownMembers, storedMembers, enclosing.inside(f.Fields, n, storedMembers))
 	if !isSet {
 		return p.missing(f, name)
 	}
@@ -131,7 +131,7 @@ func replaced(stored, changed map[string]any) map[string]any {
 }
 
 // list reads a list of objects, without its empty rows.
-func (p *parser) list(f *apispec.Field, name string, n *node, shown any, around scope) (value any, sent bool) {
+func (p *parser) list(f *apispec.Field, name string, n *node, shown any, enclosing scope) (value any, sent bool) {
 	rows := []any{}
 	for _, r := range n.rows() {
 		if !rowHasText(f.Entry, r.node) {
@@ -142,10 +142,10 @@ func (p *parser) list(f *apispec.Field, name string, n *node, shown any, around 
 			return nil, false
 		}
 		path := join(name, number(len(rows))) // numbered without the empty rows, as in the API's error messages
-		members, _ := p.members(f.Entry.Fields, path, r.node, nil, nil, around.inside(f.Entry.Fields, r.node, nil))
+		members, _ := p.members(f.Entry.Fields, path, r.node, nil, nil, enclosing.inside(f.Entry.Fields, r.node, nil))
 		rows = append(rows, members)
 	}
-	return p.differing(rows, shown)
+	return p.changedRows(rows, shown)
 }
 
 // rowHasText tells whether a person filled in a row. Default values, such as the environment, do not count.
@@ -163,8 +163,8 @@ func rowHasText(entry *apispec.Field, n *node) bool {
 	return false
 }
 
-// differing returns the posted rows. If the form changes a record and showed the same rows, sent is false.
-func (p *parser) differing(rows []any, shown any) (value any, sent bool) {
+// changedRows returns the posted rows. If the form changes a record and showed the same rows, sent is false.
+func (p *parser) changedRows(rows []any, shown any) (value any, sent bool) {
 	before, _ := shown.([]any)
 	if len(rows) == 0 && len(before) == 0 {
 		return nil, false
@@ -219,11 +219,11 @@ func (p *parser) texts(f *apispec.Field, name string, n *node, shown any) (value
 		}
 		entries = append(entries, entry)
 	}
-	return p.differing(entries, shown)
+	return p.changedRows(entries, shown)
 }
 
 // scalar reads one value.
-func (p *parser) scalar(f *apispec.Field, name string, n *node, shown any, around scope) (value any, sent bool) {
+func (p *parser) scalar(f *apispec.Field, name string, n *node, shown any, enclosing scope) (value any, sent bool) {
 	text, posted := n.text()
 	if _, clears := n.child(clearName).text(); f.Secret && clears && text == "" {
 		return nil, true
@@ -235,12 +235,12 @@ func (p *parser) scalar(f *apispec.Field, name string, n *node, shown any, aroun
 		text = strings.TrimSpace(text)
 	}
 	if text == "" {
-		return p.emptied(f, shown)
+		return p.emptyValue(f, shown)
 	}
-	if p.form.Changes && shown != nil && !f.Secret && f.Kind != apispec.Bool && text == p.form.typed(f, shown, around) {
+	if p.form.Changes && shown != nil && !f.Secret && f.Kind != apispec.Bool && text == p.form.editText(f, shown, enclosing) {
 		return nil, false
 	}
-	value, problem := p.parsed(f, text, around)
+	value, problem := p.parsed(f, text, enclosing)
 	if problem != "" {
 		p.problems.add(name, problem)
 		return nil, false
@@ -251,9 +251,9 @@ func (p *parser) scalar(f *apispec.Field, name string, n *node, shown any, aroun
 	return value, !p.form.Changes || f.Secret || !reflect.DeepEqual(value, shown)
 }
 
-// emptied returns the value for a control that is empty in the posted form. A form for a new record sends no value. A form that
+// emptyValue returns the value for a control that is empty in the posted form. A form for a new record sends no value. A form that
 // changes a record sends null or an empty text, but only if the form had shown a value.
-func (p *parser) emptied(f *apispec.Field, shown any) (value any, sent bool) {
+func (p *parser) emptyValue(f *apispec.Field, shown any) (value any, sent bool) {
 	if !p.form.Changes || shown == nil || shown == "" {
 		return nil, false
 	}

@@ -18,7 +18,7 @@ import (
 
 // parsed converts a text that a person typed to the JSON value of the field. The text must not be empty. If the text is
 // malformed, parsed returns the problem. It leaves the check of lengths and patterns to the API.
-func (p *parser) parsed(f *apispec.Field, text string, around scope) (value any, problem string) {
+func (p *parser) parsed(f *apispec.Field, text string, enclosing scope) (value any, problem string) {
 	t := p.form.Texts
 	switch f.Kind {
 	case apispec.Bool:
@@ -40,7 +40,7 @@ func (p *parser) parsed(f *apispec.Field, text string, around scope) (value any,
 		}
 		return number, ""
 	case apispec.Amount:
-		return p.amount(f, text, around)
+		return p.amount(f, text, enclosing)
 	case apispec.Instant:
 		at, ok := parseInstant(text)
 		if !ok {
@@ -88,10 +88,10 @@ func isTrue(text string) bool {
 }
 
 // amount reads an amount.
-func (p *parser) amount(f *apispec.Field, text string, around scope) (value any, problem string) {
+func (p *parser) amount(f *apispec.Field, text string, enclosing scope) (value any, problem string) {
 	t := p.form.Texts
-	asset, _ := around.asset()
-	if !around.hasCurrency() {
+	asset, _ := enclosing.asset()
+	if !enclosing.hasCurrency() {
 		digits := withLatinDigits(text)
 		if _, err := money.Parse(digits); err != nil {
 			return nil, t.Form.BadNumber
@@ -156,18 +156,18 @@ func parseJSON(text string, t *labels.Texts) (value any, problem string) {
 	return value, ""
 }
 
-// typed returns a stored value as the text that a control shows for editing.
-func (f *Form) typed(field *apispec.Field, value any, around scope) string {
+// editText returns a stored value as the text that a control shows for editing.
+func (f *Form) editText(field *apispec.Field, value any, enclosing scope) string {
 	switch v := value.(type) {
 	case nil:
 		return ""
 	case bool:
 		return strconv.FormatBool(v)
 	case string:
-		return f.localText(field, v, around)
+		return f.localText(field, v, enclosing)
 	case json.Number:
 		if field.Kind == apispec.Amount {
-			return f.localText(field, v.String(), around)
+			return f.localText(field, v.String(), enclosing)
 		}
 		return v.String()
 	case []any:
@@ -179,11 +179,11 @@ func (f *Form) typed(field *apispec.Field, value any, around scope) string {
 }
 
 // localText formats an amount or a decimal for the language of the page, and an instant for its control.
-func (f *Form) localText(field *apispec.Field, text string, around scope) string {
+func (f *Form) localText(field *apispec.Field, text string, enclosing scope) string {
 	switch field.Kind {
 	case apispec.Amount:
 		minor, sign := strings.TrimPrefix(text, "-"), text[:len(text)-len(strings.TrimPrefix(text, "-"))]
-		asset, _ := around.asset()
+		asset, _ := enclosing.asset()
 		amount, err := money.Parse(minor)
 		if _, known := asset.Scale(); err == nil && known {
 			number, _ := f.Texts.Ungrouped(amount, asset)

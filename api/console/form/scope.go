@@ -7,9 +7,9 @@ import (
 
 // scope lists the objects that contain a value, from the innermost to the outermost. For each object it has the fields, the
 // values that a person typed, and the stored values.
-type scope []level
+type scope []scopeLevel
 
-type level struct {
+type scopeLevel struct {
 	fields []apispec.Field
 	typed  *node
 	stored map[string]any
@@ -67,7 +67,7 @@ func (s scope) nearest(name string) string {
 
 // text returns the value that a person typed for a member or, if there is none, the member's stored value. If the member has
 // neither, text looks for the member in assetPlaces.
-func (l *level) text(name string) string {
+func (l *scopeLevel) text(name string) string {
 	if typed, ok := l.typed.child(name).text(); ok && typed != "" {
 		return typed
 	}

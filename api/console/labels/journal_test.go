@@ -150,7 +150,7 @@ func wordsOfTheAPI() map[string]bool {
 	for _, o := range apispec.New(operations.Contents()).Operations() {
 		add(o.Filters)
 		add(o.Body)
-		add(o.Answer)
+		add(o.ResponseFields)
 	}
 	return words
 }

@@ -41,7 +41,7 @@ func TestEveryFieldAndWordHasALabel(t *testing.T) {
 	for _, lang := range texts.Languages() {
 		c := checker{t: t, texts: labels.In(lang), missing: make(map[string]bool)}
 		for _, o := range found.Operations() {
-			for _, fields := range [][]apispec.Field{o.Filters, o.Body, o.Answer} {
+			for _, fields := range [][]apispec.Field{o.Filters, o.Body, o.ResponseFields} {
 				c.check("", fields)
 			}
 		}

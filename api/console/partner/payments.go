@@ -134,14 +134,14 @@ func (h *Handlers) listPayments(v *visit.Visit) error {
 	t, query := textsOf(v), v.Params()
 	page, status := paymentsPage{}, 0
 	fields := h.filters(v)
-	asked, problems := form.FilterQuery(t.Texts, fields, query)
+	requestedQuery, problems := form.FilterQuery(t.Texts, fields, query)
 	switch {
 	case v.Partner() == nil && query.Get("partner_id") == "":
 		page.Empty = t.Payment.ChoosePartner
 	case problems.None():
-		answer := v.Call(web.Call{Method: fiber.MethodGet, Path: v1 + "/transactions", Query: asked})
+		answer := v.Call(web.InternalRequest{Method: fiber.MethodGet, Path: v1 + "/transactions", Query: requestedQuery})
 		if answer.Status == fiber.StatusUnprocessableEntity {
-			problems = form.RefusedBy(answer.Refused())
+			problems = form.RefusedBy(answer.Refusal())
 			break
 		}
 		var list struct {
@@ -199,7 +199,7 @@ func isOwner(v *visit.Visit) bool { return v.Has(directory.PartnerRole) && v.Par
 
 // fetch reads a transaction. A malformed id causes the same error as an unknown id.
 func fetch(v *visit.Visit, id string) (raw []byte, x *transaction, err error) {
-	answer := v.Call(web.Call{Method: fiber.MethodGet, Path: v1 + "/transactions/" + url.PathEscape(id)})
+	answer := v.Call(web.InternalRequest{Method: fiber.MethodGet, Path: v1 + "/transactions/" + url.PathEscape(id)})
 	if err := answer.Decode(&x); err != nil {
 		return nil, nil, asUnknown(err)
 	}
@@ -208,7 +208,7 @@ func fetch(v *visit.Visit, id string) (raw []byte, x *transaction, err error) {
 
 // asUnknown changes the status for a malformed id or cursor (422) to the status for an unknown id (404).
 func asUnknown(err error) error {
-	if refused, ok := err.(*web.Refused); ok && refused.Status == fiber.StatusUnprocessableEntity {
+	if refused, ok := err.(*web.RefusedError); ok && refused.Status == fiber.StatusUnprocessableEntity {
 		refused.Status = fiber.StatusNotFound
 	}
 	return err

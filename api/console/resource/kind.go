@@ -37,15 +37,15 @@ type Kind struct {
 	// value nil is not sent. If Fixed itself is nil, there are no such fields.
 	Fixed func(v *visit.Visit) map[string]any
 
-	// Once names the fields that the API returns only when a record is created, such as the value of an API key.
-	Once []string
+	// ShownOnce names the fields that the API returns only when a record is created, such as the value of an API key.
+	ShownOnce []string
 
 	// ByOperator tells whether the pages need the administration token. The person must have entered the token during the
 	// session.
 	ByOperator bool
 
-	// Only are filters that every page of the list sends. The person can't change them.
-	Only url.Values
+	// FixedFilters are filters that every page of the list sends. The person can't change them.
+	FixedFilters url.Values
 
 	// Extra are additional columns of lists, whose values are not fields of the rows.
 	Extra []Extra
@@ -57,8 +57,8 @@ type Kind struct {
 	// not show these parts by itself, because Section shows them.
 	SkipParts []string
 
-	// Without are ids of operations for which the console has no page.
-	Without []string
+	// HiddenOperations are ids of operations for which the console has no page.
+	HiddenOperations []string
 
 	// Section returns an additional section for the page of a record. If Section is nil, the page shows only the record's
 	// fields and lists.
@@ -116,7 +116,7 @@ func newKind(area *Pages, config Kind) *kind {
 	if config.Read != "" {
 		k.Record.Read = area.Catalog.Operation(config.Read)
 	}
-	k.Record.Remove(config.Without)
+	k.Record.Remove(config.HiddenOperations)
 	k.columns = columnsOf(k)
 	return k
 }
@@ -124,9 +124,9 @@ func newKind(area *Pages, config Kind) *kind {
 // columnsOf returns the columns of a list: first the fields in Kind.Columns, then all other fields that fit into a cell and are
 // not hidden.
 func columnsOf(k *kind) []apispec.Field {
-	columns := named(k.Record.List.Answer, k.Columns)
-	for _, f := range k.Record.List.Answer {
-		isShown := slices.Contains(k.Columns, f.Name) || slices.Contains(k.Hidden, f.Name) || slices.Contains(k.Once, f.Name)
+	columns := named(k.Record.List.ResponseFields, k.Columns)
+	for _, f := range k.Record.List.ResponseFields {
+		isShown := slices.Contains(k.Columns, f.Name) || slices.Contains(k.Hidden, f.Name) || slices.Contains(k.ShownOnce, f.Name)
 		if !isShown && !f.Secret && f.Kind != apispec.Object && (f.Kind != apispec.List || f.Entry.Kind != apispec.Object) {
 			columns = append(columns, f)
 		}
@@ -177,7 +177,7 @@ func capitalized(text string) string {
 
 // filters returns the parameters by which a person can filter the list.
 func (k *kind) filters(v *visit.Visit) []apispec.Field {
-	set := slices.AppendSeq(slices.Collect(maps.Keys(k.fixed(v))), maps.Keys(k.Only))
+	set := slices.AppendSeq(slices.Collect(maps.Keys(k.fixed(v))), maps.Keys(k.FixedFilters))
 	fields := form.Without(k.Record.List.Filters, set...)
 	if k.Parent == "" {
 		return fields

@@ -68,7 +68,7 @@ func (p *Pages) showFigures(v *visit.Visit, name string, o *apispec.Operation) e
 	}
 	t := labelsOf(v)
 	page := recordPage{}
-	page.add((&valueWriter{t: t, area: p, context: name}).pairs(o.Answer, name, form.ReadObject(answer.Data), nil), o.Answer, form.ReadObject(answer.Data))
+	page.add((&valueWriter{t: t, area: p, context: name}).pairs(o.ResponseFields, name, form.ReadObject(answer.Data), nil), o.ResponseFields, form.ReadObject(answer.Data))
 	return v.Show(templates, "record", visit.PageContent{Title: t.Record(name), Page: page})
 }
 
@@ -85,7 +85,7 @@ func (k *kind) pages() (pages []visit.Page) {
 	if k.creation() != nil {
 		both(k.path("new"), k.create)
 	}
-	for _, o := range k.Common {
+	for _, o := range k.BulkActions {
 		both(k.path(actionName(o)), func(v *visit.Visit) error { return k.act(v, o, "") })
 	}
 	if k.Record.Read != nil {

@@ -34,8 +34,8 @@ type section struct {
 
 // fetch reads a record.
 func (k *kind) fetch(v *visit.Visit, id string) (record map[string]any, err error) {
-	answer := v.Call(web.Call{Method: fiber.MethodGet, Path: apiPath(k.Record.Read, id)})
-	if refused := answer.Refused(); refused != nil {
+	answer := v.Call(web.InternalRequest{Method: fiber.MethodGet, Path: apiPath(k.Record.Read, id)})
+	if refused := answer.Refusal(); refused != nil {
 		if refused.Status == fiber.StatusUnprocessableEntity { // the id is malformed
 			refused.Status = fiber.StatusNotFound
 		}
@@ -141,7 +141,7 @@ func (k *kind) parts(v *visit.Visit, id string) (sections []section) {
 		if o.HasCursor {
 			query.Set("limit", partRows)
 		}
-		answer := v.Call(web.Call{Method: fiber.MethodGet, Path: apiPath(o, id), Query: query})
+		answer := v.Call(web.InternalRequest{Method: fiber.MethodGet, Path: apiPath(o, id), Query: query})
 		if answer.Status == fiber.StatusUnprocessableEntity { // the operation needs parameters
 			continue
 		}
@@ -154,9 +154,9 @@ func (k *kind) parts(v *visit.Visit, id string) (sections []section) {
 			if len(rows) == 0 {
 				continue
 			}
-			one.HTML = (&valueWriter{t: t, area: k.area, context: k.Name}).rows(o.Answer, "", anyOf(rows), nil)
+			one.HTML = (&valueWriter{t: t, area: k.area, context: k.Name}).rows(o.ResponseFields, "", anyOf(rows), nil)
 		default:
-			one.HTML = (&valueWriter{t: t, area: k.area, context: k.Name}).object(&apispec.Field{Fields: o.Answer}, k.Name, dataOf(answer.Body), nil)
+			one.HTML = (&valueWriter{t: t, area: k.area, context: k.Name}).object(&apispec.Field{Fields: o.ResponseFields}, k.Name, dataOf(answer.Body), nil)
 		}
 		sections = append(sections, one)
 	}

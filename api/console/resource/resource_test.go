@@ -201,10 +201,10 @@ func TestNewColumnIsInListPageAndForms(t *testing.T) {
 
 func TestNewRecordNeedsNoPageOfItsOwn(t *testing.T) {
 	contents := operations.Contents()
-	tea := spec.Object(spec.M("id", spec.UUID(), "id"), spec.M("name", spec.Text(), "its name"), spec.M("partner_id", spec.Integer(1), "whose it is"))
+	tea := spec.Object(spec.Required("id", spec.UUID(), "id"), spec.Required("name", spec.Text(), "its name"), spec.Required("partner_id", spec.Integer(1), "whose it is"))
 	contents.Schemas = append(slices.Clone(contents.Schemas), spec.Component{Name: "Tea", Schema: tea})
 	id, shown := spec.InPath("id", spec.UUID(), "id"), []spec.Answer{{Status: 200, Schema: spec.Data(spec.Ref("Tea"))}}
-	body := spec.JSON(spec.OpenObject(spec.M("name", spec.Text(), "its name"), spec.M("partner_id", spec.Integer(1), "whose it is")))
+	body := spec.JSON(spec.OpenObject(spec.Required("name", spec.Text(), "its name"), spec.Required("partner_id", spec.Integer(1), "whose it is")))
 	contents.Operations = append(slices.Clone(contents.Operations),
 		spec.Operation{ID: "listTeas", Method: "GET", Path: "/api/v1/teas", Parameters: []spec.Parameter{spec.InQuery("partner_id", spec.Integer(1), "whose")}, Answers: []spec.Answer{{Status: 200, Schema: spec.Page(spec.Ref("Tea"), "id")}}},
 		spec.Operation{ID: "getTea", Method: "GET", Path: "/api/v1/teas/{id}", Parameters: []spec.Parameter{id}, Answers: shown},
@@ -286,7 +286,7 @@ func TestWhatAPersonMayNotDoHasNoButton(t *testing.T) {
 }
 
 func TestValueThatIsShownOnceIsInNoAddress(t *testing.T) {
-	kinds := []Kind{{Name: "keys", List: "listApiKeys", Once: []string{"key"}}}
+	kinds := []Kind{{Name: "keys", List: "listApiKeys", ShownOnce: []string{"key"}}}
 	s := newSite(t, operations.Contents(), kinds, map[string]string{
 		"POST /api/v1/api_keys": `201 {"id":"0d1f2a3b-0000-4000-8000-000000000001","key":"mzk_abc","data":{"id":"0d1f2a3b-0000-4000-8000-000000000001","key":"mzk_abc","prefix":"mzk_a","name":"shop"}}`,
 		"GET /api/v1/api_keys":  `{"data":[{"id":"0d1f2a3b-0000-4000-8000-000000000001","prefix":"mzk_a","name":"shop","partner_id":1}],"cursor":{"cursor_value":null}}`,

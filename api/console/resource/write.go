@@ -42,13 +42,13 @@ type formSubmission struct {
 	cancel    string
 
 	// done responds to the person after the API has carried out the request.
-	done func(answer *web.Answer) error
+	done func(answer *web.InternalResponse) error
 }
 
 // run shows the form or, if the form was posted, sends its values to the API.
 func (w *formSubmission) run(v *visit.Visit) error {
 	if !w.kind.area.mayCall(v, w.operation) {
-		return &web.Refused{Status: fiber.StatusForbidden, Code: string(ledger.Forbidden)}
+		return &web.RefusedError{Status: fiber.StatusForbidden, Code: string(ledger.Forbidden)}
 	}
 	if v.Form == nil {
 		return w.show(v, 0, nil)
@@ -67,9 +67,9 @@ func (w *formSubmission) run(v *visit.Visit) error {
 	case answer.IsOK():
 		return w.done(answer)
 	case answer.Status == fiber.StatusUnauthorized || answer.Status == fiber.StatusNotFound || answer.Status == fiber.StatusInternalServerError:
-		return answer.Refused()
+		return answer.Refusal()
 	}
-	return w.show(v, answer.Status, form.RefusedBy(answer.Refused()))
+	return w.show(v, answer.Status, form.RefusedBy(answer.Refusal()))
 }
 
 // body returns the body of the request to the API, or nil if the request has no body.
@@ -82,7 +82,7 @@ func (w *formSubmission) body(v *visit.Visit, object map[string]any) []byte {
 			object[name] = value
 		}
 	}
-	if w.operation.InParams {
+	if w.operation.WrapsBodyInParams {
 		object = map[string]any{"params": object}
 	}
 	return form.Body(object)
@@ -114,17 +114,17 @@ func (k *kind) create(v *visit.Visit) error {
 		path: k.path("new"), cancel: k.path(),
 		form: &form.Form{Fields: fields, Texts: t, Context: k.Name, Initial: form.ReadInitial(fields, v.Params())},
 	}
-	w.done = func(answer *web.Answer) error { return k.created(v, answer) }
+	w.done = func(answer *web.InternalResponse) error { return k.created(v, answer) }
 	return w.run(v)
 }
 
-// created redirects to the page of a new record. If the API's response has a field that Kind.Once names, created shows the
+// created redirects to the page of a new record. If the API's response has a field that Kind.ShownOnce names, created shows the
 // field's value instead of redirecting, because the API never returns the value again, and the value must not be part of an
 // address.
-func (k *kind) created(v *visit.Visit, answer *web.Answer) error {
+func (k *kind) created(v *visit.Visit, answer *web.InternalResponse) error {
 	record := dataOf(answer.Body)
 	id := textOf(record[k.Key])
-	for _, name := range k.Once {
+	for _, name := range k.ShownOnce {
 		if textOf(record[name]) != "" {
 			return k.showOnce(v, name, id, record)
 		}
@@ -164,7 +164,7 @@ func (k *kind) edit(v *visit.Visit) error {
 		path: k.path(escapePath(id), "edit"), cancel: k.path(escapePath(id)),
 		form: &form.Form{Fields: k.fieldsFor(v, k.Patch), Texts: t, Context: k.Name, Changes: true, Record: record, IsMerged: k.IsMerged},
 	}
-	w.done = func(*web.Answer) error { return v.Redirect(w.cancel, true) }
+	w.done = func(*web.InternalResponse) error { return v.Redirect(w.cancel, true) }
 	return w.run(v)
 }
 
@@ -181,7 +181,7 @@ func (k *kind) remove(v *visit.Visit) error {
 		path: k.path(escapePath(id), "delete"), cancel: k.path(escapePath(id)),
 		form: &form.Form{Texts: t, Context: k.Name, Record: record},
 	}
-	w.done = func(*web.Answer) error { return v.Redirect(w.cancel, true) }
+	w.done = func(*web.InternalResponse) error { return v.Redirect(w.cancel, true) }
 	return w.run(v)
 }
 
@@ -205,7 +205,7 @@ func (k *kind) act(v *visit.Visit, o *apispec.Operation, id string) error {
 	if v.Form == nil {
 		w.form.Initial = form.ReadInitial(w.form.Fields, v.Params())
 	}
-	w.done = func(answer *web.Answer) error { return w.showResult(v, answer) }
+	w.done = func(answer *web.InternalResponse) error { return w.showResult(v, answer) }
 	return w.run(v)
 }
 
@@ -217,12 +217,12 @@ type resultPage struct {
 
 // showResult shows the API's response to an action. If the response is empty, or is the record on which the person acted,
 // showResult redirects to the record's page.
-func (w *formSubmission) showResult(v *visit.Visit, answer *web.Answer) error {
+func (w *formSubmission) showResult(v *visit.Visit, answer *web.InternalResponse) error {
 	record, t := dataOf(answer.Body), labelsOf(v)
 	if len(record) == 0 || w.id != "" && textOf(record[w.kind.Key]) == w.id {
 		return v.Redirect(w.cancel, true)
 	}
 	s := &valueWriter{t: t, area: w.kind.area, context: w.kind.Name}
-	page := resultPage{Pairs: s.pairs(w.operation.Answer, w.kind.Name, record, nil), Next: link{w.crumbs[len(w.crumbs)-1].Title, w.cancel}}
+	page := resultPage{Pairs: s.pairs(w.operation.ResponseFields, w.kind.Name, record, nil), Next: link{w.crumbs[len(w.crumbs)-1].Title, w.cancel}}
 	return v.Show(templates, "result", visit.PageContent{Title: w.title, Crumbs: w.crumbs, Page: page, Notice: t.Common.Done})
 }

@@ -138,7 +138,7 @@ func (k contractKind) actionExamples(action contract.Action) []spec.Example {
 				body = fatwa
 			}
 			if name == action {
-				return []spec.Example{{As: "session", Path: map[string]string{"id": "$" + kept}, Body: body, Before: before}}
+				return []spec.Example{{As: "session", Path: map[string]string{"id": "$" + kept}, Body: body, Setup: before}}
 			}
 			if k.needsRequest(name) {
 				before = append(before, spec.Request{As: "session", Method: "POST",

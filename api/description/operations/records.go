@@ -118,7 +118,7 @@ func article(title string) string {
 // atTopLevel returns the schema for a response to a creation that has the record's fields twice: at the top level and in data.
 func atTopLevel(columns []*schema.Column, of *spec.Schema) *spec.Schema {
 	s := spec.ShownWhenNew(columns)
-	s.Members = append(s.Members, spec.M("data", of, "the record again, with the same fields as at the top level"))
+	s.Members = append(s.Members, spec.Required("data", of, "the record again, with the same fields as at the top level"))
 	return s
 }
 
@@ -143,7 +143,7 @@ func keyOperations() []spec.Operation {
 		Examples: []spec.Example{{Path: map[string]string{"id": "$exampleKey"}}},
 	}, {
 		ID: "rotateAdminToken", Method: "POST", Path: v1 + "/admin_tokens/rotate", Tag: tagKeys, Summary: "Replace the admin token", PlatformWide: true,
-		Body: spec.OptionalJSON(spec.OpenObject()), Answers: created(spec.Data(spec.Object(spec.M("token", spec.Text(),
+		Body: spec.OptionalJSON(spec.OpenObject()), Answers: created(spec.Data(spec.Object(spec.Required("token", spec.Text(),
 			"the new token, which is shown only this once")))),
 	}}
 }
@@ -171,7 +171,7 @@ func recordSchemas() []spec.Component {
 		if provider.Parameters != nil {
 			s := spec.ForCreate(provider.Parameters.RequestColumns(), schema.ParseOptions{})
 			list = append(list, spec.Component{Name: "ProviderParams" + strings.ToUpper(provider.Name[:1]) + provider.Name[1:], Tag: tagTerminals,
-				Schema: s.Is("Members that the `provider_params` of a terminal have, besides the members for every terminal, if the terminal's provider is `" + provider.Name + "`.")})
+				Schema: s.WithText("Members that the `provider_params` of a terminal have, besides the members for every terminal, if the terminal's provider is `" + provider.Name + "`.")})
 		}
 	}
 	return list

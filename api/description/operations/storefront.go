@@ -15,7 +15,7 @@ func storefrontOperations() []spec.Operation {
 	)
 	return append(list, spec.Operation{
 		ID: "uploadImage", Method: "POST", Path: v1 + "/images", Tag: tagLinks, Summary: "Upload an image",
-		Body: &spec.Body{Media: "multipart/form-data", Schema: spec.OpenObject(spec.M("image",
+		Body: &spec.Body{Media: "multipart/form-data", Schema: spec.OpenObject(spec.Required("image",
 			&spec.Schema{Types: []string{"string"}, Format: "binary"}, "a PNG or JPEG file of at most 5 MiB"))},
 		Answers: created(spec.Data(spec.Ref("Image"))),
 		Refusals: []spec.Refusal{{Code: ledger.Invalid, When: "the field `image` has no file, or the file is not a PNG or JPEG image, or the image has too many pixels"}, {Code: web.PayloadTooLarge, When: "the file is larger than 5 MiB"},
@@ -61,7 +61,7 @@ func storefrontSchemas() []spec.Component {
 		for i := range s.Members {
 			if s.Members[i].Name == "partner_id" {
 				s.Members[i].Required = false
-				s.Members[i].Schema = spec.Nullable(s.Members[i].Schema.Is("number of the partner; required with the admin token"))
+				s.Members[i].Schema = spec.Nullable(s.Members[i].Schema.WithText("number of the partner; required with the admin token"))
 			}
 		}
 		return s
@@ -69,7 +69,7 @@ func storefrontSchemas() []spec.Component {
 	link := spec.Shown(storefront.Links.ShownColumns(), schema.Style{})
 	for i := range link.Members {
 		if link.Members[i].Name == "products" {
-			link.Members[i].Schema = spec.List(spec.Ref("Product")).Is(link.Members[i].Schema.Text)
+			link.Members[i].Schema = spec.List(spec.Ref("Product")).WithText(link.Members[i].Schema.Text)
 		}
 	}
 	return []spec.Component{

@@ -39,7 +39,7 @@ func ShownMember(c *schema.Column, style schema.Style, partial bool) Member {
 	if !mayBeAbsent && !alwaysHasValue(c) || c.Secret {
 		s = Nullable(s)
 	}
-	s = s.Is(c.Help)
+	s = s.WithText(c.Help)
 	s.Secret = c.Secret
 	return Member{Name: c.Name, Schema: s, Required: !mayBeAbsent && !c.AbsentWhenNew}
 }
@@ -64,7 +64,7 @@ func ForCreate(columns []*schema.Column, options schema.ParseOptions) *Schema {
 // requestMember returns the member of a request that sets a column. A member that is null counts as absent.
 func requestMember(c *schema.Column, options schema.ParseOptions) Member {
 	use := schema.Use{InRequest: true, ParseOptions: options}
-	s := ofForm(c.Kind.Form(c, use), use).Is(c.Help)
+	s := ofForm(c.Kind.Form(c, use), use).WithText(c.Help)
 	isRequired := c.Required && c.Default == nil
 	if !isRequired {
 		s = Nullable(s)
@@ -82,7 +82,7 @@ func ForPatch(columns []*schema.Column) *Schema {
 		if !c.Settable || c.Fixed {
 			continue
 		}
-		member := ofForm(c.Kind.Form(c, use), use).Is(c.Help)
+		member := ofForm(c.Kind.Form(c, use), use).WithText(c.Help)
 		if !c.Required && (!c.NotNull || c.Kind != schema.KindBool) {
 			member = Nullable(member)
 		}

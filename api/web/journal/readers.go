@@ -17,15 +17,15 @@ type eventReader func(before uint64, n int) ([]ledger.Event, error)
 func (q *EventQuery) reader(view *posting.View) (eventReader, error) {
 	switch {
 	case q.Source != nil:
-		return sourceReader(view, q.Who.Org, *q.Source)
-	case q.Changes:
-		return changesReader(view, q.Who.Org), nil
-	case q.Account != "" || q.Who.Partner != nil:
+		return sourceReader(view, q.Caller.Org, *q.Source)
+	case q.OnlyAdministration:
+		return changesReader(view, q.Caller.Org), nil
+	case q.Account != "" || q.Caller.Partner != nil:
 		accounts, err := q.accounts(view)
-		return LineReader(view, q.Who.Org, accounts), err
+		return LineReader(view, q.Caller.Org, accounts), err
 	}
 	return func(before uint64, n int) (batch []ledger.Event, err error) {
-		err = view.Events(q.Who.Org, before, func(e ledger.Event) (bool, error) {
+		err = view.Events(q.Caller.Org, before, func(e ledger.Event) (bool, error) {
 			batch = append(batch, e)
 			return len(batch) < n, nil
 		})
@@ -92,7 +92,7 @@ func (q *EventQuery) accounts(view *posting.View) (accounts []ledger.Account, er
 			continue
 		}
 		filter := AccountFilter{Env: env, Path: q.Account, Prefix: string(q.Account)}
-		err = filter.Each(view, q.Who, func(a ledger.Account) (bool, error) {
+		err = filter.Each(view, q.Caller, func(a ledger.Account) (bool, error) {
 			accounts = append(accounts, a)
 			return true, nil
 		})

@@ -60,7 +60,7 @@ func (f *RecordForm[R]) Change() schema.Change[R] {
 
 // Style is the format of records in replies. A reply is stored with its idempotency key before the change is booked. So the
 // reply has placeholders (gaps) for the values that are known only after the booking.
-var Style = schema.Style{BookedPlaceholder: instantGap, NumberPlaceholder: seqGap}
+var Style = schema.Style{BookedPlaceholder: instantPlaceholder, NumberPlaceholder: seqPlaceholder}
 
 // FieldsOf returns the function that writes the fields of a record.
 func FieldsOf[R any](columns *schema.Type[R]) func(*schema.Encoder, *R) {
