@@ -14,8 +14,8 @@ import (
 	"mizan/bench/server"
 )
 
-// auditor reads the ledger over HTTP, with the rights of the organization's auditor, so that a run can check the ledger's totals.
-type auditor struct {
+// ledgerReader reads the ledger over HTTP, with the rights of the organization's auditor, so that a run can check the ledger's totals.
+type ledgerReader struct {
 	client  *http.Client
 	baseURL string
 	sandbox *server.Sandbox
@@ -23,8 +23,8 @@ type auditor struct {
 	allPartners bool // all partners make payments, not only the sandbox's own partner
 }
 
-// row is an element of the lists of accounts in the ledger's API: the totals of one account in one asset.
-type row struct {
+// accountRow is an element of the lists of accounts in the ledger's API: the totals of one account in one asset.
+type accountRow struct {
 	Account        string          `json:"account"`
 	Asset          json.RawMessage `json:"asset"`
 	DebitsPosted   decimal         `json:"debits_posted"`
@@ -51,10 +51,10 @@ func (d *decimal) UnmarshalJSON(b []byte) error {
 var errNotFound = errors.New("not found")
 
 // eachRow reads a ledger list page by page and calls fn with each row.
-func (a *auditor) eachRow(ctx context.Context, path string, query url.Values, fn func(*row) error) error {
+func (a *ledgerReader) eachRow(ctx context.Context, path string, query url.Values, fn func(*accountRow) error) error {
 	for {
 		var page struct {
-			Data   []row `json:"data"`
+			Data   []accountRow `json:"data"`
 			Cursor *struct {
 				Value *string `json:"cursor_value"`
 			} `json:"cursor"`
@@ -74,7 +74,7 @@ func (a *auditor) eachRow(ctx context.Context, path string, query url.Values, fn
 	}
 }
 
-func (a *auditor) get(ctx context.Context, path string, result any) error {
+func (a *ledgerReader) get(ctx context.Context, path string, result any) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, a.baseURL+"/api/v1"+path, nil)
 	if err != nil {
 		return err
@@ -99,10 +99,10 @@ func (a *auditor) get(ctx context.Context, path string, result any) error {
 // pageSize is the largest page of the ledger's lists.
 const pageSize = "500"
 
-// books are the totals of the ledger accounts that a run of payments changes. A partner has two such accounts, and their totals
+// ledgerTotals are the totals of the ledger accounts that a run of payments changes. A partner has two such accounts, and their totals
 // are added up. The first account records what the institution owes the partner. The second account records what the partner
 // owes the institution, because a fee may be more than the payment's amount.
-type books struct {
+type ledgerTotals struct {
 	credits    big.Int             // posted credits of the accounts of the partner, or of all partners
 	debits     big.Int             // posted debits of the same accounts
 	provider   big.Int             // posted debits of the provider accounts of all terminals without a fee rule
@@ -111,7 +111,7 @@ type books struct {
 }
 
 // providerOf returns a copy of the total of one terminal's provider account.
-func (b *books) providerOf(terminal string) *big.Int {
+func (b *ledgerTotals) providerOf(terminal string) *big.Int {
 	if total := b.byTerminal[terminal]; total != nil {
 		return new(big.Int).Set(total)
 	}
@@ -119,16 +119,16 @@ func (b *books) providerOf(terminal string) *big.Int {
 }
 
 // readBooks reads the current totals of the accounts in the currency and environment of the bench's payments.
-func (a *auditor) readBooks(ctx context.Context, rules feeRules) (*books, error) {
-	b := &books{byTerminal: make(map[string]*big.Int)}
-	addPartner := func(r *row) error {
+func (a *ledgerReader) readBooks(ctx context.Context, rules feeRules) (*ledgerTotals, error) {
+	b := &ledgerTotals{byTerminal: make(map[string]*big.Int)}
+	addPartner := func(r *accountRow) error {
 		if strings.HasSuffix(r.Account, ":available") || strings.HasSuffix(r.Account, ":receivable") {
 			b.credits.Add(&b.credits, &r.CreditsPosted.Int)
 			b.debits.Add(&b.debits, &r.DebitsPosted.Int)
 		}
 		return nil
 	}
-	addProvider := func(r *row) error {
+	addProvider := func(r *accountRow) error {
 		id := strings.TrimPrefix(r.Account, providerPrefix)
 		if rules[id] != nil {
 			b.byTerminal[id] = new(big.Int).Set(&r.DebitsPosted.Int)
@@ -137,7 +137,7 @@ func (a *auditor) readBooks(ctx context.Context, rules feeRules) (*books, error)
 		}
 		return nil
 	}
-	addFees := func(r *row) error { b.fees.Add(&b.fees, &r.CreditsPosted.Int); return nil }
+	addFees := func(r *accountRow) error { b.fees.Add(&b.fees, &r.CreditsPosted.Int); return nil }
 	var err error
 	if a.allPartners {
 		err = errors.Join(a.eachAccount(ctx, "", "L:partner:", addPartner), a.eachAccount(ctx, "", "A:partner:", addPartner))
@@ -153,7 +153,7 @@ const providerPrefix = "A:provider:"
 // eachAccount calls fn with the totals of the account at path, or of all accounts whose names begin with prefix. It reads only
 // totals in the currency and environment of the bench's payments. An account without any entry does not exist, so a missing
 // account is no error.
-func (a *auditor) eachAccount(ctx context.Context, path, prefix string, fn func(*row) error) error {
+func (a *ledgerReader) eachAccount(ctx context.Context, path, prefix string, fn func(*accountRow) error) error {
 	query := url.Values{"env": {paymentEnv}, "currency": {paymentCurrency}, "limit": {pageSize}}
 	if prefix != "" {
 		query.Set("prefix", prefix)
@@ -166,10 +166,10 @@ func (a *auditor) eachAccount(ctx context.Context, path, prefix string, fn func(
 
 // checkTrialBalance checks the trial balance: in each asset, the posted debits must equal the posted credits, and the pending
 // debits must equal the pending credits. It returns the number of accounts.
-func (a *auditor) checkTrialBalance(ctx context.Context) (accounts int, err error) {
+func (a *ledgerReader) checkTrialBalance(ctx context.Context) (accounts int, err error) {
 	type sums struct{ posted, pending big.Int }
 	assets := make(map[string]*sums)
-	err = a.eachRow(ctx, "/ledger/trial-balance", url.Values{"env": {paymentEnv}, "limit": {pageSize}}, func(r *row) error {
+	err = a.eachRow(ctx, "/ledger/trial-balance", url.Values{"env": {paymentEnv}, "limit": {pageSize}}, func(r *accountRow) error {
 		s := assets[string(r.Asset)]
 		if s == nil {
 			s = new(sums)

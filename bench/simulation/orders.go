@@ -300,9 +300,9 @@ var (
 	after  = []string{"charged", "reversed", "refunding", "refunded"}
 )
 
-// learn checks an answer about the order and records the new status. shown is what clients knew about the order when the
+// checkAnswer checks an answer about the order and records the new status. shown is what clients knew about the order when the
 // request was sent.
-func (o *order) learn(w *world, shown order, a answer) {
+func (o *order) checkAnswer(w *world, shown order, a answer) {
 	got := outcome{a.get("status"), a.get("error_code")}
 	id := a.get("id")
 	started, startedErr := time.Parse(time.RFC3339, a.get("started"))
@@ -366,11 +366,11 @@ func (o *order) create(c *client) {
 	switch a := c.request(byPartner, http.MethodPost, transactionsPath, o.key, o.body); a.status {
 	case 0, http.StatusServiceUnavailable, http.StatusConflict:
 	case http.StatusCreated:
-		if o.key == "" || o.learnKeyed(c.world, a, shown.creates == 1) {
-			o.learn(c.world, shown, a)
+		if o.key == "" || o.checkKeyedAnswer(c.world, a, shown.creates == 1) {
+			o.checkAnswer(c.world, shown, a)
 		}
 	default:
-		c.world.violate("%s: create answered %d: %s", o.txid, a.status, a.body)
+		c.world.recordViolation("%s: create answered %d: %s", o.txid, a.status, a.body)
 	}
 }
 
@@ -387,11 +387,11 @@ func withoutAction(a answer) string {
 	return fmt.Sprint(members) // Sprint sorts the members by name
 }
 
-// learnKeyed checks the answer to a create request with an idempotency key. If the first request was answered, every repetition
+// checkKeyedAnswer checks the answer to a create request with an idempotency key. If the first request was answered, every repetition
 // must get the same answer. If it was not answered, a repetition may get the present state of the transaction or an earlier
-// state. If isFirst is true, the answer belongs to the first request. learnKeyed returns isFirst, because only the first answer
+// state. If isFirst is true, the answer belongs to the first request. checkKeyedAnswer returns isFirst, because only the first answer
 // is certain to show the present state.
-func (o *order) learnKeyed(w *world, a answer, isFirst bool) bool {
+func (o *order) checkKeyedAnswer(w *world, a answer, isFirst bool) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	text := withoutAction(a)
@@ -415,9 +415,9 @@ func (o *order) read(c *client) answer {
 	switch a.status {
 	case 0, http.StatusServiceUnavailable:
 	case http.StatusOK:
-		o.learn(c.world, shown, a)
+		o.checkAnswer(c.world, shown, a)
 	default:
-		c.world.violate("%s: %s, which was answered, is answered %d: %s", o.txid, shown.id, a.status, a.body)
+		c.world.recordViolation("%s: %s, which was answered, is answered %d: %s", o.txid, shown.id, a.status, a.body)
 	}
 	return a
 }
@@ -429,9 +429,9 @@ func (o *order) act(c *client, method, path, body string) answer {
 	switch a.status {
 	case 0, http.StatusServiceUnavailable, http.StatusConflict, http.StatusUnprocessableEntity:
 	case http.StatusOK:
-		o.learn(c.world, shown, a)
+		o.checkAnswer(c.world, shown, a)
 	default:
-		c.world.violate("%s: %s %s answered %d: %s", o.txid, method, path, a.status, a.body)
+		c.world.recordViolation("%s: %s %s answered %d: %s", o.txid, method, path, a.status, a.body)
 	}
 	return a
 }
@@ -448,8 +448,8 @@ func (o *order) commit(c *client, amount int) {
 	o.act(c, http.MethodPost, transactionsPath+"/commit/"+o.known(c.world).id, fmt.Sprintf(`{"params":{"amount":"%d"}}`, amount))
 }
 
-// giveBack requests a refund of the amount.
-func (o *order) giveBack(c *client, amount int) {
+// requestRefund requests a refund of the amount.
+func (o *order) requestRefund(c *client, amount int) {
 	var index int
 	c.world.locked(func() {
 		index = len(o.refunds)

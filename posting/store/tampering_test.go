@@ -127,7 +127,7 @@ func TestInsiderChangeOfARowOfValuesIsFoundOrHarmless(t *testing.T) {
 		case refusal != nil:
 			table.Add(kind, faults.Refused, "")
 		default:
-			table.Add(kind, faults.Held, "")
+			table.Add(kind, faults.Intact, "")
 		}
 		dropTree(t, dir)
 	}

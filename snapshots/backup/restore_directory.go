@@ -108,24 +108,24 @@ func checkReplaceable(dir string) error {
 	return nil
 }
 
-// site is the directory in which a restore works; the restore holds a lock on it. A file in the directory, the mark,
+// workDirectory is the directory in which a restore works; the restore holds a lock on it. A file in the directory, the mark,
 // says that the directory belongs to a restore: no server opens the directory, and the next restore may clear it. The
 // mark is created before all other files and removed after them.
-type site struct {
+type workDirectory struct {
 	dir       string
 	lock      *os.File
 	isRenamed bool // the directory has its final name
 }
 
-// openSite creates and locks the directory, and removes what an interrupted restore has left in it.
+// openWorkDirectory creates and locks the directory, and removes what an interrupted restore has left in it.
 // It returns store.ErrLocked if another restore or a server works in the directory, a *TargetError if the directory
 // has contents that were not created by a restore, or an error of the file system.
-func openSite(dir string) (s *site, err error) {
+func openWorkDirectory(dir string) (s *workDirectory, err error) {
 	mkdirErr := os.Mkdir(dir, 0o700)
 	if mkdirErr != nil && !errors.Is(mkdirErr, fs.ErrExist) {
 		return nil, mkdirErr
 	}
-	s = &site{dir: dir}
+	s = &workDirectory{dir: dir}
 	// O_NOFOLLOW: a restore must not clear the target of a symbolic link.
 	s.lock, err = os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
 	if errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ELOOP) {
@@ -136,7 +136,7 @@ func openSite(dir string) (s *site, err error) {
 	}
 	if err := s.claim(); err != nil {
 		if mkdirErr == nil {
-			_ = os.Remove(s.markPath()) // the two calls remove only what openSite has created
+			_ = os.Remove(s.markPath()) // the two calls remove only what openWorkDirectory has created
 			_ = os.Remove(dir)
 		}
 		return nil, errors.Join(err, s.lock.Close())
@@ -146,7 +146,7 @@ func openSite(dir string) (s *site, err error) {
 
 // claim locks the directory, marks it and removes what an interrupted restore has left. It changes nothing in a
 // directory that belongs to another process.
-func (s *site) claim() error {
+func (s *workDirectory) claim() error {
 	err := filelock.Try(s.lock)
 	switch {
 	case errors.Is(err, filelock.ErrHeld):
@@ -174,10 +174,10 @@ func (s *site) claim() error {
 }
 
 // markPath returns the path of the mark.
-func (s *site) markPath() string { return filepath.Join(s.dir, store.UnfinishedName) }
+func (s *workDirectory) markPath() string { return filepath.Join(s.dir, store.UnfinishedName) }
 
 // createMark creates the mark durably.
-func (s *site) createMark() error {
+func (s *workDirectory) createMark() error {
 	f, err := os.OpenFile(s.markPath(), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
@@ -190,7 +190,7 @@ func (s *site) createMark() error {
 }
 
 // removeAllButMark removes everything from the directory except the mark.
-func (s *site) removeAllButMark() error {
+func (s *workDirectory) removeAllButMark() error {
 	entries, err := os.ReadDir(s.dir)
 	for _, e := range entries {
 		if e.Name() != store.UnfinishedName {
@@ -202,7 +202,7 @@ func (s *site) removeAllButMark() error {
 
 // close removes the directory, unless it has been renamed or a server has been started in it.
 // The mark is removed last.
-func (s *site) close() (err error) {
+func (s *workDirectory) close() (err error) {
 	if !s.isRenamed && store.CheckNotOpen(s.dir) == nil {
 		if err = s.removeAllButMark(); err == nil {
 			err = os.RemoveAll(s.dir)
@@ -213,7 +213,7 @@ func (s *site) close() (err error) {
 
 // rename removes the mark and renames the directory. The target may be an empty directory: the
 // system call replaces an empty directory and nothing else.
-func (s *site) rename(path string) error {
+func (s *workDirectory) rename(path string) error {
 	if err := os.Remove(s.markPath()); err != nil {
 		return err
 	}

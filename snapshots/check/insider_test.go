@@ -254,9 +254,9 @@ func TestInsiderChangeOfAnyRowIsFound(t *testing.T) {
 func countInsider(table *faults.Table, kind, change string, isDetected bool, description string) {
 	switch {
 	case isDetected:
-		table.Add(kind+": "+change, faults.Caught, "")
+		table.Add(kind+": "+change, faults.Detected, "")
 	case unprovenKinds[kind]:
-		table.Add(kind+" (no event proves it): "+change, faults.Held, "")
+		table.Add(kind+" (no event proves it): "+change, faults.Intact, "")
 	default:
 		table.Add(kind+": "+change, faults.Silent, description)
 	}

@@ -72,14 +72,14 @@ func (c *orgCheck) checkRecords() error {
 func (c *orgCheck) checkHeader(r *scan.Record) {
 	s, h := &r.Header, r.History
 	switch {
-	case s.Version != uint64(h.Version) || s.LastSeq != h.Last:
-		c.Fault(r, "is at version %d and event %d, and its events are at %d and %d", s.Version, s.LastSeq, h.Version, h.Last)
-	case s.FirstSeq != h.First:
-		c.Fault(r, "begins with event %d, and its events with %d", s.FirstSeq, h.First)
+	case s.Version != uint64(h.Version) || s.LastSeq != h.LastSeq:
+		c.Fault(r, "is at version %d and event %d, and its events are at %d and %d", s.Version, s.LastSeq, h.Version, h.LastSeq)
+	case s.FirstSeq != h.FirstSeq:
+		c.Fault(r, "begins with event %d, and its events with %d", s.FirstSeq, h.FirstSeq)
 	case s.Started != h.Started || s.Updated != h.Updated:
 		c.Fault(r, "has other times than its events")
-	case s.HeldSeq != h.Held || s.SettledSeq != h.Settled:
-		c.Fault(r, "holds %d and settled at %d, and its events say %d and %d", s.HeldSeq, s.SettledSeq, h.Held, h.Settled)
+	case s.HeldSeq != h.HeldSeq || s.SettledSeq != h.SettledSeq:
+		c.Fault(r, "holds %d and settled at %d, and its events say %d and %d", s.HeldSeq, s.SettledSeq, h.HeldSeq, h.SettledSeq)
 	}
 	if s.Due != 0 {
 		c.timers.require(r.Organization.ID, r.Source, s.Due)

@@ -72,7 +72,7 @@ func (c *orgCheck) checkStoredHash(r *scan.Record, row []byte) {
 		row = fullRow
 	}
 	if hash64(seed, sha256.Sum256(row)) != h.RecordHash {
-		c.Fault(r, "is not what was stored with event %d", h.Last)
+		c.Fault(r, "is not what was stored with event %d", h.LastSeq)
 	}
 }
 

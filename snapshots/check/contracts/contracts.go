@@ -175,7 +175,7 @@ func (c *Check) LifecycleOf(h *scan.History) *Lifecycle {
 // precede the review.
 func (c *Check) FollowContract(h *scan.History, e *ledger.Event) {
 	lifecycle := c.LifecycleOf(h)
-	continues := h.Last != 0 && h.Last == e.Seq-1 && lifecycle.hadEntry
+	continues := h.LastSeq != 0 && h.LastSeq == e.Seq-1 && lifecycle.hadEntry
 	lifecycle.hadEntry = e.Entry != nil
 	lifecycle.wasReviewed = lifecycle.wasReviewed || e.Name == string(contract.Approve)
 	c.lastEvent = contractMoment{e.Source.ID, e.Seq, c.organization.Histories.StatesOf(e.Source.Kind).Code(e.To)}

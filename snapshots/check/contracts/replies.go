@@ -82,7 +82,7 @@ func (c *Check) CheckContractReply(r *scan.Record) {
 	switch {
 	case variantOf(shownContract) != l.recordVariant, string(shownContract.Status) != state:
 		c.Fault(r, "shows contract %v as it never was", moment.id)
-	case moment.seq == h.Last && maphash.Bytes(o.Histories.Seed, stored) != l.payloadHash:
+	case moment.seq == h.LastSeq && maphash.Bytes(o.Histories.Seed, stored) != l.payloadHash:
 		c.Fault(r, "shows contract %v with other columns than it has", moment.id)
 	}
 }

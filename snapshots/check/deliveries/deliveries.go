@@ -92,8 +92,8 @@ func (d *deliveryReader) breach(format string, args ...any) {
 	d.Report.Breach(findings.RuleNotifications, "organization %v: "+format, append([]any{d.organization.ID}, args...)...)
 }
 
-// fault reports what is wrong with one delivery.
-func (d *deliveryReader) fault(id notifier.ID, text string) {
+// reportFault reports what is wrong with one delivery.
+func (d *deliveryReader) reportFault(id notifier.ID, text string) {
 	d.breach("delivery %v (%v) %s", notifier.EventID(d.organization.ID, id), id.Channel, text)
 }
 
@@ -150,7 +150,7 @@ func (d *deliveryReader) readPage(key, row []byte) error {
 	d.gatherMarks(pageTime)
 	_, _ = readNotices(key, row, func(n *store.Notice) { d.checkNotice(pageTime, n) }) // errors were reported by ReadNotices and Follow
 	for _, id := range sortedMarks(d.pageMarks) {
-		d.fault(id, "was acknowledged and is no notice of its page")
+		d.reportFault(id, "was acknowledged and is no notice of its page")
 	}
 	return nil
 }
@@ -177,9 +177,9 @@ func (d *deliveryReader) checkNotice(pageTime ledger.Micros, n *store.Notice) {
 	}
 	switch {
 	case isMarked && stored != nil && !requestedAgain(stored, &mark):
-		d.fault(id, "was acknowledged at its first attempt, and is "+stored.State.String()+" without having been requested again")
+		d.reportFault(id, "was acknowledged at its first attempt, and is "+stored.State.String()+" without having been requested again")
 	case !isMarked && stored == nil && pageTime < d.cursor && n.Booked >= d.oldest:
-		d.fault(id, "has neither a mark nor a row of its own, and the cursor is past it: it will never be sent")
+		d.reportFault(id, "has neither a mark nor a row of its own, and the cursor is past it: it will never be sent")
 	}
 	d.checkDestination(id, n)
 }
@@ -201,11 +201,11 @@ func (d *deliveryReader) checkDestination(id notifier.ID, n *store.Notice) {
 	}
 	number, env, known := d.destinationOf(n.To)
 	if !known {
-		d.fault(id, "has a destination that does not exist")
+		d.reportFault(id, "has a destination that does not exist")
 		return
 	}
 	if n.Source.Kind == ledger.Transaction && !d.organization.Histories.BelongsToPartner(payment.Transactions, number, h, env...) {
-		d.fault(id, "goes to another partner than its transaction's")
+		d.reportFault(id, "goes to another partner than its transaction's")
 	}
 }
 
@@ -242,10 +242,10 @@ func (d *deliveryReader) gatherMarks(pageTime ledger.Micros) {
 
 func (d *deliveryReader) addMark(m *notifier.Mark) {
 	if _, exists := d.pageMarks[m.ID]; exists {
-		d.fault(m.ID, "is marked twice")
+		d.reportFault(m.ID, "is marked twice")
 	}
 	if !acknowledges(m.Channel, m.Status) {
-		d.fault(m.ID, "is marked as acknowledged by a response that does not acknowledge it")
+		d.reportFault(m.ID, "is marked as acknowledged by a response that does not acknowledge it")
 	}
 	d.pageMarks[m.ID] = *m
 }
@@ -316,17 +316,17 @@ func (d *deliveryReader) checkWithoutNotice(delivery *notifier.StoredDelivery) {
 	switch {
 	case delivery.Channel != posting.OperatorBulletin:
 		if delivery.Booked >= d.oldest {
-			d.fault(delivery.ID, "has a row of its own and no notice")
+			d.reportFault(delivery.ID, "has a row of its own and no notice")
 		}
 		return
 	case delivery.Source != ledger.Source{} || delivery.Page != 0:
-		d.fault(delivery.ID, "belongs to no event, but names one")
+		d.reportFault(delivery.ID, "belongs to no event, but names one")
 	}
 	if _, err := alerts.ReadMessage(delivery.Body); err != nil {
-		d.fault(delivery.ID, "can't be read")
+		d.reportFault(delivery.ID, "can't be read")
 	}
 	if _, _, known := d.destinationOf(delivery.To); !known {
-		d.fault(delivery.ID, "has a destination that does not exist")
+		d.reportFault(delivery.ID, "has a destination that does not exist")
 	}
 	d.Report.Count(findings.RuleNotifications, 1)
 	if delivery.Booked >= d.oldest {
@@ -341,11 +341,11 @@ func idOf(message *notifier.StoredDelivery) []byte { return notifier.KeyOfDelive
 func (d *deliveryReader) compareWithNotice(delivery *notifier.StoredDelivery, pageTime ledger.Micros, n *store.Notice) {
 	switch {
 	case delivery.Source != n.Source || delivery.Page != pageTime:
-		d.fault(delivery.ID, "names another notice")
+		d.reportFault(delivery.ID, "names another notice")
 	case delivery.To != n.To:
-		d.fault(delivery.ID, "has another destination than its notice")
+		d.reportFault(delivery.ID, "has another destination than its notice")
 	case !bytes.Equal(delivery.Body, n.Body):
-		d.fault(delivery.ID, "has another content than its notice")
+		d.reportFault(delivery.ID, "has another content than its notice")
 	}
 }
 

@@ -275,7 +275,7 @@ func (c *Check) CheckTransaction(r *scan.Record, p *payment.Record) {
 	}
 	counts := &r.History.Notifications
 	switch {
-	case r.Header.Version != uint64(r.History.Version), r.Header.LastSeq != r.History.Last:
+	case r.Header.Version != uint64(r.History.Version), r.Header.LastSeq != r.History.LastSeq:
 	case uint64(counts.All) != uint64(p.NotifiedChanges)+uint64(p.UnnotifiedChanges)+uint64(p.UnselectedChanges):
 		report("has notified of %d transitions and not of %d and %d, and its events have %d to be notified of", p.NotifiedChanges, p.UnnotifiedChanges, p.UnselectedChanges, counts.All)
 	case c.directory.NotifiesByDefault(r, p) && p.UnselectedChanges != counts.All-counts.ByDefault:
@@ -307,7 +307,7 @@ func (c *Check) CheckSubscription(r *scan.Record, p *subscription.Record) {
 	counts := &r.History.Notifications
 	recipient := &payment.Record{Partner: p.Partner, Terminal: p.Terminal, Request: payment.Request{Asset: p.Asset}}
 	switch {
-	case r.Header.Version != uint64(r.History.Version), r.Header.LastSeq != r.History.Last:
+	case r.Header.Version != uint64(r.History.Version), r.Header.LastSeq != r.History.LastSeq:
 	case uint64(counts.All) != p.NotifiedEvents+p.UnnotifiedEvents:
 		report("has notified of %d events and not of %d, and its events have %d to be notified of", p.NotifiedEvents, p.UnnotifiedEvents, counts.All)
 	case uint64(counts.Found) > p.NotifiedEvents, uint64(counts.Found)+uint64(counts.Removed) < p.NotifiedEvents:

@@ -16,7 +16,7 @@ import (
 type Check struct {
 	*scan.Scan
 	organization *scan.Organization
-	isThere      bool           // whether the organization has an index
+	hasIndex     bool           // whether the organization has an index
 	indexed      uint64         // seq up to which the server has indexed all events
 	lastSeq      uint64         // seq of the last event
 	transactions bits           // seqs of the events of transactions
@@ -29,7 +29,7 @@ type Check struct {
 func New(s *scan.Scan, o *scan.Organization) *Check {
 	c := &Check{Scan: s, organization: o}
 	err := c.View.KVKeys(o.ID, search.RowPrefix(), nil, func([]byte) ([]byte, bool, error) {
-		c.isThere = true
+		c.hasIndex = true
 		return nil, false, nil
 	})
 	row, found, readErr := c.View.KV(o.ID, search.RowPrefix())
@@ -52,14 +52,14 @@ func (c *Check) breach(format string, args ...any) {
 // Follow notes an event. Events must be passed in order.
 func (c *Check) Follow(e *ledger.Event) {
 	c.lastSeq = e.Seq
-	if c.isThere && e.Source.Kind == ledger.Transaction {
+	if c.hasIndex && e.Source.Kind == ledger.Transaction {
 		c.transactions.set(e.Seq)
 	}
 }
 
 // CheckTransaction computes the entries that the index must have for a transaction.
 func (c *Check) CheckTransaction(r *scan.Record, p *payment.Record) {
-	if c.isThere && r.Header.LastSeq <= c.lastSeq {
+	if c.hasIndex && r.Header.LastSeq <= c.lastSeq {
 		c.newest.set(r.Header.LastSeq)
 		c.expected = searchactor.AppendEntries(c.expected, p, r.Header.LastSeq)
 	}

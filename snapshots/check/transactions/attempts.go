@@ -21,13 +21,13 @@ import (
 
 // attempts collects what an organization's transactions say about attempts of hosted payments.
 type attempts struct {
-	claims map[string]ledger.ID       // key of a claim that must exist on a reference → the transaction with this reference
-	ended  map[ledger.ID]scan.Intents // reference of an ended attempt's charge → numbers of intents among the attempt's events
+	claims map[string]ledger.ID            // key of a claim that must exist on a reference → the transaction with this reference
+	ended  map[ledger.ID]scan.IntentCounts // reference of an ended attempt's charge → numbers of intents among the attempt's events
 	late   []lateAttempt
 }
 
 func newAttempts() attempts {
-	return attempts{claims: make(map[string]ledger.ID), ended: make(map[ledger.ID]scan.Intents)}
+	return attempts{claims: make(map[string]ledger.ID), ended: make(map[ledger.ID]scan.IntentCounts)}
 }
 
 // lateAttempt is a transaction for money that moved although a terminal had refused the charge.
@@ -99,7 +99,7 @@ func (c *Check) noteReference(r *scan.Record, p *payment.Record, reference ledge
 
 // checkEnded checks an attempt that has ended. intents holds the numbers of intents (events that are stored before provider
 // calls) among the attempt's events.
-func (c *Check) checkEnded(r *scan.Record, p *payment.Record, ended *payment.EndedAttempt, intents scan.Intents) {
+func (c *Check) checkEnded(r *scan.Record, p *payment.Record, ended *payment.EndedAttempt, intents scan.IntentCounts) {
 	refused, last := refusedOf(ended.Terminals), ended.Last()
 	if min(len(refused), scan.MaxCounted) != int(intents[scan.CallCharge]) || intents[scan.CallCharge] == 0 {
 		c.Fault(r, "names %d terminals of an attempt that was sent to %d", len(refused), intents[scan.CallCharge])

@@ -18,18 +18,18 @@ import (
 func (c *Check) FollowEntry(h *scan.History, e *ledger.Event, closedHold scan.Hold) {
 	switch e.Entry.Phase {
 	case ledger.Pending:
-		if h.Held != 0 {
+		if h.HeldSeq != 0 {
 			c.EventFault(c.organization.ID, e, "it holds twice")
 		}
-		h.Held = e.Seq
+		h.HeldSeq = e.Seq
 	case ledger.Capture, ledger.Void:
-		h.Held = 0
+		h.HeldSeq = 0
 	}
 	histories := c.organization.Histories
 	fingerprint := histories.Fingerprint(e.Entry.Postings)
 	if e.Entry.Phase == ledger.Posted || e.Entry.Phase == ledger.Capture {
-		if h.Settled == 0 {
-			h.Settled = e.Seq
+		if h.SettledSeq == 0 {
+			h.SettledSeq = e.Seq
 		}
 		h.NetFingerprint = h.NetFingerprint.Plus(fingerprint)
 	}
@@ -127,7 +127,7 @@ func (c *Check) followReturn(e *ledger.Event, fingerprint scan.Fingerprint) {
 	if err == nil && found && e.Entry.Reverses < e.Seq {
 		original = c.organization.Histories.Find(reversedEvent.Source)
 	}
-	if original == nil || original.Settled != e.Entry.Reverses || original.Marks&scan.ChargeBooked == 0 || reversedEvent.Source.Kind != ledger.Transaction {
+	if original == nil || original.SettledSeq != e.Entry.Reverses || original.Marks&scan.ChargeBooked == 0 || reversedEvent.Source.Kind != ledger.Transaction {
 		c.EventFault(c.organization.ID, e, "it reverses what is no charge")
 		return
 	}

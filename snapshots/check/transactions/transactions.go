@@ -186,8 +186,8 @@ func (c *Check) checkStatus(r *scan.Record, p *payment.Record) {
 		c.Fault(r, "is stored with the status %q, which is never stored", p.Status)
 	case !slices.Contains(openRequests(p), h.OpenRequest):
 		c.Fault(r, "has another open request to its provider than its events")
-	case holdsMoney(p) != (h.Held != 0):
-		c.Fault(r, "is %q, and money is held for it: %v", p.Status, h.Held != 0)
+	case holdsMoney(p) != (h.HeldSeq != 0):
+		c.Fault(r, "is %q, and money is held for it: %v", p.Status, h.HeldSeq != 0)
 	case p.Status.IsHeld() != (p.HoldUntil != 0):
 		c.Fault(r, "is %q, and is held until %d", p.Status, p.HoldUntil)
 	case p.Action == nil && p.Status == payment.ActionRequired, p.Action != nil && p.Status != payment.ActionRequired && !p.Status.AtProvider():

@@ -25,9 +25,9 @@ type Check struct {
 
 // day holds the figures of one partner for one day: the stored figures and the recomputed figures.
 type day struct {
-	stored []byte        // the stored row; nil if it does not exist or cannot be read
-	row    *turnover.Row // the decoded stored row; empty if stored is nil
-	again  turnover.Row  // the recomputed row
+	stored     []byte        // the stored row; nil if it does not exist or cannot be read
+	row        *turnover.Row // the decoded stored row; empty if stored is nil
+	recomputed turnover.Row  // the recomputed row
 }
 
 // New returns a Check for one organization. It counts the stored rows and reads the progress row.
@@ -80,8 +80,8 @@ func (c *Check) Follow(e *ledger.Event) {
 	}
 	switch {
 	case e.Seq <= d.row.Seq:
-		d.again.Seq = e.Seq
-		err = d.again.Day.AddItem(&item)
+		d.recomputed.Seq = e.Seq
+		err = d.recomputed.Day.AddItem(&item)
 	case e.Seq <= c.counted:
 		c.breach("turnover of partner %d on %v lacks event %d", item.Partner, item.Day, e.Seq)
 	}
@@ -101,7 +101,7 @@ func (c *Check) itemOf(e *ledger.Event) (item turnover.Item, err error) {
 
 // read reads the stored row of a place (a partner and a day).
 func (c *Check) read(place turnover.PartnerDay) *day {
-	d := &day{row: new(turnover.Row), again: turnover.Row{Day: make(turnover.Day)}}
+	d := &day{row: new(turnover.Row), recomputed: turnover.Row{Day: make(turnover.Day)}}
 	stored, found, err := c.View.KV(c.organization.ID, place.Key())
 	if err == nil && found {
 		c.compared++
@@ -119,7 +119,7 @@ func (c *Check) read(place turnover.PartnerDay) *day {
 // compare compares the recomputed rows of the current day with the stored rows.
 func (c *Check) compare() {
 	for place, d := range c.days {
-		if d.stored != nil && !bytes.Equal(d.again.Encode(), d.stored) {
+		if d.stored != nil && !bytes.Equal(d.recomputed.Encode(), d.stored) {
 			c.breach("turnover of partner %d on %v differs from what its events give", place.Partner, place.Day)
 		}
 	}

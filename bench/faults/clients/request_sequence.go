@@ -22,22 +22,22 @@ var cards = []string{
 	"4000000000007726",
 }
 
-// request is one request of a story.
+// request is one request of a sequence.
 type request struct {
 	kind, method, path, key string
 	body, recordedBody      []byte // recordedBody is body without the CVV and with only the last digits of the card number
 	byUser                  bool   // sent with a user's session instead of the merchant's key
 }
 
-// story is the sequence of requests about one transaction or contract. One client at a time works on it.
-type story struct {
+// requestSequence is the sequence of requests about one transaction or contract. One client at a time works on it.
+type requestSequence struct {
 	number int
 	// These fields determine the create request, so that each repetition of the request is the same.
 	kind, env, card string
 	amount          int
 	metaSize        int // bytes of the merchant's data
 
-	contract *contractLifecycle // nil if the story is about a transaction
+	contract *contractLifecycle // nil if the sequence is about a transaction
 	step     int                // number of the contract's requests, with its creation, that are done or no longer possible
 
 	id, status string // as the last response showed them; empty before the first response
@@ -45,8 +45,8 @@ type story struct {
 	pending    *request
 }
 
-func newStory(number int, hasLargeData bool, random *rand.Rand) *story {
-	s := &story{number: number, kind: "payment", env: "prod", card: cards[0], amount: 100 + random.IntN(1000)}
+func newRequestSequence(number int, hasLargeData bool, random *rand.Rand) *requestSequence {
+	s := &requestSequence{number: number, kind: "payment", env: "prod", card: cards[0], amount: 100 + random.IntN(1000)}
 	roll := random.IntN(100)
 	if roll < 15 {
 		s.contract = &contractLifecycles[random.IntN(len(contractLifecycles))]
@@ -67,8 +67,8 @@ func newStory(number int, hasLargeData bool, random *rand.Rand) *story {
 	return s
 }
 
-// next returns the next request of the story. A request that got no response, or 503, is repeated unchanged.
-func (s *story) next(random *rand.Rand) request {
+// next returns the next request of the sequence. A request that got no response, or 503, is repeated unchanged.
+func (s *requestSequence) next(random *rand.Rand) request {
 	if s.pending != nil {
 		return *s.pending
 	}
@@ -77,7 +77,7 @@ func (s *story) next(random *rand.Rand) request {
 	return r
 }
 
-func (s *story) draw(random *rand.Rand) request {
+func (s *requestSequence) draw(random *rand.Rand) request {
 	if s.contract != nil {
 		return s.contractRequest()
 	}
@@ -110,9 +110,9 @@ func (s *story) draw(random *rand.Rand) request {
 // maxMeta bounds the merchant's data, in bytes. The server allows 64 KiB for each transaction.
 const maxMeta = 60 << 10
 
-// meta returns the JSON member merchant_meta of the create request, or an empty text if the story has no such data. Each
+// meta returns the JSON member merchant_meta of the create request, or an empty text if the sequence has no such data. Each
 // repetition of the request has the same data.
-func (s *story) meta() string {
+func (s *requestSequence) meta() string {
 	if s.metaSize == 0 {
 		return ""
 	}
@@ -123,7 +123,7 @@ func (s *story) meta() string {
 	return fmt.Sprintf(`"merchant_meta":{"note":%q},`, text)
 }
 
-func (s *story) createBody(card, cvv, meta string) []byte {
+func (s *requestSequence) createBody(card, cvv, meta string) []byte {
 	return fmt.Appendf(nil, `{"params":{"txid":"tx-%08d","type":%q,"env":%q,"amount":"%d","currency":"USD",%s`+
 		`"returnUrl":"https://shop.example/paid","failUrl":"https://shop.example/failed",`+
 		`"money_storage":{"type":"bank_card","cardnumber":%q,"cardholder":%q,"exp_month":"12","exp_year":"2040"%s}}}`,
@@ -133,8 +133,8 @@ func (s *story) createBody(card, cvv, meta string) []byte {
 // errUnexpected is the error of a response that no server may give.
 var errUnexpected = errors.New("no server may give this response")
 
-// take checks a response and updates the story. The response must not have status 503.
-func (s *story) take(r *request, status int, response json.RawMessage) error {
+// handleResponse checks a response and updates the sequence. The response must not have status 503.
+func (s *requestSequence) handleResponse(r *request, status int, response json.RawMessage) error {
 	s.pending = nil
 	switch {
 	case status == http.StatusOK, status == http.StatusCreated:
