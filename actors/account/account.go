@@ -13,8 +13,8 @@ import (
 	"mizan/posting"
 )
 
-// keepIdle is how long the actor of an account stays in memory after its last message.
-const keepIdle = time.Minute
+// idleTimeout is how long the actor of an account stays in memory after its last message.
+const idleTimeout = time.Minute
 
 // key identifies the account of an actor.
 type key struct {
@@ -34,10 +34,10 @@ type Service struct {
 // New registers the service with the runtime.
 func New(rt *actors.Runtime) *Service {
 	s := &Service{rt: rt, history: noHistory}
-	s.registry = actors.NewRegistry(rt, "account", keepIdle, func(k key) actors.Behaviour {
+	s.registry = actors.NewRegistry(rt, "account", idleTimeout, func(k key) actors.Behaviour {
 		return &account{service: s, key: k}
 	})
-	s.velocities = actors.NewRegistry(rt, "velocity", keepIdle, func(k velocityKey) actors.Behaviour {
+	s.velocities = actors.NewRegistry(rt, "velocity", idleTimeout, func(k velocityKey) actors.Behaviour {
 		return &velocityActor{service: s, key: k, windows: make(map[ledger.ID]*window), isUnregistered: true}
 	})
 	return s

@@ -29,7 +29,7 @@ func (s *Service) SetHistory(h History) { s.history = h }
 // once, on the velocity actor's goroutine.
 func (s *Service) Count(org ledger.ID, partner int64, limits []*directory.Limit, at ledger.Micros, a *directory.Attempt,
 	isRepetition func() (bool, error), answer func(breached *directory.Limit, err error)) {
-	m := &count{limits: limits, at: at, attempt: *a, isRepetition: isRepetition, answer: answer}
+	m := &countMessage{limits: limits, at: at, attempt: *a, isRepetition: isRepetition, answer: answer}
 	if err := s.velocities.Command(velocityKey{org, partner, a.Asset.Env}, m); err != nil {
 		m.Refuse(err)
 	}
@@ -37,7 +37,7 @@ func (s *Service) Count(org ledger.ID, partner int64, limits []*directory.Limit,
 
 // Uncount removes a counted attempt that has turned out to be a repetition.
 func (s *Service) Uncount(org ledger.ID, partner int64, limits []*directory.Limit, at ledger.Micros, a *directory.Attempt) {
-	s.velocities.Tell(velocityKey{org, partner, a.Asset.Env}, &uncount{limits: limits, at: at, attempt: *a})
+	s.velocities.Tell(velocityKey{org, partner, a.Asset.Env}, &uncountMessage{limits: limits, at: at, attempt: *a})
 }
 
 // velocityKey identifies whose attempts are counted: a partner in an environment.
@@ -47,8 +47,8 @@ type velocityKey struct {
 	env     money.Env
 }
 
-// count is the message that Count sends to a velocity actor.
-type count struct {
+// countMessage is the message that Count sends to a velocity actor.
+type countMessage struct {
 	limits       []*directory.Limit
 	at           ledger.Micros
 	attempt      directory.Attempt
@@ -63,7 +63,7 @@ type count struct {
 const nearLimitMargin = 4_096
 
 // refuseRepetition returns a refusal if a limit is nearly reached and the attempt repeats a stored attempt.
-func (p *velocityActor) refuseRepetition(m *count) error {
+func (p *velocityActor) refuseRepetition(m *countMessage) error {
 	if m.isRepetition == nil || !slices.ContainsFunc(p.appliedLimits, func(a appliedLimit) bool {
 		return a.window.within(a.subject, m.at)+nearLimitMargin >= a.limit.MaxCount
 	}) {
@@ -77,20 +77,20 @@ func (p *velocityActor) refuseRepetition(m *count) error {
 }
 
 // Refuse implements actors.Refusable. An attempt that was not counted is not admitted.
-func (m *count) Refuse(err error) { m.answer(nil, err) }
+func (m *countMessage) Refuse(err error) { m.answer(nil, err) }
 
 // LogValue implements slog.LogValuer.
-func (m *count) LogValue() slog.Value { return slog.StringValue("count") }
+func (m *countMessage) LogValue() slog.Value { return slog.StringValue("count") }
 
-// uncount is the message that Uncount sends to a velocity actor.
-type uncount struct {
+// uncountMessage is the message that Uncount sends to a velocity actor.
+type uncountMessage struct {
 	limits  []*directory.Limit
 	at      ledger.Micros
 	attempt directory.Attempt
 }
 
 // LogValue implements slog.LogValuer.
-func (m *uncount) LogValue() slog.Value { return slog.StringValue("uncount") }
+func (m *uncountMessage) LogValue() slog.Value { return slog.StringValue("uncount") }
 
 // usageQuery asks how many attempts of a subject count towards a limit.
 type usageQuery struct {
@@ -134,10 +134,10 @@ func (p *velocityActor) Receive(c *actors.Context, message any) {
 	p.register()
 	now := ledger.MicrosOf(c.Now())
 	switch m := message.(type) {
-	case *count:
+	case *countMessage:
 		breached, err := p.count(m, now)
 		m.answer(breached, err)
-	case *uncount:
+	case *uncountMessage:
 		for _, l := range m.limits {
 			subject, applies := l.AppliesTo(&m.attempt)
 			if window := p.windows[l.ID]; window != nil && applies {
@@ -159,7 +159,7 @@ func (p *velocityActor) Receive(c *actors.Context, message any) {
 
 // count counts the attempt towards every limit that applies, even if one of these limits refuses the attempt. If the history of
 // one limit cannot be read, it counts the attempt towards no limit.
-func (p *velocityActor) count(m *count, now ledger.Micros) (breached *directory.Limit, err error) {
+func (p *velocityActor) count(m *countMessage, now ledger.Micros) (breached *directory.Limit, err error) {
 	p.appliedLimits = p.appliedLimits[:0]
 	for _, l := range m.limits {
 		if subject, applies := l.AppliesTo(&m.attempt); applies {

@@ -158,7 +158,7 @@ func TestAnActorStaysWhileAttemptsCount(t *testing.T) {
 		t.Errorf("an actor that has counted nothing is kept until %v", until.Time())
 	}
 	for _, d := range []time.Duration{0, time.Second, 500 * time.Millisecond} { // attempts may come in any order
-		p.Receive(&actors.Context{Runtime: f.Runtime}, &count{limits: []*directory.Limit{limit}, at: startPlus(d), attempt: *attemptWith(""), answer: func(*directory.Limit, error) {}})
+		p.Receive(&actors.Context{Runtime: f.Runtime}, &countMessage{limits: []*directory.Limit{limit}, at: startPlus(d), attempt: *attemptWith(""), answer: func(*directory.Limit, error) {}})
 	}
 	if until := p.KeepUntil(); until != startPlus(time.Second+time.Minute) {
 		t.Errorf("the actor is kept until %v", until.Time())

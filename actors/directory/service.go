@@ -18,8 +18,8 @@ import (
 	"mizan/posting"
 )
 
-// keepIdle is how long an organization's actor stays in memory without work.
-const keepIdle = 10 * time.Minute
+// idleTimeout is how long an organization's actor stays in memory without work.
+const idleTimeout = 10 * time.Minute
 
 // Bounds of commands. At most maxCommands commands run at the same time, because one actor accepts no more while it makes a
 // Change durable. Further commands wait, at most maxWaiting of them.
@@ -78,7 +78,7 @@ func StartAt(rt *actors.Runtime, sealer Sealer, placement Placement) (*Service, 
 	s.absentOrganization = newOrg(ledger.ID{}, &s.global)
 	s.absentOrganization.ownRecord = &viewRecord[directory.Organization]{}
 	s.absentOrganization.ownRecord.set(&directory.Organization{}, posting.RecordHeader{})
-	s.registry = actors.NewRegistry(rt, "directory", keepIdle, func(id ledger.ID) actors.Behaviour {
+	s.registry = actors.NewRegistry(rt, "directory", idleTimeout, func(id ledger.ID) actors.Behaviour {
 		return &organizationActor{service: s, org: id}
 	})
 	if err := s.load(); err != nil {

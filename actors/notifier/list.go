@@ -164,7 +164,7 @@ func (l *pageSearch) listUntried() error {
 			return false, nil
 		}
 		l.rowsRead += len(notices)
-		marked, err := readMarks(l.view, l.org, pageStart)
+		acknowledged, err := readAcknowledgements(l.view, l.org, pageStart)
 		if err != nil {
 			return false, err
 		}
@@ -174,7 +174,7 @@ func (l *pageSearch) listUntried() error {
 			if l.pageEnded || id.compare(l.oldestID) < 0 {
 				return false, nil
 			}
-			if err := l.addUntried(&notices[i], marked); err != nil {
+			if err := l.addUntried(&notices[i], acknowledged); err != nil {
 				return false, err
 			}
 		}
@@ -185,14 +185,14 @@ func (l *pageSearch) listUntried() error {
 
 // addUntried lists the delivery of a notice if the store has no result of an attempt: the notice has no mark (of an
 // acknowledged first attempt), and the delivery has no row of its own.
-func (l *pageSearch) addUntried(n *posting.Notice, marked map[ID]mark) error {
+func (l *pageSearch) addUntried(n *posting.Notice, acknowledged map[ID]acknowledgement) error {
 	id := idOf(n)
-	if _, isMarked := marked[id]; isMarked || id.compare(l.readDownTo) >= 0 || n.Booked < l.removedBefore || l.query.To != (ledger.ID{}) && l.query.To != n.To {
+	if _, isMarked := acknowledged[id]; isMarked || id.compare(l.readDownTo) >= 0 || n.Booked < l.removedBefore || l.query.To != (ledger.ID{}) && l.query.To != n.To {
 		return nil
 	}
 	hasRow, err := hasOwnRow(l.view, l.org, id)
 	if err == nil && !hasRow {
-		l.add(deliveryWithoutRow(n, marked))
+		l.add(deliveryWithoutRow(n, acknowledged))
 	}
 	return err
 }
@@ -209,9 +209,9 @@ func (l *pageSearch) listPages() error {
 		if downTo.compare(l.oldestID) < 0 {
 			downTo = l.oldestID
 		}
-		marked, err := readMarks(l.view, l.org, pageStart)
+		acknowledged, err := readAcknowledgements(l.view, l.org, pageStart)
 		if err == nil {
-			err = l.listDownTo(downTo, notices, marked)
+			err = l.listDownTo(downTo, notices, acknowledged)
 		}
 		return !l.pageEnded && downTo != l.oldestID && pageStart > l.removedBefore, err
 	})
@@ -219,7 +219,7 @@ func (l *pageSearch) listPages() error {
 
 // listDownTo lists the deliveries that are not older than downTo: all deliveries with rows of their own, and
 // from the given notices the deliveries without such a row.
-func (l *pageSearch) listDownTo(downTo ID, notices []posting.Notice, marked map[ID]mark) error {
+func (l *pageSearch) listDownTo(downTo ID, notices []posting.Notice, acknowledged map[ID]acknowledgement) error {
 	for !l.pageEnded && downTo.compare(l.readDownTo) < 0 {
 		if l.rowsRead >= maxListedRows {
 			l.endPage(l.readDownTo)
@@ -234,7 +234,7 @@ func (l *pageSearch) listDownTo(downTo ID, notices []posting.Notice, marked map[
 			reachedID = rows[len(rows)-1].ID
 		}
 		l.rowsRead += len(rows) + len(notices)
-		rows = append(rows, l.withoutRow(reachedID, rows, notices, marked)...)
+		rows = append(rows, l.withoutRow(reachedID, rows, notices, acknowledged)...)
 		slices.SortFunc(rows, func(a, b *Delivery) int { return b.compare(a.ID) })
 		for i := 0; i < len(rows) && !l.pageEnded; i++ {
 			l.add(rows[i])
@@ -246,7 +246,7 @@ func (l *pageSearch) listDownTo(downTo ID, notices []posting.Notice, marked map[
 
 // withoutRow returns deliveries of the given notices. It leaves out a delivery that is older than downTo, is
 // in withRows or is not selected by the query.
-func (l *pageSearch) withoutRow(downTo ID, withRows []*Delivery, notices []posting.Notice, marked map[ID]mark) (withoutRows []*Delivery) {
+func (l *pageSearch) withoutRow(downTo ID, withRows []*Delivery, notices []posting.Notice, acknowledged map[ID]acknowledgement) (withoutRows []*Delivery) {
 	for i := range notices {
 		n := &notices[i]
 		id := idOf(n)
@@ -254,10 +254,10 @@ func (l *pageSearch) withoutRow(downTo ID, withRows []*Delivery, notices []posti
 			continue
 		}
 		_, hasRow := slices.BinarySearchFunc(withRows, id, func(d *Delivery, id ID) int { return id.compare(d.ID) })
-		if _, isMarked := marked[id]; hasRow || isMarked && n.Booked < l.retentionStart || l.query.State != 0 && !isMarked {
+		if _, isMarked := acknowledged[id]; hasRow || isMarked && n.Booked < l.retentionStart || l.query.State != 0 && !isMarked {
 			continue
 		}
-		withoutRows = append(withoutRows, deliveryWithoutRow(n, marked))
+		withoutRows = append(withoutRows, deliveryWithoutRow(n, acknowledged))
 	}
 	return withoutRows
 }

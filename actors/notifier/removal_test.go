@@ -112,7 +112,7 @@ func TestRetentionRemovesMoreThanOneChangeHolds(t *testing.T) {
 	last := f.notifyOne(to)
 	f.advance(2 * 24 * time.Hour)
 	f.wantDelivery(last, Delivered, 1)
-	f.wantRows(map[byte]int{rowNotices: 2, rowMarks: 2}) // the page before the last stays, because some of its notices may be too new
+	f.wantRows(map[byte]int{rowNotices: 2, rowAcknowledgements: 2}) // the page before the last stays, because some of its notices may be too new
 }
 
 // A retention run that finds nothing old writes nothing.

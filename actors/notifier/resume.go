@@ -105,10 +105,10 @@ func (s *Service) eachWithoutResult(org ledger.ID, from, upTo ledger.Micros, fn 
 	view := s.runtime.Journal.View()
 	defer view.Close()
 	pages, wantsMore := 0, true
-	var marked map[ID]mark
+	var acknowledged map[ID]acknowledgement
 	next = from
 	err = view.NoticesAscending(org, from, func(n *posting.Notice) (bool, error) {
-		if n.PageStart != next || marked == nil {
+		if n.PageStart != next || acknowledged == nil {
 			if n.PageStart > upTo {
 				return false, nil
 			}
@@ -117,11 +117,11 @@ func (s *Service) eachWithoutResult(org ledger.ID, from, upTo ledger.Micros, fn 
 				return false, nil
 			}
 			next = n.PageStart
-			if marked, err = readMarks(view, org, n.PageStart); err != nil {
+			if acknowledged, err = readAcknowledgements(view, org, n.PageStart); err != nil {
 				return false, err
 			}
 		}
-		if _, ok := marked[idOf(n)]; ok {
+		if _, ok := acknowledged[idOf(n)]; ok {
 			return true, nil
 		}
 		hasRow, err := hasOwnRow(view, org, idOf(n))
@@ -175,14 +175,14 @@ func (l *deliveryLog) raiseCursor(draft *draft, to ledger.Micros) error {
 	return nil
 }
 
-// readMarks reads the marks of a page.
-func readMarks(view *posting.View, org ledger.ID, pageStart ledger.Micros) (map[ID]mark, error) {
-	marked := make(map[ID]mark)
-	err := view.KVsAscending(org, keyMarks(pageStart), nil, func(_, row []byte) (bool, error) {
-		err := eachMark(pageStart, row, func(m mark) { marked[m.ID] = m })
+// readAcknowledgements reads the marks of a page.
+func readAcknowledgements(view *posting.View, org ledger.ID, pageStart ledger.Micros) (map[ID]acknowledgement, error) {
+	acknowledged := make(map[ID]acknowledgement)
+	err := view.KVsAscending(org, keyAcknowledgements(pageStart), nil, func(_, row []byte) (bool, error) {
+		err := eachAcknowledgement(pageStart, row, func(m acknowledgement) { acknowledged[m.ID] = m })
 		return err == nil, err
 	})
-	return marked, err
+	return acknowledged, err
 }
 
 func hasOwnRow(view *posting.View, org ledger.ID, id ID) (bool, error) {

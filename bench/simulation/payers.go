@@ -154,13 +154,13 @@ func (w *world) chooseAttempt(o *order) *operation {
 }
 
 // payThroughPartner gives the payer's means of payment to the partner, whose server sends it to the API.
-func (o *order) payThroughPartner(c *client, m *means) {
+func (o *order) payThroughPartner(c *client, m *paymentMeans) {
 	c.world.locked(func() { o.tries = append(o.tries, m) })
 	o.act(c, http.MethodPost, transactionsPath+"/continue/"+o.known(c.world).id, `{"money_storage":`+m.storage()+`}`)
 }
 
 // payOnPage lets the payer fill in and send the form on the payment's page.
-func (o *order) payOnPage(c *client, m *means) {
+func (o *order) payOnPage(c *client, m *paymentMeans) {
 	address := o.read(c).get("widget_url")
 	if address == "" {
 		return

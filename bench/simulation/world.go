@@ -235,7 +235,7 @@ func (w *world) round(i int) {
 			w.traceDecision("step %d: the process ends: %v", step, w.withoutRoot(err))
 			break
 		}
-		if w.isRarePlace() && w.random.IntN(8) == 0 {
+		if w.isBeforeFirstSync() && w.random.IntN(8) == 0 {
 			w.traceDecision("step %d: it ends at a rare place", step)
 			break
 		}
@@ -244,9 +244,9 @@ func (w *world) round(i int) {
 	w.finish(r.End)
 }
 
-// isRarePlace returns whether a file is about to be synced for the first time, because the log begins a segment. This is rare,
+// isBeforeFirstSync returns whether a file is about to be synced for the first time, because the log begins a segment. This is rare,
 // and a crash at this point is more likely to find a bug than a crash elsewhere.
-func (w *world) isRarePlace() bool {
+func (w *world) isBeforeFirstSync() bool {
 	return slices.ContainsFunc(w.list(), func(p *waitingGoroutine) bool { return p.kind == waitDisk && p.number == 0 })
 }
 

@@ -110,7 +110,7 @@ func (s *Store) flushFull() error {
 	if err := s.failure(); err != nil {
 		return err
 	}
-	if err := s.requireRoom(roomOf(full)); err != nil {
+	if err := s.requireRoom(logBytesOf(full)); err != nil {
 		return err
 	}
 	if err := s.write(full, last); err != nil {

@@ -91,7 +91,7 @@ func (s *Store) replay() error {
 		if err := g.Read(f); err != nil {
 			return err
 		}
-		if err := s.requireRoom(groupRoom(g) + s.recentRoom()); err != nil {
+		if err := s.requireRoom(groupLogBytes(g) + s.recentLogBytes()); err != nil {
 			return err
 		}
 		if err := s.add(g); err != nil {

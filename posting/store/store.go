@@ -163,7 +163,7 @@ func (s *Store) apply(g *Group) error {
 	if rows, bytes := s.MaxGroup(); g.Rows() > rows || g.size > bytes {
 		return fmt.Errorf("store: group %d has %d rows and %d bytes, more than %d and %d", g.n, g.Rows(), g.size, rows, bytes)
 	}
-	if err := s.requireRoom(groupRoom(g) + s.recentRoom()); err != nil {
+	if err := s.requireRoom(groupLogBytes(g) + s.recentLogBytes()); err != nil {
 		return err
 	}
 	if err := s.makeRecentRoom(g); err != nil {
@@ -252,7 +252,7 @@ func (s *Store) Close() error {
 	if err := s.failure(); err != nil {
 		return err
 	}
-	if err := s.requireRoom(s.recentRoom()); err != nil {
+	if err := s.requireRoom(s.recentLogBytes()); err != nil {
 		s.fail(err)
 		return err
 	}

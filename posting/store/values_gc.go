@@ -357,7 +357,7 @@ func (s *Store) move(batch []liveValue, emptied *values.File) error {
 		if s.LowSpace() {
 			return fmt.Errorf("store: %s: %w: values are not moved", s.options.Dir, ErrNoSpace)
 		}
-		if err := s.requireRoom(moveBytes + MaxValue + rowRoom*moveRows + s.maxRecentRoom()); err != nil {
+		if err := s.requireRoom(moveBytes + MaxValue + rowLogBytes*moveRows + s.maxRecentRoom()); err != nil {
 			return err
 		}
 		if done, err := s.tryMove(batch, emptied); done || err != nil {
