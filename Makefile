@@ -7,7 +7,7 @@ GO      ?= go
 # What runs under the race detector: packages with goroutines, in CONCURRENT except those of ALONE, whose
 # tests run commands one after the other or read sources. `make race RACE=./...` takes the rest too.
 CONCURRENT = ./actors/... ./posting/... ./api/... ./cmd/... ./internal/...
-ALONE      = $(addprefix mizan/,cmd/mizan cmd/mizan/audit cmd/mizan/audit/evidence cmd/mizan/browser cmd/mizan/client/contracts cmd/mizan/client/developer cmd/mizan/config internal/jsonwalk internal/packed internal/tidy)
+ALONE      = $(addprefix mizan/,cmd/mizan cmd/mizan/audit cmd/mizan/audit/evidence cmd/mizan/browser cmd/mizan/client/contracts cmd/mizan/client/developer cmd/mizan/config internal/jsonwalk internal/msgpackcheck internal/tidy)
 RACE      ?= $(filter-out $(ALONE),$(shell $(GO) list $(CONCURRENT)))
 RACEBIN  := bin/race/mizan
 # The hash of passwords is a computation on its own memory, and half of the time of api's tests under the

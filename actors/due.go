@@ -61,7 +61,7 @@ func (rt *Runtime) lookAhead(now time.Time) {
 // takeDue wakes the actors of at most maxDueBatch records whose due time has come, and returns the number of these records.
 func (rt *Runtime) takeDue(now time.Time) int {
 	items := rt.Journal.Due.Take(ledger.MicrosOf(now), maxDueBatch)
-	rt.noteDispatched(items)
+	rt.recordDispatched(items)
 	for _, item := range items {
 		rt.dispatch(item)
 	}
@@ -108,14 +108,14 @@ func (p *poll) next() (time.Time, bool) {
 	return at, ok && at.After(doneUpTo)
 }
 
-func (p *poll) noteStart() {
+func (p *poll) recordStart() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.running = true
 }
 
-// noteEnd records the end of a run. If err is nil, the run has done everything that was due up to upTo.
-func (p *poll) noteEnd(upTo time.Time, err error) {
+// recordEnd records the end of a run. If err is nil, the run has done everything that was due up to upTo.
+func (p *poll) recordEnd(upTo time.Time, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.running, p.err = false, err
@@ -143,11 +143,11 @@ func (rt *Runtime) runPolls(now time.Time) {
 		if !ok || at.After(now) {
 			continue
 		}
-		p.noteStart()
+		p.recordStart()
 		job := func() {
 			err := errPanicked
 			defer func() {
-				if p.noteEnd(now, err); err != nil {
+				if p.recordEnd(now, err); err != nil {
 					rt.Log.Error("a poll failed", "error", err)
 				}
 			}()
@@ -159,12 +159,12 @@ func (rt *Runtime) runPolls(now time.Time) {
 			continue
 		}
 		if err := rt.Go(job); err != nil {
-			p.noteEnd(now, err)
+			p.recordEnd(now, err)
 		}
 	}
 }
 
-func (rt *Runtime) dispatch(item posting.Item) {
+func (rt *Runtime) dispatch(item posting.DueItem) {
 	handle := rt.dueHandlers[item.Source.Kind]
 	if handle == nil {
 		rt.Log.Error("due work of a kind that has no handler", "kind", string(rune(item.Source.Kind)))

@@ -407,7 +407,7 @@ func TestStartHandlesWorkDueAtTheManualClocksTime(t *testing.T) {
 		Next: func() (time.Time, bool) { return start, polls.Load() == 0 },
 		Run:  func(time.Time) error { polls.Add(1); return nil },
 	})
-	second.Start(func(posting.Item) bool { return false })
+	second.Start(func(posting.DueItem) bool { return false })
 	defer second.Stop()
 	mustReturn(t, "at rest", second.Quiesce)
 	if len(f.woken) != 2 || polls.Load() != 1 {
@@ -424,7 +424,7 @@ func TestPollThatIsAlwaysDueStopsTheClockOnce(t *testing.T) {
 		Next: func() (time.Time, bool) { return start.Add(time.Minute), true },
 		Run:  func(time.Time) error { polls.Add(1); return nil },
 	})
-	second.Start(func(posting.Item) bool { return false })
+	second.Start(func(posting.DueItem) bool { return false })
 	defer second.Stop()
 	mustReturn(t, "the clock is moved", func() {
 		if err := second.Advance(start.Add(time.Hour)); err != nil {
@@ -456,7 +456,7 @@ type (
 	expect         struct{}                   // expect one more expectedAnswer
 	readExpecting  struct{ n *atomic.Int64 }  // store in n how many answers the probe expects
 	expectedAnswer struct{ n *atomic.Int64 }  // count as one answer, then do what readExpecting does
-	observe        struct{ reply chan error } // reply at once; an Observer
+	observe        struct{ reply chan error } // reply at once; an OutcomeWaiter
 	unrepeated     struct {                   // panic at the first deliveries, then send the number of this delivery; a RedeliveredMessage
 		panics     int64
 		deliveries atomic.Int64
@@ -469,8 +469,8 @@ func (*unrepeated) IsRedelivered() {}
 
 func (m *observe) Refuse(err error) { m.reply <- err }
 
-// Observes implements actors.Observer.
-func (m *observe) Observes() {}
+// OnlyWaits implements actors.OutcomeWaiter.
+func (m *observe) OnlyWaits() {}
 
 func (m *malformed) Refuse(err error) { m.reply <- err }
 

@@ -34,7 +34,7 @@ func (rt *Runtime) runShort(job Job, ended func()) {
 
 func (rt *Runtime) runJob(job Job, ended func()) {
 	func() {
-		defer func() { rt.Recovered("a job of an actor", recover()) }()
+		defer func() { rt.LogPanic("a job of an actor", recover()) }()
 		job.Run()
 	}()
 	ended()

@@ -41,7 +41,7 @@ func TestAStoppedRuntimeLeavesNoGoroutine(t *testing.T) {
 			registry := actors.NewRegistry(rt, "probe", time.Hour, func(k actors.RecordKey) actors.Behaviour {
 				return &probe{fixture: f, key: k}
 			})
-			rt.Start(func(posting.Item) bool { return false })
+			rt.Start(func(posting.DueItem) bool { return false })
 			use(rt, registry)
 			mustReturn(t, name+": stopped", rt.Stop)
 			if err := goleak.Find(ignoreEarlier); err != nil {
@@ -57,7 +57,7 @@ func TestStoppedRuntimeRefusesJobsAtOnce(t *testing.T) {
 	f := open(t, 0)
 	rt := actors.New(actors.Options{Clock: f.clock, Journal: f.Journal, Log: f.Log})
 	registry := actors.NewRegistry(rt, "probe", 0, func(k actors.RecordKey) actors.Behaviour { return &probe{fixture: f, key: k} })
-	rt.Start(func(posting.Item) bool { return false })
+	rt.Start(func(posting.DueItem) bool { return false })
 	rt.Stop()
 	if err := rt.Go(func() {}); err == nil {
 		t.Error("a job was taken")

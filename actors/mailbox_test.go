@@ -261,15 +261,15 @@ func TestPanicIsEscalatedAndTheMailboxGoesOn(t *testing.T) {
 	}
 }
 
-// A bell is reused, so a goroutine that has seen it during an earlier use may still ring it.
+// A wake-up signal is reused, so a goroutine that has seen it during an earlier use may still ring it.
 func TestRingWithoutAReasonDoesNotEndAWait(t *testing.T) {
 	var q question
 	answered := make(chan struct{})
 	go func() {
 		defer close(answered)
 		for rings := 0; rings < 3; {
-			if b := q.bell.Load(); b != nil {
-				b.ring()
+			if b := q.wakeSignal.Load(); b != nil {
+				b.send()
 				rings++
 			}
 		}

@@ -69,7 +69,7 @@ type ChargeState struct {
 	SubmittedSince time.Time    // earliest time at which the charge can have been submitted
 	ChargedAmount  money.Amount // the amount that the charge was submitted with
 	Meta           []byte       // the last Outcome.Meta that was set; nil if none was
-	Refunded       money.Amount // for Refund: total of the earlier refunds
+	RefundedAmount money.Amount // for Refund: total of the earlier refunds
 	ActionKnown    bool         // the record already says what the payer must do, so an inquiry need not return it again
 }
 
@@ -126,7 +126,7 @@ type Report struct {
 	Terminal  ledger.ID
 	At        time.Time
 	Kind      ReportKind
-	Failure   payment.Failure // for Corrected, a missing code means ProcessingError; for TakenBack, only the Detail is used
+	Failure   payment.Failure // for Correction, a missing code means ProcessingError; for Reversal, only the Detail is used
 }
 
 // ReportKind is the kind of a report. The zero value is invalid.
@@ -134,9 +134,9 @@ type ReportKind uint8
 
 // The kinds of reports.
 const (
-	TakenBack ReportKind = iota + 1 // settled money was returned
-	Corrected                       // a charge that was reported as refused has in fact failed
-	Settled                         // the service had given up a charge, but the money has moved after all
+	Reversal       ReportKind = iota + 1 // settled money was returned
+	Correction                           // a charge that was reported as refused has in fact failed
+	LateSettlement                       // the service had given up a charge, but the money has moved after all
 )
 
 // LocalProvider is implemented by adapters that make some calls inside this process.

@@ -20,12 +20,12 @@ const (
 // lost (through a panic, a terminal without a provider, a full pool), its record would wait
 // forever, so reclaim returns it to the journal.
 type dispatchedWork struct {
-	item     posting.Item
+	item     posting.DueItem
 	returnAt time.Time // real time at which the work is returned to the journal
 }
 
-// noteDispatched records due work that was handed out.
-func (rt *Runtime) noteDispatched(items []posting.Item) {
+// recordDispatched records due work that was handed out.
+func (rt *Runtime) recordDispatched(items []posting.DueItem) {
 	if len(items) == 0 {
 		return
 	}
@@ -57,7 +57,7 @@ func (rt *Runtime) reclaim(now time.Time) {
 
 // Postpone returns due work to the journal if the work cannot begin now. The journal hands it out again later.
 func (rt *Runtime) Postpone(kind ledger.Kind, d Due) {
-	rt.Journal.Due.Return(posting.Item{At: d.At, Org: d.Key.Org, Source: ledger.Source{Kind: kind, ID: d.Key.ID}})
+	rt.Journal.Due.Return(posting.DueItem{At: d.At, Org: d.Key.Org, Source: ledger.Source{Kind: kind, ID: d.Key.ID}})
 }
 
 // scheduledCall is a function that is to be called once, at a real time.
@@ -80,9 +80,9 @@ func (rt *Runtime) ScheduleRetry(earlierFailures int, fn func()) {
 	rt.schedule(retryDelay(earlierFailures), fn)
 }
 
-// CallIn calls fn after a duration of real time. The wait counts as work in progress: Quiesce waits for the call, and Stop makes
+// CallAfter calls fn after a duration of real time. The wait counts as work in progress: Quiesce waits for the call, and Stop makes
 // it at once. fn must not block.
-func (rt *Runtime) CallIn(after time.Duration, fn func()) {
+func (rt *Runtime) CallAfter(after time.Duration, fn func()) {
 	rt.work.add()
 	go func() {
 		defer rt.work.done()

@@ -36,13 +36,13 @@ type Refusable interface{ Refuse(err error) }
 
 // Registry holds the actors of one kind and starts them when needed.
 type Registry[K comparable] struct {
-	rt       *Runtime
-	name     string
-	keepIdle time.Duration // how long an idle actor is kept in memory if there is room; 0 if it is not kept
-	live     *atomic.Int64 // the runtime's counter of actors with work to which the actors of this registry are added
-	produce  func(K) Behaviour
-	seed     maphash.Seed
-	shards   [64]shard[K]
+	rt           *Runtime
+	name         string
+	keepIdle     time.Duration // how long an idle actor is kept in memory if there is room; 0 if it is not kept
+	live         *atomic.Int64 // the runtime's counter of actors with work to which the actors of this registry are added
+	newBehaviour func(K) Behaviour
+	seed         maphash.Seed
+	shards       [64]shard[K]
 }
 
 // maxSpare is the maximum number of spare actors in one shard. All shards together can hold enough spare actors for the
@@ -69,7 +69,7 @@ type usage struct {
 // NewRegistry makes a registry. An idle actor is kept in memory for the duration keepIdle, but stops at once
 // if all registries together already keep MaxKept actors.
 func NewRegistry[K comparable](rt *Runtime, name string, keepIdle time.Duration, produce func(K) Behaviour) *Registry[K] {
-	r := &Registry[K]{rt: rt, name: name, keepIdle: keepIdle, live: &rt.liveActors, produce: produce, seed: maphash.MakeSeed()}
+	r := &Registry[K]{rt: rt, name: name, keepIdle: keepIdle, live: &rt.liveActors, newBehaviour: produce, seed: maphash.MakeSeed()}
 	for i := range r.shards {
 		r.shards[i].actors = make(map[K]*shell[K])
 	}

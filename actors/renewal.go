@@ -27,13 +27,13 @@ func (r *Renewal) Key() Key {
 	return Key{Scope: "subscription/" + r.Subscription.String(), Text: strconv.FormatUint(r.Number, 10)}
 }
 
-// Charge is the state of a renewal's transaction. The zero value means that the transaction does not
+// ChargeProgress is the state of a renewal's transaction. The zero value means that the transaction does not
 // exist.
-type Charge uint8
+type ChargeProgress uint8
 
 // The states.
 const (
-	ChargeUnderWay Charge = iota + 1 // it is not known yet whether the payment moves money
-	ChargePaid                       // the payment has settled
-	ChargeUnpaid                     // the payment has moved no money
+	ChargeUnderWay ChargeProgress = iota + 1 // it is not known yet whether the payment moves money
+	ChargePaid                               // the payment has settled
+	ChargeUnpaid                             // the payment has moved no money
 )

@@ -112,9 +112,9 @@ func (rt *Runtime) OpenReply(f ReplyKind, org, id ledger.ID, stored []byte) ([]b
 	return plaintext, nil
 }
 
-// AlarmUnreadableReply raises an alarm: a stored reply was changed, or the keyring lacks the key that encrypted the reply.
+// LogUnreadableReply logs an error: a stored reply was changed, or the keyring lacks the key that encrypted the reply.
 // The reply must not be shown; the caller answers from the records instead.
-func (rt *Runtime) AlarmUnreadableReply(org, id ledger.ID, why error) {
+func (rt *Runtime) LogUnreadableReply(org, id ledger.ID, why error) {
 	rt.unreadableReplies.Add(1)
 	rt.Log.Error("a stored reply to an idempotency key does not open, so the request's answer is not repeated: run mizan audit verify, and check that the keyring has all its keys",
 		"organization", org.String(), "reply", id.String(), "error", why)
@@ -127,5 +127,5 @@ func ReplyLost(op string) error {
 		"the request with this idempotency key was carried out, and its answer can no longer be read: look at what it made before you send it with another key")
 }
 
-// RepliesUnreadable returns the number of calls of AlarmUnreadableReply since the start.
+// RepliesUnreadable returns the number of calls of LogUnreadableReply since the start.
 func (rt *Runtime) RepliesUnreadable() uint64 { return rt.unreadableReplies.Load() }

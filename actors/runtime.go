@@ -51,9 +51,9 @@ type Runtime struct {
 	Journal *posting.Journal
 	Log     *slog.Logger
 
-	// Listening counts the clients that receive an organization's notifications as they happen (listeners). The notifier
+	// ListenerCounts counts the clients that receive an organization's notifications as they happen (listeners). The notifier
 	// adds listeners.
-	Listening Listening
+	Listeners ListenerCounts
 
 	system          *actor.ActorSystem
 	persist         func(time.Time) error
@@ -66,7 +66,7 @@ type Runtime struct {
 	keptActors      atomic.Int64 // number of actors without work
 	shortJobs       atomic.Int32 // number of short jobs that are running
 
-	unreadableReplies atomic.Uint64 // number of calls of AlarmUnreadableReply
+	unreadableReplies atomic.Uint64 // number of calls of LogUnreadableReply
 
 	gate   sync.RWMutex  // commands hold it for reading; Advance holds it for writing
 	manual *clock.Manual // nil if Clock is a real clock
@@ -150,7 +150,7 @@ func (rt *Runtime) AddPoll(p Poll) { rt.polls = append(rt.polls, &poll{Poll: p})
 // Start begins to dispatch due work. The function resume selects items that are intents with an unknown outcome; Start
 // dispatches these items at once, before their due times. If the runtime becomes overloaded, the rest of these items
 // wait for their due times.
-func (rt *Runtime) Start(resume func(posting.Item) bool) {
+func (rt *Runtime) Start(resume func(posting.DueItem) bool) {
 	for _, item := range rt.Journal.Due.All(resume) {
 		if rt.overloaded() {
 			break
@@ -199,7 +199,7 @@ func (rt *Runtime) runOn(p *pool, job func()) error {
 
 func (rt *Runtime) run(job func()) {
 	defer rt.work.done()
-	defer func() { rt.Recovered("a job of the pool", recover()) }()
+	defer func() { rt.LogPanic("a job of the pool", recover()) }()
 	job()
 }
 
@@ -214,8 +214,8 @@ func (rt *Runtime) overloaded() bool {
 // Context returns the context for slow work. It ends when the runtime stops.
 func (rt *Runtime) Context() context.Context { return rt.context }
 
-// Recovered logs a recovered panic without its value, which may contain secrets.
-func (rt *Runtime) Recovered(where string, fault any) {
+// LogPanic logs a recovered panic without its value, which may contain secrets.
+func (rt *Runtime) LogPanic(where string, fault any) {
 	if fault != nil {
 		rt.Log.Error("a panic was recovered", "where", where, "panic", fmt.Sprintf("%T", fault), "stack", string(debug.Stack()))
 	}

@@ -54,7 +54,7 @@ func openWithHandling(t *testing.T, keepIdle, handling time.Duration) *fixture {
 		return &probe{fixture: f, key: k}
 	})
 	f.HandleDue(ledger.Settlement, func(d actors.Due) { f.registry.Tell(d.Key, d) })
-	f.Start(func(posting.Item) bool { return false })
+	f.Start(func(posting.DueItem) bool { return false })
 	return f
 }
 
@@ -120,7 +120,7 @@ func (p *probe) write(c *actors.Context, dueAfter time.Duration) {
 		v := c.Runtime.Journal.View()
 		r, _, _ := v.Record(org, ledger.Source{Kind: ledger.Settlement, ID: p.key.ID})
 		v.Close()
-		p.version = r.Stamp.Version
+		p.version = r.Header.Version
 	}
 	step := posting.Step{Org: org, Source: ledger.Source{Kind: ledger.Settlement, ID: p.key.ID}, Expect: p.version, Record: []byte{1},
 		Events: []ledger.Event{{Name: "w", To: "x"}}}
@@ -135,7 +135,7 @@ func (p *probe) Committed(_ *actors.Context, _ *posting.Change, r posting.Receip
 		panic(p.panicsIn)
 	}
 	if r.Err == nil {
-		p.version = r.Stamps[0].Version
+		p.version = r.Headers[0].Version
 	}
 	if p.reply != nil {
 		p.reply <- r.Err

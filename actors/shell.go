@@ -45,7 +45,7 @@ func newShell[K comparable](r *Registry[K]) *shell[K] {
 }
 
 // begin assigns a key to the actor, and makes a behaviour for the key.
-func (s *shell[K]) begin(key K) { s.key, s.behaviour = key, s.registry.produce(key) }
+func (s *shell[K]) begin(key K) { s.key, s.behaviour = key, s.registry.newBehaviour(key) }
 
 // forget drops everything that belongs to the present key.
 func (s *shell[K]) forget() {
@@ -57,11 +57,11 @@ func (s *shell[K]) forget() {
 // AnnouncedMessage is a message that Context.Expect announced.
 type AnnouncedMessage interface{ Expected() }
 
-// Observer is a Refusable that only waits for the results of other messages. The number of Observers in an actor's queue
+// OutcomeWaiter is a Refusable that only waits for the results of other messages. The number of Observers in an actor's queue
 // has no limit of its own, because there are never more Observers than requests in progress.
-type Observer interface {
+type OutcomeWaiter interface {
 	Refusable
-	Observes()
+	OnlyWaits()
 }
 
 // RedeliveredMessage is a message that no sender repeats. If it causes a panic, it is delivered again after a wait, which
@@ -158,7 +158,7 @@ func (s *shell[K]) Receive(ac actor.Context) {
 // queue keeps a message until the Change in progress is durable. Only the number of commands is limited here. Outcomes
 // and due work need no limit, because each belongs to an intent, and the number of intents is limited.
 func (s *shell[K]) queue(m any) {
-	_, observes := m.(Observer)
+	_, observes := m.(OutcomeWaiter)
 	if refusable, ok := m.(Refusable); ok && !observes && len(s.waiting) >= MaxWaiting {
 		s.refuse(refusable, ErrBusy)
 		s.registry.rt.work.done()
@@ -226,13 +226,13 @@ func (s *shell[K]) recoverPanic(m any, panics int) {
 	if fault == nil {
 		return
 	}
-	s.registry.rt.Recovered(fmt.Sprintf("actor %s on %T", s.registry.name, m), fault)
+	s.registry.rt.LogPanic(fmt.Sprintf("actor %s on %T", s.registry.name, m), fault)
 	s.callProtected("fails", func() { s.behaviour.Failed(&s.context) })
 	if refusable, ok := m.(Refusable); ok {
 		s.refuse(refusable, ledger.Refuse("actors", ledger.Internal, "an internal error; the requested work may or may not be done"))
 	}
 	s.context.isOrphan = s.context.change != nil
-	s.behaviour = s.registry.produce(s.key)
+	s.behaviour = s.registry.newBehaviour(s.key)
 	if _, ok := m.(RedeliveredMessage); ok {
 		registry, key := s.registry, s.key
 		registry.rt.schedule(retryDelay(panics), func() { registry.Tell(key, retriedMessage{m, panics + 1}) })
@@ -247,7 +247,7 @@ func (s *shell[K]) refuse(m Refusable, err error) {
 func (s *shell[K]) callProtected(what string, fn func()) {
 	defer func() {
 		if fault := recover(); fault != nil {
-			s.registry.rt.Recovered(fmt.Sprintf("actor %s as it %s", s.registry.name, what), fault)
+			s.registry.rt.LogPanic(fmt.Sprintf("actor %s as it %s", s.registry.name, what), fault)
 		}
 	}()
 	fn()

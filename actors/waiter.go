@@ -34,15 +34,15 @@ func (w *Waiter[Reply]) Answer(reply Reply) {
 // Wait returns the reply. If no reply came before the deadline, it returns false.
 func (w *Waiter[Reply]) Wait(deadline time.Time) (reply Reply, ok bool) {
 	defer w.Leave()
-	b := bellFor(deadline)
-	w.bell.Store(b) // set before the first check, so that a reply or work that comes after the check rings the bell
+	b := newWakeSignal(deadline)
+	w.wakeSignal.Store(b) // set before the first check, so that a reply or work that comes after the check rings the wake-up signal
 	for w.state.Load() != replied {
 		switch {
 		case w.work():
 		case !time.Now().Before(deadline):
 			return reply, false
 		default:
-			<-b.rung
+			<-b.sent
 		}
 	}
 	return w.reply, true
@@ -50,8 +50,8 @@ func (w *Waiter[Reply]) Wait(deadline time.Time) (reply Reply, ok bool) {
 
 // helper is the part of a Waiter through which the waiting caller runs the actor and the actor's short jobs.
 type helper struct {
-	bell    atomic.Pointer[bell] // wakes the caller's goroutine; nil while the goroutine is not in Wait
-	mailbox *mailbox             // the mailbox that the helper runs; nil if none; only the caller's goroutine uses this field
+	wakeSignal atomic.Pointer[wakeSignal] // wakes the caller's goroutine; nil while the goroutine is not in Wait
+	mailbox    *mailbox                   // the mailbox that the helper runs; nil if none; only the caller's goroutine uses this field
 }
 
 // hasHelper is implemented by the messages that embed a Waiter.
@@ -61,8 +61,8 @@ func (h *helper) asHelper() *helper { return h }
 
 // wake makes the caller's goroutine check whether there is a reply or work.
 func (h *helper) wake() {
-	if b := h.bell.Load(); b != nil {
-		b.ring()
+	if b := h.wakeSignal.Load(); b != nil {
+		b.send()
 	}
 }
 
@@ -90,39 +90,39 @@ func (h *helper) Leave() {
 	if h.mailbox != nil {
 		h.mailbox.leave(h)
 	}
-	if b := h.bell.Swap(nil); b != nil {
+	if b := h.wakeSignal.Swap(nil); b != nil {
 		b.release()
 	}
 }
 
-// bell wakes one goroutine. Bells are reused, so a goroutine that knows a bell from an earlier use may still ring it.
+// wakeSignal wakes one goroutine. Signals are reused, so a goroutine that knows a wake-up signal from an earlier use may still ring it.
 // Therefore a goroutine that is woken must check whether there is a reason.
-type bell struct {
-	rung  chan struct{} // holds at most one signal
+type wakeSignal struct {
+	sent  chan struct{} // holds at most one signal
 	timer *time.Timer   // rings at the deadline
 }
 
-var bells = sync.Pool{New: func() any {
-	b := &bell{rung: make(chan struct{}, 1)}
-	b.timer = time.AfterFunc(time.Hour, b.ring)
+var wakeSignals = sync.Pool{New: func() any {
+	b := &wakeSignal{sent: make(chan struct{}, 1)}
+	b.timer = time.AfterFunc(time.Hour, b.send)
 	return b
 }}
 
-// bellFor returns a bell that also rings at the deadline.
-func bellFor(deadline time.Time) *bell {
-	b := bells.Get().(*bell)
+// newWakeSignal returns a wake-up signal that also rings at the deadline.
+func newWakeSignal(deadline time.Time) *wakeSignal {
+	b := wakeSignals.Get().(*wakeSignal)
 	b.timer.Reset(time.Until(deadline))
 	return b
 }
 
-func (b *bell) ring() {
+func (b *wakeSignal) send() {
 	select {
-	case b.rung <- struct{}{}:
+	case b.sent <- struct{}{}:
 	default: // the goroutine has not yet received the last signal
 	}
 }
 
-func (b *bell) release() {
+func (b *wakeSignal) release() {
 	b.timer.Stop()
-	bells.Put(b)
+	wakeSignals.Put(b)
 }

@@ -56,7 +56,7 @@ func (a *responder) Receive(c *actors.Context, message any) {
 			v := c.Runtime.Journal.View()
 			stored, _, _ := v.Record(org, source)
 			v.Close()
-			a.version = stored.Stamp.Version
+			a.version = stored.Header.Version
 		}
 		c.Commit(&posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{{Org: org, Source: source, Expect: a.version, Record: []byte{1}, Events: []ledger.Event{{Name: "w", To: "x"}}}}})
 	default:
@@ -66,7 +66,7 @@ func (a *responder) Receive(c *actors.Context, message any) {
 
 func (a *responder) Committed(_ *actors.Context, _ *posting.Change, r posting.Receipt) {
 	if r.Err == nil {
-		a.version = r.Stamps[0].Version
+		a.version = r.Headers[0].Version
 	}
 	a.pending.Answer(r.Err)
 }

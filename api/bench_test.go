@@ -50,7 +50,7 @@ func (d *onePartner) Organization(ledger.ID) (*directory.Organization, bool) { r
 // except reading and writing HTTP, the lookup of the API key and the payment itself.
 func BenchmarkCreate(b *testing.B) {
 	server := New(Config{
-		Payments:  instantPayments{result: paymentactor.Result{Record: benchRecord(), Stamp: benchStamp}},
+		Payments:  instantPayments{result: paymentactor.Result{Record: benchRecord(), Header: benchHeader}},
 		Directory: &onePartner{partner: directory.Partner{Active: true}, org: directory.Organization{Status: directory.Active}},
 		Clock:     clock.NewManual(time.Unix(0, 0)), BeginCommand: func() func() { return func() {} },
 		Fingerprint: func([]byte) string { return "0123456789abcdef0123456789abcdef" },
@@ -79,19 +79,19 @@ func BenchmarkCreate(b *testing.B) {
 
 const benchCard = `"money_storage":{"type":"bank_card","cardnumber":"4242424242424242","cardholder":"JOHN DOE","exp_month":"12","exp_year":"2030","cvv":"123"}`
 
-// benchStamp has the version and the times that the journal stores with the record.
-var benchStamp = posting.Stamp{Version: 3, LastSeq: 9, Started: 1788430530123456, Updated: 1788430531123456, Due: 1788432330123456}
+// benchHeader has the version and the times that the journal stores with the record.
+var benchHeader = posting.RecordHeader{Version: 3, LastSeq: 9, Started: 1788430530123456, Updated: 1788430531123456, Due: 1788432330123456}
 
 func benchRecord() *payment.Record {
 	return &payment.Record{
 		ID: ledger.ID{1}, Partner: 1, Status: payment.Charged,
 		Request: payment.Request{
 			Type: payment.Payment, TxID: "order \"1\"", Amount: money.FromUint64(10_000), Asset: money.Asset{Currency: "USD", Env: money.Test},
-			Description: "Two <apples>", Described: true, MerchantMeta: []byte(`{"k":"v"}`), Customer: []byte(`{"email":"a@b"}`),
+			Description: "Two <apples>", HasDescription: true, MerchantMeta: []byte(`{"k":"v"}`), Customer: []byte(`{"email":"a@b"}`),
 			ReturnURL: "https://a/", FailURL: "https://b/", Method: "bank_card", CardBIN: "424242", CardLast4: "4242", CardFingerprint: "p",
 		},
 		Fee: money.FromUint64(250), AmountWithFee: money.FromUint64(10_000), DestAmount: money.FromUint64(9_750),
 		MerchantAmount: money.Signed{Abs: money.FromUint64(9_750)},
-		Terminal:       ledger.ID{1}, Route: "simulator", RRN: "123456789012", Finished: benchStamp.Updated,
+		Terminal:       ledger.ID{1}, Route: "simulator", RRN: "123456789012", Finished: benchHeader.Updated,
 	}
 }

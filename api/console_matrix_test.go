@@ -273,7 +273,7 @@ func (a internalCaller) do(method, path, body string) *response {
 	path, query, _ := strings.Cut(path, "?")
 	values, err := url.ParseQuery(query)
 	must(a.f.t, err)
-	call := web.Call{Method: method, Path: "/api/v1" + path, Query: values}
+	call := web.InternalRequest{Method: method, Path: "/api/v1" + path, Query: values}
 	if body != "" {
 		call.Body = []byte(body)
 	}

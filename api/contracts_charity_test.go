@@ -171,7 +171,7 @@ func TestCharityReportReadsABoundedNumberOfEvents(t *testing.T) {
 		record, _, err := view.Record(f.seed.First.Org, source)
 		view.Close()
 		must(t, err)
-		step := posting.Step{Org: f.seed.First.Org, Source: source, Expect: record.Stamp.Version, Record: record.Payload}
+		step := posting.Step{Org: f.seed.First.Org, Source: source, Expect: record.Header.Version, Record: record.Payload}
 		for range n {
 			asset, oneUnit := money.Asset{Currency: "AED", Env: money.Prod}, money.FromUint64(1)
 			step.Events = append(step.Events, ledger.Event{Name: "give", From: "active", To: "active", Entry: &ledger.Entry{Phase: ledger.Posted, Postings: []ledger.Posting{

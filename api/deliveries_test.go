@@ -347,7 +347,7 @@ func TestOperatorMessagesAreListed(t *testing.T) {
 	f.charge(good)
 	f.waitForDeliveries()
 	org, terminal := f.seed.First.Org, f.terminalOf("payment")
-	must(t, f.notifier.Post(org, uuid.MustParse(terminal), []byte(`{"kind":"daily_summary","subject":"s","text":"t"}`), "k"))
+	must(t, f.notifier.PostBulletin(org, uuid.MustParse(terminal), []byte(`{"kind":"daily_summary","subject":"s","text":"t"}`), "k"))
 	f.waitForDeliveries()
 	f.charge(good)
 	f.waitForDeliveries()

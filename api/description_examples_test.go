@@ -26,10 +26,10 @@ func TestExamplesAreAsRecorded(t *testing.T) {
 	f.directory.AllowPrivateAddresses(true)
 	seeded := f.lastSeq()
 	run := &exampleRun{fixture: f, values: map[string]string{}}
-	var recorded description.Tree
+	var recorded description.Object
 	document := f.server.Document()
-	for i := range document.Described {
-		o := &document.Described[i]
+	for i := range document.DescribedOperations {
+		o := &document.DescribedOperations[i]
 		for j := range o.Examples {
 			e := &o.Examples[j]
 			name := description.ExampleName(o.Operation, e)
@@ -53,13 +53,13 @@ func TestExamplesAreAsRecorded(t *testing.T) {
 }
 
 // writeExamples writes examples.json, with a line for each example.
-func writeExamples(t *testing.T, recorded description.Tree) {
+func writeExamples(t *testing.T, recorded description.Object) {
 	content := []byte("{\n")
 	for i, example := range recorded {
 		if i > 0 {
 			content = append(content, ",\n"...)
 		}
-		line := description.AppendJSON(nil, description.Tree{example})
+		line := description.AppendJSON(nil, description.Object{example})
 		content = append(content, line[1:len(line)-1]...)
 	}
 	must(t, os.WriteFile(filepath.Join("description", "examples.json"), append(content, "\n}\n"...), 0o644))
@@ -73,10 +73,10 @@ type exampleRun struct {
 
 // send sends the requests that prepare an example, and then the example. It returns the request and its response in the form of
 // examples.json.
-func (run *exampleRun) send(o *description.Described, e *spec.Example) description.Tree {
+func (run *exampleRun) send(o *description.DescribedOperation, e *spec.Example) description.Object {
 	run.t.Helper()
-	for i := range e.Before {
-		b := &e.Before[i]
+	for i := range e.Setup {
+		b := &e.Setup[i]
 		r := run.caller(b.As).do(b.Method, run.filled(b.Path), run.filled(b.Body))
 		if r.status >= 400 {
 			run.t.Fatalf("%s %s %s, which prepares %s: %d %s", b.Method, run.filled(b.Path), run.filled(b.Body), o.ID, r.status, r.body)
@@ -100,7 +100,7 @@ func (run *exampleRun) send(o *description.Described, e *spec.Example) descripti
 		run.t.Errorf("%s: %s %s %s: %d %s", o.ID, o.Method, path, body, r.status, r.body)
 	}
 	run.keep(e.Keep, r)
-	sent := description.Tree{{Name: "as", Value: strings.TrimPrefix(as, "$")}, {Name: "method", Value: o.Method}, {Name: "path", Value: run.normal(path)}}
+	sent := description.Object{{Name: "as", Value: strings.TrimPrefix(as, "$")}, {Name: "method", Value: o.Method}, {Name: "path", Value: run.normal(path)}}
 	if body != "" {
 		sent.Add("request", run.parsed(body))
 	}
@@ -112,7 +112,7 @@ func (run *exampleRun) send(o *description.Described, e *spec.Example) descripti
 }
 
 // usualCaller returns the caller of an example that names no caller.
-func usualCaller(o *description.Described) string {
+func usualCaller(o *description.DescribedOperation) string {
 	for _, c := range o.Callers {
 		switch {
 		case c.Kind == description.PartnerKey:
@@ -192,7 +192,7 @@ func (run *exampleRun) parsed(text string) any {
 }
 
 // compare fails the test if a sent example or its response differs from examples.json.
-func (run *exampleRun) compare(name string, recorded *description.RecordedExample, sent description.Tree) {
+func (run *exampleRun) compare(name string, recorded *description.RecordedExample, sent description.Object) {
 	run.t.Helper()
 	switch {
 	case recorded == nil:
@@ -204,7 +204,7 @@ func (run *exampleRun) compare(name string, recorded *description.RecordedExampl
 
 // difference describes how the form of a sent example and its response differs from the recorded one. It returns "" if they do
 // not differ.
-func difference(recorded *description.RecordedExample, sent description.Tree) string {
+func difference(recorded *description.RecordedExample, sent description.Object) string {
 	if status := sent.Get("status"); status != recorded.Status {
 		return fmt.Sprintf("the status is %v, recorded %d", status, recorded.Status)
 	}
@@ -212,19 +212,19 @@ func difference(recorded *description.RecordedExample, sent description.Tree) st
 }
 
 // isSame tells whether the recorded example has the same request as the sent one, and a response of the same form.
-func isSame(recorded *description.RecordedExample, sent description.Tree) bool {
-	request := func(t description.Tree) string {
+func isSame(recorded *description.RecordedExample, sent description.Object) bool {
+	request := func(t description.Object) string {
 		return string(description.AppendJSON(nil, []any{t.Get("as"), t.Get("method"), t.Get("path"), t.Get("request")}))
 	}
-	hasEmptyList := func(t description.Tree) bool {
+	hasEmptyList := func(t description.Object) bool {
 		return bytes.Contains(description.AppendJSON(nil, t.Get("response")), []byte(`"data":[]`))
 	}
 	old := treeOf(recorded)
 	return request(old) == request(sent) && difference(recorded, sent) == "" && hasEmptyList(old) == hasEmptyList(sent)
 }
 
-func treeOf(recorded *description.RecordedExample) description.Tree {
-	t := description.Tree{{Name: "as", Value: recorded.As}, {Name: "method", Value: recorded.Method}, {Name: "path", Value: recorded.Path}}
+func treeOf(recorded *description.RecordedExample) description.Object {
+	t := description.Object{{Name: "as", Value: recorded.As}, {Name: "method", Value: recorded.Method}, {Name: "path", Value: recorded.Path}}
 	if recorded.Request != nil {
 		t.Add("request", recorded.Request)
 	}
@@ -239,18 +239,18 @@ func treeOf(recorded *description.RecordedExample) description.Tree {
 // where in the document the values are.
 func differenceOf(path string, recorded, got any) string {
 	switch r := recorded.(type) {
-	case description.Tree:
-		g, isTree := got.(description.Tree)
+	case description.Object:
+		g, isTree := got.(description.Object)
 		if !isTree {
 			return path + " is no object any more"
 		}
 		for _, member := range r {
-			if !slices.ContainsFunc(g, func(other description.Branch) bool { return other.Name == member.Name }) {
+			if !slices.ContainsFunc(g, func(other description.Member) bool { return other.Name == member.Name }) {
 				return path + " has no " + member.Name + " any more"
 			}
 		}
 		for _, member := range g {
-			if !slices.ContainsFunc(r, func(other description.Branch) bool { return other.Name == member.Name }) {
+			if !slices.ContainsFunc(r, func(other description.Member) bool { return other.Name == member.Name }) {
 				return path + " has a new member " + member.Name
 			}
 			if difference := differenceOf(path+"."+member.Name, r.Get(member.Name), member.Value); difference != "" {

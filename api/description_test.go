@@ -306,9 +306,9 @@ func TestTextsFitWhatTheyDescribe(t *testing.T) {
 func TestWebhooksNeedNoCredential(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	hooks, _ := f.server.Document().Tree().Get("webhooks").(description.Tree)
+	hooks, _ := f.server.Document().Object().Get("webhooks").(description.Object)
 	for _, hook := range hooks {
-		operation, _ := hook.Value.(description.Tree).Get("post").(description.Tree)
+		operation, _ := hook.Value.(description.Object).Get("post").(description.Object)
 		if security, isList := operation.Get("security").([]any); !isList || len(security) > 0 {
 			t.Errorf("%s: security %v", hook.Name, operation.Get("security"))
 		}

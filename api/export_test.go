@@ -54,7 +54,7 @@ func (s *Server) ServedRoutes() (names []RouteName) {
 func DocumentOf(cfg Config) *description.Document { return New(cfg).reference.Document() }
 
 // Ask makes a request to the API as the console does: inside the process, for the person whom the grant describes.
-func (s *Server) Ask(grant *web.Grant, call *web.Call) *web.Answer {
+func (s *Server) Ask(grant *web.Grant, call *web.InternalRequest) *web.InternalResponse {
 	var outer fasthttp.RequestCtx
 	outer.Init(&fasthttp.Request{}, nil, nil)
 	outer.Response.Header.SetCanonical(web.HeaderRequestID, []byte(uuid.NewString()))
@@ -74,7 +74,7 @@ func (s *Server) ExportBook(ctx context.Context, org ledger.ID, env money.Env) (
 // TakeReadPlaces makes further reads wait: it occupies all places for concurrent reads, until leavePlaces is called or the time
 // lapse has passed. Call it only while the server serves no read.
 func (s *Server) TakeReadPlaces(lapse time.Duration) (leavePlaces func()) {
-	s.reads.lapse = lapse
+	s.reads.placeTimeout = lapse
 	var leave []func()
 	for range cap(s.reads.places) {
 		leave = append(leave, s.reads.enter())
@@ -89,6 +89,6 @@ func (s *Server) TakeReadPlaces(lapse time.Duration) (leavePlaces func()) {
 // TakePlaces makes further commands wait: it lets the server run only one command at a time, and occupies this one place until
 // leavePlace is called. Call it only while no command is running.
 func (s *Server) TakePlaces() (leavePlace func()) {
-	s.shed = shed.New(shed.Options{Places: 1, Lapse: time.Hour})
+	s.shed = shed.New(shed.Options{Places: 1, PlaceTimeout: time.Hour})
 	return s.shed.Enter().Leave
 }

@@ -119,7 +119,7 @@ func (s *sandboxImage) fill(t testing.TB) {
 	w.Open()
 	directory, err := directoryactor.Start(w.Runtime, w.Keyring)
 	must(t, err)
-	w.Runtime.Start(func(posting.Item) bool { return false })
+	w.Runtime.Start(func(posting.DueItem) bool { return false })
 	s.seed, err = directory.Seed(t.Context(), directoryactor.SeedInput{})
 	must(t, err)
 	// The first use of an API key is stored as an event. Here it happens before any test counts events.
@@ -165,7 +165,7 @@ func (f *fixture) start(change ...func(*api.Config)) {
 		},
 	}
 	described.once.Do(func() {
-		described.content = description.AppendJSON(nil, api.DocumentOf(cfg).Tree())
+		described.content = description.AppendJSON(nil, api.DocumentOf(cfg).Object())
 		described.checker, err = descriptiontest.New(described.content)
 		must(t, err)
 	})

@@ -18,7 +18,7 @@ import (
 func (f *fixture) makeCheckpoints() {
 	f.t.Helper()
 	runtime := actors.New(actors.Options{Clock: f.Clock, Journal: f.Journal, Log: slog.New(slog.DiscardHandler)})
-	runtime.Start(func(posting.Item) bool { return false })
+	runtime.Start(func(posting.DueItem) bool { return false })
 	defer runtime.Stop()
 	must(f.t, checkpoint.Start(runtime).MakeDue())
 }

@@ -324,8 +324,8 @@ func TestDescribedCallersAreThoseOfTheMatrix(t *testing.T) {
 	f := newFixture(t, func(cfg *api.Config) { cfg.ProviderUpdates = ignoredUpdates{} })
 	roles := map[kind]string{asAdmin: "admin", asClient: "client", asAuditor: "auditor", asPartner: "partner"}
 	document := f.server.Document()
-	for i := range document.Described {
-		o := &document.Described[i]
+	for i := range document.DescribedOperations {
+		o := &document.DescribedOperations[i]
 		r, found := matrix[api.RouteName{Method: o.Method, Path: o.RouteOf()}]
 		if !found {
 			t.Errorf("%s has no row in the matrix", o.ID)

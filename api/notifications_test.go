@@ -194,7 +194,7 @@ func TestStreamsAreBoundedAndFreedWhenTheirCallersGo(t *testing.T) {
 	}
 	f.admin().get(streamPath).want(503, `{"error":"unavailable","message":"8 listeners follow this organization already"}`)
 	all[0].close()
-	testkit.WaitUntil(t, "a stream is freed", func() bool { return f.Runtime.Listening.Count(f.seed.First.Org) < 8 })
+	testkit.WaitUntil(t, "a stream is freed", func() bool { return f.Runtime.Listeners.Count(f.seed.First.Org) < 8 })
 	f.admin().openStream(t, "").next()
 }
 
@@ -234,7 +234,7 @@ func TestStreamRefusals(t *testing.T) {
 	if r := f.admin().do("HEAD", streamPath, ""); r.status != 200 || r.header.Get("content-type") != "text/event-stream; charset=utf-8" {
 		t.Errorf("HEAD: %d %v", r.status, r.header)
 	}
-	if n := f.Runtime.Listening.Total(); n != 0 {
+	if n := f.Runtime.Listeners.Total(); n != 0 {
 		t.Errorf("%d listeners after refused requests", n)
 	}
 }
@@ -289,5 +289,5 @@ func TestSlowReaderIsCutOffWithAMessage(t *testing.T) {
 		t.Errorf("%d notifications of %d payments were read before the end", read, sent)
 	}
 
-	testkit.WaitUntil(t, "the listener has left", func() bool { return f.Runtime.Listening.Total() == 0 })
+	testkit.WaitUntil(t, "the listener has left", func() bool { return f.Runtime.Listeners.Total() == 0 })
 }

@@ -51,7 +51,7 @@ func (r *fakePayers) result() (paymentactor.Result, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	record := r.record
-	return paymentactor.Result{Record: &record, Stamp: posting.Stamp{Due: r.due}}, r.err
+	return paymentactor.Result{Record: &record, Header: posting.RecordHeader{Due: r.due}}, r.err
 }
 
 // returnedCount returns how many times OnReturn was called.
@@ -126,7 +126,7 @@ func newPayerPage(t *testing.T, action payment.Action) (*fixture, *fakePayers, s
 	expires := f.Clock.Now().Add(actionTTL)
 	action.Until = ledger.MicrosOf(expires)
 	payers.record.Action = &action
-	return f, payers, f.base() + f.pages().PageLink(f.seed.First.Org, payers.id, expires.Add(payerpage.Lifetime))
+	return f, payers, f.base() + f.pages().LastingPath(f.seed.First.Org, payers.id, expires.Add(payerpage.Lifetime))
 }
 
 func TestProviderRedirectIsFollowed(t *testing.T) {
@@ -337,7 +337,7 @@ func TestContinueLeadsToThePageWithTheNewDeadline(t *testing.T) {
 	payers.change(func() {
 		payers.record.Status, payers.record.Action = payment.ActionRequired, &payment.Action{Page: "https://acs.example/", Until: newDeadline}
 	})
-	newAddress := f.pages().PageLink(f.seed.First.Org, payers.id, newDeadline.Time().Add(15*time.Minute))
+	newAddress := f.pages().LastingPath(f.seed.First.Org, payers.id, newDeadline.Time().Add(15*time.Minute))
 	f.visit("GET", posted, nil).wantPage(200, "Continue to your bank", `content="0; url=https://acs.example/"`)
 	payers.change(func() { payers.record.Action.Page, payers.record.Action.Material = "", []byte(`{}`) })
 	f.visit("GET", posted, nil).wantRedirect(newAddress)

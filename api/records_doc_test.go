@@ -78,8 +78,8 @@ An optional field without a value or a default is null, or an empty text or list
 		if recordType == nil {
 			recordType = storefront.Types[record.kind]
 		}
-		columns := slices.Clone(recordType.Shown())
-		for _, c := range recordType.Requested() {
+		columns := slices.Clone(recordType.ShownColumns())
+		for _, c := range recordType.RequestColumns() {
 			if !slices.Contains(columns, c) {
 				columns = append(columns, c)
 			}
@@ -87,13 +87,13 @@ An optional field without a value or a default is null, or an empty text or list
 		writeColumns(&page, columns)
 	}
 	page.WriteString("\n## Settings of terminals\n\nMembers of a terminal's `provider_params`, whatever its provider is.\n\n")
-	writeColumns(&page, directory.SettingsColumns.Requested())
+	writeColumns(&page, directory.SettingsColumns.RequestColumns())
 	page.WriteString("\n## Notification settings of terminals\n\nMembers of a terminal's `merchant_params`.\n\n")
-	writeColumns(&page, directory.NotificationColumns.Requested())
+	writeColumns(&page, directory.NotificationColumns.RequestColumns())
 	for _, provider := range directory.Providers() {
 		if provider.Parameters != nil {
 			fmt.Fprintf(&page, "\n## Parameters of provider %s\n\nMembers of a terminal's `provider_params`, besides the [settings of all terminals](#settings-of-terminals).\n\n", provider.Name)
-			writeColumns(&page, provider.Parameters.Requested())
+			writeColumns(&page, provider.Parameters.RequestColumns())
 		}
 	}
 	return page.String()

@@ -25,7 +25,7 @@ const aggregate = transactions + "/aggregate"
 func newSale(currency, network, amount, fee, merchantAmount, refunded string, status payment.Status) *payment.Record {
 	r := newPayment(amount, status)
 	r.Asset = money.Asset{Currency: money.Currency(currency), Network: money.Network(network), Env: money.Prod}
-	r.AmountWithFee, r.Fee, r.Refunded = r.Amount, money.MustParse(fee), money.MustParse(refunded)
+	r.AmountWithFee, r.Fee, r.RefundedAmount = r.Amount, money.MustParse(fee), money.MustParse(refunded)
 	var err error
 	if r.MerchantAmount, err = money.ParseSigned(merchantAmount); err != nil {
 		panic(err)

@@ -22,7 +22,7 @@ func BenchmarkTransactions(b *testing.B) {
 	records := make([]*payment.Record, total)
 	for i := range records {
 		records[i] = newSale("USD", "", "1250", "31", "1219", "0", payment.Charging)
-		records[i].TxID, records[i].Described, records[i].Description = fmt.Sprintf("order-%012d", i), true, "Shoes"
+		records[i].TxID, records[i].HasDescription, records[i].Description = fmt.Sprintf("order-%012d", i), true, "Shoes"
 		records[i].MerchantMeta, records[i].Customer = []byte(`{"basket":[1,2,3]}`), []byte(`{"email":"somebody@shop.example"}`)
 	}
 	for chunkRecords := range slices.Chunk(records, chunk) {

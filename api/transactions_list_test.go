@@ -25,36 +25,36 @@ func newPayment(amount string, status payment.Status) *payment.Record {
 	return r
 }
 
-// storeRecords stores transactions in the first organization, in this order, and returns their stamps (versions and times).
-func (f *fixture) storeRecords(records ...*payment.Record) []posting.Stamp {
+// storeRecords stores transactions in the first organization, in this order, and returns their headers (versions and times).
+func (f *fixture) storeRecords(records ...*payment.Record) []posting.RecordHeader {
 	f.t.Helper()
 	return f.storeVersion(0, 1, records...)
 }
 
 // storeVersion stores each record with the given number of events. eventsBefore is how many events each
 // record has already.
-func (f *fixture) storeVersion(eventsBefore uint64, events int, records ...*payment.Record) []posting.Stamp {
+func (f *fixture) storeVersion(eventsBefore uint64, events int, records ...*payment.Record) []posting.RecordHeader {
 	f.t.Helper()
-	stamps := make([]posting.Stamp, len(records))
+	headers := make([]posting.RecordHeader, len(records))
 	var wg sync.WaitGroup
 	wg.Add(len(records))
 	for i, r := range records {
 		list, otherLists := payment.Lists.Of(r)
 		f.Journal.Submit(&posting.Change{Author: ledger.BySystem.Author(), MustRecord: true, Steps: []posting.Step{{
 			Org: f.seed.First.Org, Source: ledger.Source{Kind: ledger.Transaction, ID: r.ID}, Expect: eventsBefore, Record: paymentcodec.Encode(r),
-			List: list, FurtherLists: otherLists, Finish: r.Status.Final(),
+			List: list, FurtherLists: otherLists, Finish: r.Status.IsFinal(),
 			Events: slices.Repeat([]ledger.Event{{Name: "move", To: string(r.Status)}}, events),
 		}}}, func(receipt posting.Receipt) {
 			if receipt.Err != nil {
 				f.t.Error(receipt.Err)
 			} else {
-				stamps[i] = receipt.Stamps[0]
+				headers[i] = receipt.Headers[0]
 			}
 			wg.Done()
 		})
 	}
 	wg.Wait()
-	return stamps
+	return headers
 }
 
 // setTimeOfDay sets the clock to a time of the day on which the fixture's clock began. The time must be after all stored times.
@@ -102,9 +102,9 @@ func TestPageHas20RowsAndANullCursorIfItIsTheLast(t *testing.T) {
 	for range 21 {
 		records = append(records, newPayment("1", payment.Charged))
 	}
-	stamps := f.storeRecords(records...)
+	headers := f.storeRecords(records...)
 	firstPage := f.partner().get(transactions).want(200, "")
-	secondStarted := stamps[1].Started.Time().Format("2006-01-02T15:04:05.000000-07:00")
+	secondStarted := headers[1].Started.Time().Format("2006-01-02T15:04:05.000000-07:00")
 	if firstPage.rows() != 20 || firstPage.at("data.0.id") != records[20].ID.String() || firstPage.at("cursor.cursor_value") != secondStarted {
 		t.Errorf("%d rows, cursor %s, want 20 and %s", firstPage.rows(), firstPage.at("cursor.cursor_value"), secondStarted)
 	}
@@ -326,9 +326,9 @@ func TestListFindsATransactionByTheTimeItShows(t *testing.T) {
 	f := newFixture(t)
 	a, b, c := newPayment("1", payment.Charged), newPayment("2", payment.Charged), newPayment("3", payment.Charged)
 	f.setTimeOfDay("12:00:00")
-	stamps := f.storeVersion(0, 5, a, b, c) // started at .000000, .000005, .000010; updated 4 µs later
-	if stamps[1].Started-stamps[0].Started != 5 || stamps[1].Updated-stamps[1].Started != 4 {
-		t.Fatalf("%+v", stamps)
+	headers := f.storeVersion(0, 5, a, b, c) // started at .000000, .000005, .000010; updated 4 µs later
+	if headers[1].Started-headers[0].Started != 5 || headers[1].Updated-headers[1].Started != 4 {
+		t.Fatalf("%+v", headers)
 	}
 	f.setTimeOfDay("13:00:00")
 	names := map[ledger.ID]string{a.ID: "a", b.ID: "b", c.ID: "c"}

@@ -160,10 +160,10 @@ func measureCases(ctx context.Context, d *generator.Dialer, cases []deniedCase, 
 
 // compare computes t for each pair of cases.
 func (r *AccessReport) compare(names []string, samples [][]float64) {
-	stats := make([]moments, len(samples))
+	stats := make([]sampleMoments, len(samples))
 	r.Cases, r.T, r.LargestT, r.Pair = nil, nil, 0, [2]string{}
 	for i := range samples {
-		stats[i] = momentsOf(samples[i])
+		stats[i] = sampleMomentsOf(samples[i])
 		r.Cases = append(r.Cases, Timing{names[i], stats[i].n, stats[i].mean, math.Sqrt(stats[i].variance)})
 	}
 	for i := range stats {

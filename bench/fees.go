@@ -77,7 +77,7 @@ func (t *listedTerminal) rule() *feeRule {
 
 // readFeeRules reads the rules of the partner's terminals, or of all terminals if all partners make payments. It is called
 // before the run, so if a fee is changed during the run, the check of the ledger fails.
-func (a *auditor) readFeeRules(ctx context.Context) (feeRules, error) {
+func (a *ledgerReader) readFeeRules(ctx context.Context) (feeRules, error) {
 	rules, o := make(feeRules), &operator{client: a.client, sandbox: a.sandbox}
 	query := url.Values{"limit": {pageSize}}
 	if !a.allPartners {
@@ -126,7 +126,7 @@ func (t *total) add(p price, count *big.Int) {
 // The server may route a payment to any terminal, so checkCharged must compute the number of payments at each terminal in rules.
 // It divides the rise of the terminal's provider account by the amount that one payment moves there. A remainder is an error.
 // All other totals follow from these numbers and from the rules.
-func (b *books) checkCharged(before *books, count uint64, rules feeRules) (fees *big.Int, err error) {
+func (b *ledgerTotals) checkCharged(before *ledgerTotals, count uint64, rules feeRules) (fees *big.Int, err error) {
 	want, remaining := new(total), new(big.Int).SetUint64(count)
 	for id, rule := range rules {
 		rise := b.providerOf(id)

@@ -77,7 +77,7 @@ func TestFeeRulesOfAllPagesAreRead(t *testing.T) {
 			page, query.Get("partner_id"), next)
 	}))
 	t.Cleanup(service.Close)
-	a := &auditor{client: service.Client(), sandbox: &server.Sandbox{BaseURL: service.URL, PartnerID: 7}}
+	a := &ledgerReader{client: service.Client(), sandbox: &server.Sandbox{BaseURL: service.URL, PartnerID: 7}}
 	for _, c := range []struct {
 		allPartners bool
 		want        []string
@@ -97,8 +97,8 @@ func TestCheckFindsEachTotalThatIsWrong(t *testing.T) {
 		"deducts": ruleOf(t, `{"fee_bps":"125","fee_fixed":"3"}`), "adds": ruleOf(t, `{"fee_fixed":"40","fee_mode":"on_top"}`),
 		"takes more": ruleOf(t, `{"fee_fixed":"1300"}`), "converts": ruleOf(t, `{"settlement_currency":"EUR"}`),
 	}
-	totals := func(credits, debits, provider, deducts, adds, takesMore, converts, fees int64) *books {
-		b := &books{byTerminal: map[string]*big.Int{
+	totals := func(credits, debits, provider, deducts, adds, takesMore, converts, fees int64) *ledgerTotals {
+		b := &ledgerTotals{byTerminal: map[string]*big.Int{
 			"deducts": big.NewInt(deducts), "adds": big.NewInt(adds), "takes more": big.NewInt(takesMore), "converts": big.NewInt(converts),
 		}}
 		b.credits.SetInt64(credits)
@@ -141,7 +141,7 @@ func TestCheckFindsEachTotalThatIsWrong(t *testing.T) {
 
 // Refunds that somebody else makes during a run debit the partner; the check must not count these debits.
 func TestCheckIgnoresDebitsOfOthers(t *testing.T) {
-	before, after := new(books), new(books)
+	before, after := new(ledgerTotals), new(ledgerTotals)
 	after.credits.SetInt64(1000)
 	after.provider.SetInt64(1000)
 	after.debits.SetInt64(77)

@@ -16,8 +16,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// Notices counts the notifications that the sink of --notify has received.
-type Notices struct {
+// NotificationCounts counts the notifications that the sink of --notify has received.
+type NotificationCounts struct {
 	DuringRun    int     `json:"during"`        // received until the run's last response
 	Unique       int     `json:"unique"`        // distinct event ids, after everything has arrived
 	Repeated     int     `json:"repeated"`      // deliveries of an id that had arrived before
@@ -28,30 +28,32 @@ type Notices struct {
 // maxDrainWait bounds the wait for the last notification after the run.
 const maxDrainWait = 2 * time.Minute
 
-// sink is an HTTP server that receives notifications and acknowledges each immediately, like a merchant's server
+// notificationSink is an HTTP server that receives notifications and acknowledges each immediately, like a merchant's server
 // that only puts them into a queue.
-type sink struct {
+type notificationSink struct {
 	listener net.Listener
 
 	mu         sync.Mutex
 	arrivedIDs map[uuid.UUID]struct{} // guarded by mu; ids of events
-	notices    Notices                // guarded by mu
+	notices    NotificationCounts     // guarded by mu
 	conns      map[net.Conn]struct{}  // guarded by mu
 }
 
-func newSink() (*sink, error) {
+func newSink() (*notificationSink, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	s := &sink{listener: l, arrivedIDs: make(map[uuid.UUID]struct{}), conns: make(map[net.Conn]struct{})}
+	s := &notificationSink{listener: l, arrivedIDs: make(map[uuid.UUID]struct{}), conns: make(map[net.Conn]struct{})}
 	go s.accept()
 	return s, nil
 }
 
-func (s *sink) url() string { return "http://" + s.listener.Addr().String() + "/notifications" }
+func (s *notificationSink) url() string {
+	return "http://" + s.listener.Addr().String() + "/notifications"
+}
 
-func (s *sink) accept() {
+func (s *notificationSink) accept() {
 	for {
 		c, err := s.listener.Accept()
 		if err != nil {
@@ -64,7 +66,7 @@ func (s *sink) accept() {
 	}
 }
 
-func (s *sink) close() {
+func (s *notificationSink) close() {
 	_ = s.listener.Close()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,7 +76,7 @@ func (s *sink) close() {
 }
 
 // serve handles the requests of one connection.
-func (s *sink) serve(c net.Conn) {
+func (s *notificationSink) serve(c net.Conn) {
 	defer func() {
 		_ = c.Close()
 		s.mu.Lock()
@@ -127,7 +129,7 @@ func readNotice(input *bufio.Reader) (id uuid.UUID, signed bool, err error) {
 	return id, signed, err
 }
 
-func (s *sink) record(id uuid.UUID, signed bool) {
+func (s *notificationSink) record(id uuid.UUID, signed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !signed {
@@ -141,7 +143,7 @@ func (s *sink) record(id uuid.UUID, signed bool) {
 	s.notices.Unique++
 }
 
-func (s *sink) counts() Notices {
+func (s *notificationSink) counts() NotificationCounts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.notices
@@ -149,7 +151,7 @@ func (s *sink) counts() Notices {
 
 // drain waits until notifications of the wanted number of different events have arrived. duringRun is the number of event ids
 // that arrived during the run. drain copies this number into the result.
-func (s *sink) drain(ctx context.Context, want int, duringRun int) (Notices, error) {
+func (s *notificationSink) drain(ctx context.Context, want int, duringRun int) (NotificationCounts, error) {
 	began := time.Now()
 	ticker := time.NewTicker(5 * time.Millisecond)
 	defer ticker.Stop()

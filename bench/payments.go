@@ -46,8 +46,8 @@ type PaymentsReport struct {
 	Keys        int               `json:"keys"`           // number of API keys of all these partners
 	Limits      int               `json:"limits"`         // number of limits of each partner
 
-	Notices *Notices       `json:"notices,omitempty"` // with --notify
-	Console *clicks.Report `json:"console,omitempty"` // with --console
+	Notices *NotificationCounts `json:"notices,omitempty"` // with --notify
+	Console *clicks.Report      `json:"console,omitempty"` // with --console
 }
 
 // Costs are the resources that a process used while it was measured. The fields that begin with Ready describe the start of the
@@ -104,19 +104,19 @@ type serverRun struct {
 	server   *server.Server // nil with --target
 	sandbox  server.Sandbox
 	dialer   *generator.Dialer
-	auditor  *auditor
+	auditor  *ledgerReader
 	payments *payments
 
 	feeRules    feeRules // rules of the terminals that take a fee, read before the run
-	booksBefore *books
+	booksBefore *ledgerTotals
 
 	floor        *Floor        // with --against-floor
 	generatorCPU time.Duration // with --against-floor: CPU time of the generator during rounds of payments
 
-	sink         *sink        // receiver of notifications; nil without --notify
-	merchants    *merchants   // nil if the sandbox's own partner makes the payments
-	usageAtReady server.Usage // usage of the server at the time when it was ready
-	ledgerErr    error        // error of awaitNotifications or checkLedger
+	sink         *notificationSink // receiver of notifications; nil without --notify
+	merchants    *merchants        // nil if the sandbox's own partner makes the payments
+	usageAtReady server.Usage      // usage of the server at the time when it was ready
+	ledgerErr    error             // error of awaitNotifications or checkLedger
 }
 
 // open starts the server, unless the flags name a target, and reads the server's sandbox.json. It also creates what the flags
@@ -189,7 +189,7 @@ func (r *serverRun) connect() error {
 	if err != nil {
 		return err
 	}
-	r.auditor = &auditor{client: client, baseURL: r.sandbox.BaseURL, sandbox: &r.sandbox}
+	r.auditor = &ledgerReader{client: client, baseURL: r.sandbox.BaseURL, sandbox: &r.sandbox}
 	runID := strconv.FormatUint(rand.Uint64()|1<<63, 16) // different runs have different txids
 	r.payments = newPayments(r.dialer.Host(), runID, &r.sandbox, r.cfg.Workload == workloadRead)
 	r.report.Partners, r.report.Keys = 1, 1

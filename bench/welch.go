@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// moments are the statistics of a sample that Welch's t-test uses. The test compares the means of two samples.
-type moments struct {
+// sampleMoments are the statistics of a sample that Welch's t-test uses. The test compares the means of two samples.
+type sampleMoments struct {
 	n        int
 	mean     float64
 	variance float64 // estimated variance of the population
 }
 
-func momentsOf(sample []float64) moments {
-	m := moments{n: len(sample)}
+func sampleMomentsOf(sample []float64) sampleMoments {
+	m := sampleMoments{n: len(sample)}
 	for _, x := range sample {
 		m.mean += x / float64(m.n)
 	}
@@ -26,7 +26,7 @@ func momentsOf(sample []float64) moments {
 // welch returns the statistic t for two samples with unequal variances: the difference of their means, divided by the
 // difference's standard error. If the samples have thousands of values and their populations have the same mean, t is normally
 // distributed. Source: B. L. Welch, The generalization of "Student's" problem, Biometrika 34, 1947.
-func welch(a, b moments) float64 {
+func welch(a, b sampleMoments) float64 {
 	difference := a.mean - b.mean
 	if difference == 0 {
 		return 0

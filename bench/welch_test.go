@@ -13,7 +13,7 @@ var (
 )
 
 func TestWelchComputesKnownValues(t *testing.T) {
-	a, b := momentsOf(sampleA), momentsOf(sampleB)
+	a, b := sampleMomentsOf(sampleA), sampleMomentsOf(sampleB)
 	if math.Abs(a.mean-20.82) > 1e-9 || a.n != 15 {
 		t.Errorf("%+v", a)
 	}
@@ -26,11 +26,11 @@ func TestWelchComputesKnownValues(t *testing.T) {
 	if got := welch(a, a); got != 0 {
 		t.Errorf("of a sample and itself: %v", got)
 	}
-	constant := momentsOf([]float64{1, 1, 1})
+	constant := sampleMomentsOf([]float64{1, 1, 1})
 	if got := welch(constant, constant); got != 0 {
 		t.Errorf("of a sample of equal values: %v", got)
 	}
-	if got := welch(constant, momentsOf([]float64{2, 2, 2})); !math.IsInf(got, -1) {
+	if got := welch(constant, sampleMomentsOf([]float64{2, 2, 2})); !math.IsInf(got, -1) {
 		t.Errorf("of two constants: %v", got)
 	}
 }

@@ -21,7 +21,7 @@ const (
 	allParts = hasEntry | hasRecord | hasNotices | hasClaims
 )
 
-// MaxClaimHashes is the maximum length of Stored.Claims.
+// MaxClaimHashes is the maximum length of StoredHashes.Claims.
 const MaxClaimHashes = 64
 
 // ErrCanonical is returned for bytes that are not the canonical form of an event.
@@ -36,7 +36,7 @@ func (e *Event) AppendCanonical(dst []byte) []byte {
 	parts := e.optionalParts()
 	dst = append(dst, canonicalVersion, parts)
 	if parts&hasRecord != 0 {
-		dst = append(dst, e.Stored.Record[:]...)
+		dst = append(dst, e.StoredHashes.Record[:]...)
 	}
 	dst = binary.AppendUvarint(dst, e.Seq)
 	dst = binary.AppendUvarint(dst, e.Version)
@@ -55,12 +55,12 @@ func (e *Event) AppendCanonical(dst []byte) []byte {
 		dst = e.Entry.appendCanonical(dst)
 	}
 	if parts&hasNotices != 0 {
-		dst = append(dst, e.Stored.Notices[:]...)
+		dst = append(dst, e.StoredHashes.Notices[:]...)
 	}
 	if parts&hasClaims != 0 {
-		dst = binary.AppendUvarint(dst, uint64(len(e.Stored.Claims)))
-		for i := range e.Stored.Claims {
-			dst = append(dst, e.Stored.Claims[i][:]...)
+		dst = binary.AppendUvarint(dst, uint64(len(e.StoredHashes.Claims)))
+		for i := range e.StoredHashes.Claims {
+			dst = append(dst, e.StoredHashes.Claims[i][:]...)
 		}
 	}
 	return dst
@@ -71,13 +71,13 @@ func (e *Event) optionalParts() (parts byte) {
 	if e.Entry != nil {
 		parts |= hasEntry
 	}
-	if e.Stored.Record != (Hash{}) {
+	if e.StoredHashes.Record != (Hash{}) {
 		parts |= hasRecord
 	}
-	if e.Stored.Notices != (Hash{}) {
+	if e.StoredHashes.Notices != (Hash{}) {
 		parts |= hasNotices
 	}
-	if len(e.Stored.Claims) > 0 {
+	if len(e.StoredHashes.Claims) > 0 {
 		parts |= hasClaims
 	}
 	return parts
@@ -114,7 +114,7 @@ func ParseCanonical(src []byte) (Event, error) {
 		return e, ErrCanonical
 	}
 	if parts&hasRecord != 0 {
-		e.Stored.Record = r.readHash()
+		e.StoredHashes.Record = r.readHash()
 	}
 	e.Seq = r.readUvarint()
 	e.Version = r.readUvarint()
@@ -128,10 +128,10 @@ func ParseCanonical(src []byte) (Event, error) {
 		e.Entry = r.readEntry()
 	}
 	if parts&hasNotices != 0 {
-		e.Stored.Notices = r.readHash()
+		e.StoredHashes.Notices = r.readHash()
 	}
 	if parts&hasClaims != 0 {
-		e.Stored.Claims = r.readHashes()
+		e.StoredHashes.Claims = r.readHashes()
 	}
 	if r.hasFailed || len(r.src) != 0 {
 		return e, ErrCanonical

@@ -42,11 +42,11 @@ type Posting struct {
 	Side    Side
 	Amount  money.Amount
 
-	// Spill is an optional second account, for the part of the amount that does not belong on Account. A credit first pays the
-	// debt on Spill, and the rest goes to Account. If a debit exceeds the available balance of Account, the excess goes to
-	// Spill. The journal's writer replaces the posting with one or two postings without Spill. Only postings of Posted and
-	// Capture entries may have a Spill.
-	Spill Path
+	// SplitWith is an optional second account, for the part of the amount that does not belong on Account. A credit first pays the
+	// debt on SplitWith, and the rest goes to Account. If a debit exceeds the available balance of Account, the excess goes to
+	// SplitWith. The journal's writer replaces the posting with one or two postings without SplitWith. Only postings of Posted and
+	// Capture entries may have a SplitWith.
+	SplitWith Path
 }
 
 // Entry is a balanced movement of money. If Effective is zero, the journal's writer sets Effective to the day on which it books
@@ -98,7 +98,7 @@ func checkBalanced(postings []Posting, maySplit bool) error {
 		if p.Amount.IsZero() || (p.Side != Debit && p.Side != Credit) || !p.Account.IsValid() {
 			return fmt.Errorf("entry: posting %d: %v %v %v", i, p.Account, p.Side, p.Amount)
 		}
-		if p.Spill != "" && (!maySplit || !p.Spill.IsValid()) {
+		if p.SplitWith != "" && (!maySplit || !p.SplitWith.IsValid()) {
 			return fmt.Errorf("entry: posting %d may not split", i)
 		}
 		if (p.Account.Class() == ClassMemorandum) != firstIsMemorandum && !memorandumBalances(postings, p.Asset) {

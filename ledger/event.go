@@ -78,27 +78,27 @@ func (d Date) Time() time.Time { return time.Unix(int64(d-1)*24*60*60, 0).UTC() 
 func (d Date) String() string { return d.Time().Format(time.DateOnly) }
 
 // Event is a transition of a record. The code that decides on the transition leaves Seq, Version, Previous, Booked, Author and
-// Stored empty. The journal's writer sets these fields when it appends the event.
+// StoredHashes empty. The journal's writer sets these fields when it appends the event.
 type Event struct {
-	Seq      uint64 // position in the organization's journal: 1, 2, 3 and so on
-	Source   Source
-	Version  uint64 // version of the record after this event: 1, 2, 3 and so on
-	Previous uint64 // Seq of the previous event of the same record; 0 if this is the record's first event
-	Booked   Micros // when the event became part of the journal
-	Author   Author // who asked for the transition
-	Name     string // the action, for example "settle"
-	From, To string // states of the record before and after; From is empty if the event creates the record
-	Entry    *Entry // nil if no money moved
-	Stored   Stored
+	Seq          uint64 // position in the organization's journal: 1, 2, 3 and so on
+	Source       Source
+	Version      uint64 // version of the record after this event: 1, 2, 3 and so on
+	Previous     uint64 // Seq of the previous event of the same record; 0 if this is the record's first event
+	Booked       Micros // when the event became part of the journal
+	Author       Author // who asked for the transition
+	Name         string // the action, for example "settle"
+	From, To     string // states of the record before and after; From is empty if the event creates the record
+	Entry        *Entry // nil if no money moved
+	StoredHashes StoredHashes
 }
 
 // Hash is a SHA-256 digest. The zero value means that there is no hash.
 type Hash [32]byte
 
-// Stored has the hashes of the data that was stored together with an event. Somebody who knows the root hash of the journal can
-// use these hashes to verify the data. The journal's writer sets Stored. Package posting/store defines the bytes that are
+// StoredHashes has the hashes of the data that was stored together with an event. Somebody who knows the root hash of the journal can
+// use these hashes to verify the data. The journal's writer sets StoredHashes. Package posting/store defines the bytes that are
 // hashed (HashRecord, HashNotices, HashClaim).
-type Stored struct {
+type StoredHashes struct {
 	// Record is the hash of the record as it was stored with the event. A Change is everything that one decision makes durable,
 	// and a step is the part of a Change for one record. A step stores its record only once, so only the last event of a step
 	// has this hash. A record of kind Transfer has no hash, because nothing but its event is stored.

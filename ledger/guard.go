@@ -58,9 +58,9 @@ var MaxAmount = money.MustParse("1" + zeros72)
 
 const zeros72 = "000000000000000000000000000000000000000000000000000000000000000000000000"
 
-// Headroom returns the guard that prevents overflows of an asset's totals. The counter of the guard is the sum of all settled
+// ReserveHeadroom returns the guard that prevents overflows of an asset's totals. The counter of the guard is the sum of all settled
 // and pending amounts. No total can exceed the counter, and the guard keeps the counter below 2^256.
-func Headroom(org ID, asset money.Asset, amount money.Amount) CounterGuard {
+func ReserveHeadroom(org ID, asset money.Asset, amount money.Amount) CounterGuard {
 	return CounterGuard{Org: org, Key: headroomKey(asset), Add: amount, Max: maxHeadroom, RefusalCode: OutOfRange}
 }
 
@@ -72,7 +72,7 @@ var maxHeadroom = func() money.Amount {
 	return a
 }()
 
-// ReleaseHeadroom returns the guard that releases an amount that Headroom has reserved. It is for charges that have moved no
+// ReleaseHeadroom returns the guard that releases an amount that ReserveHeadroom has reserved. It is for charges that have moved no
 // money.
 func ReleaseHeadroom(org ID, asset money.Asset, amount money.Amount) CounterGuard {
 	return CounterGuard{Org: org, Key: headroomKey(asset), Add: amount, IsRelease: true}
@@ -105,53 +105,53 @@ func RefuseDuringBatches(org ID) CounterGuard {
 // A payment link has three counters: the number of its payments, the number of its charged payments, and the sum of the charged
 // amounts.
 
-// LinkBegunKey returns the key of the counter of all payments of a link, including those that failed.
-func LinkBegunKey(link ID) string { return LinkPrefix + "begun/" + link.String() }
+// LinkPaymentsKey returns the key of the counter of all payments of a link, including those that failed.
+func LinkPaymentsKey(link ID) string { return LinkPrefix + "begun/" + link.String() }
 
-// LinkChargedKey returns the key of the counter of a link's charged payments.
-func LinkChargedKey(link ID) string { return LinkPrefix + "charged/" + link.String() }
+// LinkChargesKey returns the key of the counter of a link's charged payments.
+func LinkChargesKey(link ID) string { return LinkPrefix + "charged/" + link.String() }
 
 // LinkAmountKey returns the key of the counter that sums the charged amounts of a link's payments.
 func LinkAmountKey(link ID) string { return LinkPrefix + "amount/" + link.String() }
 
-// LinkPrefix is the prefix of the keys LinkBegunKey, LinkChargedKey and LinkAmountKey. The key LinkAbandonedKey does not have
+// LinkPrefix is the prefix of the keys LinkPaymentsKey, LinkChargesKey and LinkAmountKey. The key LinkFormerAssetKey does not have
 // this prefix.
 const LinkPrefix = "link/"
 
-// LinkBegins returns the guards for the Change with which a payment of a link begins. They count the payment. If the asset of
+// CountLinkPayment returns the guards for the Change with which a payment of a link begins. They count the payment. If the asset of
 // the link was changed after the payer saw the link's page, they refuse the Change with Conflict.
-func LinkBegins(org, link ID, asset money.Asset) []CounterGuard {
+func CountLinkPayment(org, link ID, asset money.Asset) []CounterGuard {
 	return []CounterGuard{
-		{Org: org, Key: LinkBegunKey(link), Add: money.FromUint64(1), Max: money.Max, RefusalCode: OutOfRange},
-		{Org: org, Key: LinkAbandonedKey(link, asset), RefusalCode: Conflict},
+		{Org: org, Key: LinkPaymentsKey(link), Add: money.FromUint64(1), Max: money.Max, RefusalCode: OutOfRange},
+		{Org: org, Key: LinkFormerAssetKey(link, asset), RefusalCode: Conflict},
 	}
 }
 
-// LinkAbandonedKey returns the key of a link's counter for an asset. If the counter is above zero, the link had this asset in
+// LinkFormerAssetKey returns the key of a link's counter for an asset. If the counter is above zero, the link had this asset in
 // the past and has a different asset now.
-func LinkAbandonedKey(link ID, asset money.Asset) string {
+func LinkFormerAssetKey(link ID, asset money.Asset) string {
 	return "abandoned/" + link.String() + "/" + string(asset.Currency) + "/" + string(asset.Network)
 }
 
-// LinkAbandons returns the guard for a Change that replaces the asset of a link. The argument asset is the old asset.
-func LinkAbandons(org, link ID, asset money.Asset) CounterGuard {
-	return CounterGuard{Org: org, Key: LinkAbandonedKey(link, asset), Add: money.FromUint64(1), Max: money.Max, RefusalCode: OutOfRange}
+// AddLinkFormerAsset returns the guard for a Change that replaces the asset of a link. The argument asset is the old asset.
+func AddLinkFormerAsset(org, link ID, asset money.Asset) CounterGuard {
+	return CounterGuard{Org: org, Key: LinkFormerAssetKey(link, asset), Add: money.FromUint64(1), Max: money.Max, RefusalCode: OutOfRange}
 }
 
-// LinkResumes returns the guard for a Change that sets the asset of a link to an asset that the link had in the past.
-func LinkResumes(org, link ID, asset money.Asset) CounterGuard {
-	return CounterGuard{Org: org, Key: LinkAbandonedKey(link, asset), Add: money.FromUint64(1), IsRelease: true}
+// RemoveLinkFormerAsset returns the guard for a Change that sets the asset of a link to an asset that the link had in the past.
+func RemoveLinkFormerAsset(org, link ID, asset money.Asset) CounterGuard {
+	return CounterGuard{Org: org, Key: LinkFormerAssetKey(link, asset), Add: money.FromUint64(1), IsRelease: true}
 }
 
-// LinkHasNoPayments returns a guard that refuses a Change with LimitExceeded if a payment of the link has begun.
-func LinkHasNoPayments(org, link ID) CounterGuard {
-	return CounterGuard{Org: org, Key: LinkBegunKey(link), RefusalCode: LimitExceeded}
+// RefuseIfLinkHasPayments returns a guard that refuses a Change with LimitExceeded if a payment of the link has begun.
+func RefuseIfLinkHasPayments(org, link ID) CounterGuard {
+	return CounterGuard{Org: org, Key: LinkPaymentsKey(link), RefusalCode: LimitExceeded}
 }
 
-// LinkCharged returns the guards that count a charged payment of a link and add its amount to the sum.
-func LinkCharged(org, link ID, amount money.Amount) [2]CounterGuard {
+// CountLinkCharge returns the guards that count a charged payment of a link and add its amount to the sum.
+func CountLinkCharge(org, link ID, amount money.Amount) [2]CounterGuard {
 	return [...]CounterGuard{
-		{Org: org, Key: LinkChargedKey(link), Add: money.FromUint64(1), Max: money.Max, RefusalCode: OutOfRange},
+		{Org: org, Key: LinkChargesKey(link), Add: money.FromUint64(1), Max: money.Max, RefusalCode: OutOfRange},
 		{Org: org, Key: LinkAmountKey(link), Add: amount, Max: money.Max, RefusalCode: OutOfRange},
 	}
 }

@@ -34,7 +34,7 @@ func TestTheLeafsBytesNeverChange(t *testing.T) {
 		Name:   "settle", From: "charging", To: "charged",
 		Entry: &ledger.Entry{Phase: ledger.Posted, Effective: ledger.DateOf(time.Date(2026, 9, 3, 0, 0, 0, 0, time.UTC)),
 			Postings: []ledger.Posting{post("A:bank", ledger.Debit, 256), post("I:fees", ledger.Credit, 256)}},
-		Stored: ledger.Stored{
+		StoredHashes: ledger.StoredHashes{
 			Record: ledger.Hash{0: 0xaa, 31: 0xab}, Notices: ledger.Hash{0: 0xba, 31: 0xbb}, Claims: []ledger.Hash{{0: 0xca, 31: 0xcb}, {0: 0xda}},
 		},
 	}
@@ -138,11 +138,11 @@ func anyEvent(t *rapid.T) ledger.Event {
 		return h
 	})
 	if rapid.Bool().Draw(t, "stored") {
-		event.Stored.Record, event.Stored.Notices = anyHash.Draw(t, "record"), anyHash.Draw(t, "notices")
+		event.StoredHashes.Record, event.StoredHashes.Notices = anyHash.Draw(t, "record"), anyHash.Draw(t, "notices")
 		for range rapid.IntRange(0, 3).Draw(t, "claims") {
 			h := anyHash.Draw(t, "claim")
 			h[0] |= 1 // no hash is all zeros
-			event.Stored.Claims = append(event.Stored.Claims, h)
+			event.StoredHashes.Claims = append(event.StoredHashes.Claims, h)
 		}
 	}
 	if !rapid.Bool().Draw(t, "entry") {
@@ -167,7 +167,7 @@ func TestOnlyABalancedEntryMayBeBooked(t *testing.T) {
 	eurPosting := post("A:bank", ledger.Debit, 7)
 	eurPosting.Asset = eur
 	postingWithSpill := post("L:partner:1:available", ledger.Credit, 7)
-	postingWithSpill.Spill = "A:partner:1:receivable"
+	postingWithSpill.SplitWith = "A:partner:1:receivable"
 	for name, c := range map[string]struct {
 		entry ledger.Entry
 		ok    bool

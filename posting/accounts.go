@@ -105,7 +105,7 @@ func (w *writer) appendLine(b *balance, e *ledger.Event, index int, p *ledger.Po
 	}
 	oldLength := len(page.lines)
 	page.lines = store.EncodeLine(page.lines, &l)
-	w.tail.bytes += len(page.lines) - oldLength
+	w.finishSize.bytes += len(page.lines) - oldLength
 	if e.Entry.Effective != e.Booked.Date() {
 		w.key = store.KeyShifted(w.key[:0], b.org, b.account, e.Entry.Effective, e.Seq, index)
 		w.group.Set(w.key, page.lines[oldLength:])

@@ -156,7 +156,7 @@ func makeCheckpoints(t *testing.T, j *posting.Journal) (count int) {
 			v.Close()
 			return count
 		}
-		next, err := balances.DraftCheckpoint(v, org, &base, seq, func(row posting.KV) error {
+		next, err := balances.BuildCheckpoint(v, org, &base, seq, func(row posting.KV) error {
 			answers := make(chan posting.Receipt, 1)
 			j.Submit(&posting.Change{KVs: []posting.KV{row}}, func(r posting.Receipt) { answers <- r })
 			return (<-answers).Err
@@ -196,7 +196,7 @@ func TestMeasureBalances(t *testing.T) {
 	measure(t, "trial balance by effective date, an account at a time", 3, func(v *posting.View) error {
 		day := ledger.DateOf(start) + ledger.Date(random.IntN(figureDays))
 		return readEveryAccount(v, func(a ledger.Account) (ledger.Totals, bool, error) {
-			return balances.Account(v, org, a, &balances.AsOf{On: day})
+			return balances.Account(v, org, a, &balances.Query{EffectiveDate: day})
 		})
 	}, j)
 	started := time.Now()
@@ -204,18 +204,18 @@ func TestMeasureBalances(t *testing.T) {
 	t.Logf("%d checkpoints in %v", checkpoints, time.Since(started))
 	for _, c := range []struct {
 		name     string
-		newQuery func() balances.AsOf
+		newQuery func() balances.Query
 		wantsAll bool
 	}{
-		{"trial balance now", func() balances.AsOf { return balances.AsOf{Env: usd.Env, At: 1 << 62} }, true},
-		{"trial balance at a time", func() balances.AsOf {
-			return balances.AsOf{Env: usd.Env, At: ledger.MicrosOf(start.Add(time.Duration(random.Int64N(int64(span)))))}
+		{"trial balance now", func() balances.Query { return balances.Query{Env: usd.Env, At: 1 << 62} }, true},
+		{"trial balance at a time", func() balances.Query {
+			return balances.Query{Env: usd.Env, At: ledger.MicrosOf(start.Add(time.Duration(random.Int64N(int64(span)))))}
 		}, true},
-		{"trial balance by effective date", func() balances.AsOf {
-			return balances.AsOf{Env: usd.Env, On: ledger.DateOf(start) + ledger.Date(random.IntN(figureDays))}
+		{"trial balance by effective date", func() balances.Query {
+			return balances.Query{Env: usd.Env, EffectiveDate: ledger.DateOf(start) + ledger.Date(random.IntN(figureDays))}
 		}, true},
-		{"a page of 500 accounts of the trial balance at a time", func() balances.AsOf {
-			return balances.AsOf{Env: usd.Env, At: ledger.MicrosOf(start.Add(time.Duration(random.Int64N(int64(span))))), Paged: true,
+		{"a page of 500 accounts of the trial balance at a time", func() balances.Query {
+			return balances.Query{Env: usd.Env, At: ledger.MicrosOf(start.Add(time.Duration(random.Int64N(int64(span))))), IsPaged: true,
 				After: &ledger.Account{Path: figureAccount(random.Int64N(1000)), Asset: usd}}
 		}, false},
 	} {
@@ -236,7 +236,7 @@ func TestMeasureBalances(t *testing.T) {
 		maxAccounts  int
 	}{{"one account", "L:partner:7777:", 1}, {"eleven accounts", "L:partner:123", 11}} {
 		measure(t, c.name+" with a prefix at a time", 100, func(v *posting.View) error {
-			q, count := balances.AsOf{Env: usd.Env, At: ledger.MicrosOf(start.Add(time.Duration(random.Int64N(int64(span))))), Prefix: c.prefix, Paged: true}, 0
+			q, count := balances.Query{Env: usd.Env, At: ledger.MicrosOf(start.Add(time.Duration(random.Int64N(int64(span))))), Prefix: c.prefix, IsPaged: true}, 0
 			err := new(balances.Reader).TrialBalance(v, org, q, func(ledger.Account, *ledger.Totals) (bool, error) {
 				count++
 				return true, nil
@@ -248,7 +248,7 @@ func TestMeasureBalances(t *testing.T) {
 		}, j)
 	}
 	measure(t, "trial balance at a time, in pages of 500, each in a view of its own", 5, func(*posting.View) error {
-		q, total := balances.AsOf{Env: usd.Env, At: ledger.MicrosOf(start.Add(time.Duration(random.Int64N(int64(span))))), Paged: true}, 0
+		q, total := balances.Query{Env: usd.Env, At: ledger.MicrosOf(start.Add(time.Duration(random.Int64N(int64(span))))), IsPaged: true}, 0
 		reader := new(balances.Reader)
 		for more := true; more; {
 			v := j.View()

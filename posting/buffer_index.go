@@ -24,9 +24,9 @@ type bufferIndex struct {
 	complete atomic.Uint64 // a group's number: the index is complete only for views of this group or a later one
 
 	// Only the orderer uses the fields below.
-	moved    []movedRun // runs that are kept only for older views, the oldest first
-	bytes    int        // memory of these runs in bytes
-	maxBytes int        // maximum of bytes
+	moved    []movedLineRun // runs that are kept only for older views, the oldest first
+	bytes    int            // memory of these runs in bytes
+	maxBytes int            // maximum of bytes
 }
 
 // maxMovedBytes is the maximum memory for lines that are kept after they have moved to a stored page. runOverhead is the memory
@@ -49,11 +49,11 @@ type bufferedPage struct {
 	prefix string // common prefix of the keys of the page's stored rows
 
 	mu   sync.Mutex
-	runs []*run // the oldest first; only the last run may have lines that are not on a stored page
+	runs []*lineRun // the oldest first; only the last run may have lines that are not on a stored page
 }
 
-// run contains consecutive lines of a page. Either all of them have moved to a stored page, in the same group, or none of them.
-type run struct {
+// lineRun contains consecutive lines of a page. Either all of them have moved to a stored page, in the same group, or none of them.
+type lineRun struct {
 	lines []byte
 	ends  []groupEnd // one for each group whose lines are in the run
 	moved uint64     // number of the group that moved the lines to a stored page; 0 if they have not moved
@@ -65,10 +65,10 @@ type groupEnd struct {
 	end   int
 }
 
-// movedRun is a run whose lines have moved to a stored page, together with the page to which the run belongs.
-type movedRun struct {
+// movedLineRun is a run whose lines have moved to a stored page, together with the page to which the run belongs.
+type movedLineRun struct {
 	page *bufferedPage
-	*run
+	*lineRun
 }
 
 // lines returns the buffered lines of the page with this prefix. It returns the lines that a view sees if the view's last group
@@ -116,7 +116,7 @@ func (b *bufferIndex) extend(p *page, group uint64) {
 	defer s.mu.Unlock()
 	last := len(s.runs) - 1
 	if last < 0 || s.runs[last].moved != 0 {
-		s.runs = append(s.runs, new(run))
+		s.runs = append(s.runs, new(lineRun))
 		last++
 	}
 	r := s.runs[last]
@@ -150,7 +150,7 @@ func (b *bufferIndex) move(p *page, group uint64) {
 	r := s.runs[len(s.runs)-1]
 	r.moved = group
 	s.mu.Unlock()
-	b.moved = append(b.moved, movedRun{s, r})
+	b.moved = append(b.moved, movedLineRun{s, r})
 	b.bytes += len(r.lines) + runOverhead
 }
 
@@ -171,10 +171,10 @@ func (b *bufferIndex) drop() {
 	b.moved = b.moved[n:]
 }
 
-func (b *bufferIndex) remove(m *movedRun) {
+func (b *bufferIndex) remove(m *movedLineRun) {
 	m.page.mu.Lock()
 	defer m.page.mu.Unlock()
-	at, _ := slices.BinarySearchFunc(m.page.runs, m.run, func(r, sought *run) int {
+	at, _ := slices.BinarySearchFunc(m.page.runs, m.lineRun, func(r, sought *lineRun) int {
 		if r.moved == 0 {
 			return 1
 		}

@@ -63,12 +63,12 @@ type Step struct {
 	// gets no number. In each organization, the numbers of a sequence begin at 1 and have no gaps.
 	Sequence string
 
-	// Due is the instant at which the record's timer fires next; 0 means never. Due replaces the record's previous due instant.
-	// If Due is in the past, the current instant is stored instead.
+	// DueQueue is the instant at which the record's timer fires next; 0 means never. Due replaces the record's previous due instant.
+	// If DueQueue is in the past, the current instant is stored instead.
 	Due ledger.Micros
 
 	// Finish is true if the step's last event puts the record into a final state. The booked time of that event is then stored
-	// in Stamp.Finished.
+	// in RecordHeader.Finished.
 	Finish bool
 
 	// Events are the events without the fields that are known only at booking, such as Seq and Booked. The writer sets these
@@ -98,13 +98,13 @@ type Receipt struct {
 	// If a counter guard refused the Change, Counter is the index of that guard in Change.Counters.
 	Counter int
 
-	// Stamps contains, for each step, the stamp of the step's record.
-	Stamps []Stamp
+	// Headers contains, for each step, the header of the step's record.
+	Headers []RecordHeader
 }
 
-// Stamp contains the fields that the writer stores beside a record's payload. Their values are those after the record's last
+// RecordHeader contains the fields that the writer stores beside a record's payload. Their values are those after the record's last
 // Step.
-type Stamp struct {
+type RecordHeader struct {
 	Version     uint64
 	FirstSeq    uint64        // seq of the record's first event
 	LastSeq     uint64        // seq of the record's last event
@@ -232,7 +232,7 @@ func checkEntry(entry *ledger.Entry) error {
 			if (i == 0 || p.Asset != list[i-1].Asset) && !isStorable(p.Asset) {
 				return fmt.Errorf("entry: posting %d: asset %q", i, p.Asset)
 			}
-			if p.Spill != "" {
+			if p.SplitWith != "" {
 				n++
 			}
 		}
@@ -244,6 +244,6 @@ func checkEntry(entry *ledger.Entry) error {
 }
 
 func isStorable(a money.Asset) bool {
-	return a.Env.Valid() && a.Currency != "" && len(a.Currency) <= money.MaxName && len(a.Network) <= money.MaxName &&
+	return a.Env.IsValid() && a.Currency != "" && len(a.Currency) <= money.MaxName && len(a.Network) <= money.MaxName &&
 		strings.IndexByte(string(a.Currency), 0) < 0 && strings.IndexByte(string(a.Network), 0) < 0
 }

@@ -20,8 +20,8 @@ func (w *writer) check(c *Change) Receipt {
 	}
 	for i := range c.Steps {
 		s := &c.Steps[i]
-		if stamp := w.stamp(s); stamp.Version != s.Expect {
-			return Receipt{Err: ledger.Refuse("posting.Submit", ledger.StaleVersion, "version %d is stored, %d was expected", stamp.Version, s.Expect)}
+		if header := w.recordHeader(s); header.Version != s.Expect {
+			return Receipt{Err: ledger.Refuse("posting.Submit", ledger.StaleVersion, "version %d is stored, %d was expected", header.Version, s.Expect)}
 		}
 	}
 	if c.MustRecord {
@@ -61,34 +61,34 @@ func (w *writer) owner(earlier []ledger.Claim, claim *ledger.Claim) (owner []byt
 	return owner, claimed
 }
 
-// stamp returns the stamp of the step's record, that is, its version and the other fields that the writer stores beside the
-// payload. The stamp includes changes that are in a group but not durable yet.
-func (w *writer) stamp(s *Step) Stamp {
+// recordHeader returns the header of the step's record, that is, its version and the other fields that the writer stores beside the
+// payload. The header includes changes that are in a group but not durable yet.
+func (w *writer) recordHeader(s *Step) RecordHeader {
 	if s.Record == nil {
-		return Stamp{} // a record that consists only of its event has no stored stamp
+		return RecordHeader{} // a record that consists only of its event has no stored header
 	}
 	k := dueKey{s.Org, s.Source}
-	if stamp, ok := w.stamps.get(k); ok || s.isCertainlyNew() {
-		return stamp
+	if header, ok := w.headers.get(k); ok || s.isCertainlyNew() {
+		return header
 	}
 	w.key = store.KeyRecord(w.key[:0], s.Org, s.Source)
 	row, found, err := w.snapshot().Get(w.key, w.value[:0])
 	w.must(err)
 	if !found {
-		return Stamp{}
+		return RecordHeader{}
 	}
-	envelope, _, ok := store.DecodeRecord(row)
+	stored, _, ok := store.DecodeRecord(row)
 	if !ok {
 		w.must(damaged("record %v: unknown form", s.Source.ID))
 	}
 	w.value = row[:0]
-	stamp := Stamp(envelope)
-	w.stamps.set(k, stamp)
-	return stamp
+	header := RecordHeader(stored)
+	w.headers.set(k, header)
+	return header
 }
 
 // isCertainlyNew tells whether the store need not be searched for the record, because the record is new and its random id was
-// generated for this change. If an earlier change of the record is not durable yet, the record's stamp is in the cache.
+// generated for this change. If an earlier change of the record is not durable yet, the record's header is in the cache.
 func (s *Step) isCertainlyNew() bool {
 	return s.Expect == 0 && (s.Source.Kind == ledger.Transaction || s.Source.Kind == ledger.Transfer) && s.Source.ID.Version() == 4
 }
@@ -198,7 +198,7 @@ func (w *writer) projectAll(c *Change) error {
 
 // checkRange refuses a command that could raise a total above half of the largest amount. Every total that the command changes
 // must be below a quarter of the largest amount before the command, and so must be the sum of the command's postings. Outcomes
-// are not checked, because [ledger.Headroom] has reserved their amounts before the provider was called.
+// are not checked, because [ledger.ReserveHeadroom] has reserved their amounts before the provider was called.
 func (w *writer) checkRange(c *Change) *ledger.Refusal {
 	var sum money.Amount
 	for i := range c.Steps {
@@ -211,7 +211,7 @@ func (w *writer) checkRange(c *Change) *ledger.Refusal {
 			for n := range entry.Postings {
 				p := &entry.Postings[n]
 				var err error
-				if sum, err = sum.Add(p.Amount); err != nil || !sum.Less(quarter) || !w.hasSmallTotals(s.Org, p) {
+				if sum, err = sum.Add(p.Amount); err != nil || !sum.Less(quarterOfMax) || !w.hasSmallTotals(s.Org, p) {
 					return ledger.Refuse("posting.Submit", ledger.OutOfRange, "%s", p.Account)
 				}
 			}
@@ -220,8 +220,8 @@ func (w *writer) checkRange(c *Change) *ledger.Refusal {
 	return nil
 }
 
-// quarter is a quarter of the largest amount.
-var quarter = func() money.Amount {
+// quarterOfMax is a quarter of the largest amount.
+var quarterOfMax = func() money.Amount {
 	a, err := money.Max.DivFloor(money.FromUint64(4))
 	assert.NoError(err)
 	return a
@@ -230,10 +230,10 @@ var quarter = func() money.Amount {
 // hasSmallTotals tells whether all totals of the accounts that a posting may change are below a quarter of the largest amount.
 func (w *writer) hasSmallTotals(org ledger.ID, p *ledger.Posting) bool {
 	return w.account(org, ledger.Account{Path: p.Account, Asset: p.Asset}).hasSmallTotals() &&
-		(p.Spill == "" || w.account(org, ledger.Account{Path: p.Spill, Asset: p.Asset}).hasSmallTotals())
+		(p.SplitWith == "" || w.account(org, ledger.Account{Path: p.SplitWith, Asset: p.Asset}).hasSmallTotals())
 }
 
 func (b *balance) hasSmallTotals() bool {
 	t := &b.totals
-	return t.DebitsPosted.Less(quarter) && t.CreditsPosted.Less(quarter) && t.DebitsPending.Less(quarter) && t.CreditsPending.Less(quarter)
+	return t.DebitsPosted.Less(quarterOfMax) && t.CreditsPosted.Less(quarterOfMax) && t.DebitsPending.Less(quarterOfMax) && t.CreditsPending.Less(quarterOfMax)
 }

@@ -8,10 +8,10 @@ import (
 	"mizan/posting/store"
 )
 
-// prepared is a group (changes that become durable with one sync) on its way to the disk, together with the callers that wait
+// preparedGroup is a group (changes that become durable with one sync) on its way to the disk, together with the callers that wait
 // for the group's changes. Two such values exist: while the committer writes one of them to the disk, the orderer fills the
 // other.
-type prepared struct {
+type preparedGroup struct {
 	group          *store.Group
 	waiters        []waiter
 	dues           []dueChange
@@ -30,7 +30,7 @@ type waiter struct {
 	receipt Receipt
 }
 
-func (p *prepared) reset(n uint64, previous [32]byte) {
+func (p *preparedGroup) reset(n uint64, previous [32]byte) {
 	p.group.Reset(n, previous)
 	clear(p.waiters)
 	clear(p.notices)
@@ -38,11 +38,11 @@ func (p *prepared) reset(n uint64, previous [32]byte) {
 	p.notices, p.causes = p.notices[:0], p.causes[:0]
 }
 
-// order is the orderer's loop. It puts queued changes into groups, and hands each group to the committer.
-func (j *Journal) order(w *writer) {
+// runOrderer is the orderer's loop. It puts queued changes into groups, and hands each group to the committer.
+func (j *Journal) runOrderer(w *writer) {
 	defer j.stopped.Done()
 	defer close(j.groups)
-	var taken, batch []submitted
+	var taken, batch []submittedChange
 	ok := true
 	for {
 		if len(batch) == 0 {
@@ -72,9 +72,9 @@ func (j *Journal) order(w *writer) {
 	}
 }
 
-// commit is the committer's loop. It makes each group durable, and then acknowledges the group's changes in order. After a
+// runCommitter is the committer's loop. It makes each group durable, and then acknowledges the group's changes in order. After a
 // failure it still receives groups, so that the orderer does not block, but does nothing with them.
-func (j *Journal) commit() {
+func (j *Journal) runCommitter() {
 	defer j.stopped.Done()
 	for p := range j.groups {
 		failed := j.hasFailed()
@@ -100,9 +100,9 @@ const (
 	confirmWithin = 100 * time.Millisecond
 )
 
-// confirm is a loop that calls Log.Confirm from time to time. Confirm records what the next start needs to detect that the last
+// runConfirmer is a loop that calls Log.Confirm from time to time. Confirm records what the next start needs to detect that the last
 // groups are missing from the log. No group waits for Confirm.
-func (j *Journal) confirm() {
+func (j *Journal) runConfirmer() {
 	defer j.stopped.Done()
 	for {
 		select {
@@ -139,7 +139,7 @@ func (j *Journal) awaitPause() bool {
 }
 
 // commitGroup makes a group durable, and then acknowledges the group's changes.
-func (j *Journal) commitGroup(p *prepared) error {
+func (j *Journal) commitGroup(p *preparedGroup) error {
 	if err := j.apply(p); err != nil {
 		return err
 	}
@@ -165,7 +165,7 @@ func (j *Journal) commitGroup(p *prepared) error {
 
 // apply makes the group durable. If the group has no rows, all its changes were refused, and nothing is written. The refusals
 // still wait for their turn, because they may be based on earlier groups, which must be durable first.
-func (j *Journal) apply(p *prepared) error {
+func (j *Journal) apply(p *preparedGroup) error {
 	if p.group.Rows() == 0 {
 		return nil
 	}

@@ -12,7 +12,7 @@ import (
 	"mizan/posting"
 )
 
-// act is one step of a record's life cycle (such as a hold, a capture, a void or a refund), with the totals and the stamp
+// act is one step of a record's life cycle (such as a hold, a capture, a void or a refund), with the totals and the header
 // that are expected afterwards.
 type act struct {
 	name      string
@@ -25,7 +25,7 @@ type act struct {
 	// ones if there are any. The key is the path, followed by the currency if it is not USD.
 	want map[string]string
 
-	// The expected HeldSeq and SettledSeq of the record's stamp: the event with the record's open hold, and the first event
+	// The expected HeldSeq and SettledSeq of the record's header: the event with the record's open hold, and the first event
 	// that posted or captured. Each is given as the event's version (its number among the record's events); 0: none.
 	heldVersion, settledVersion uint64
 }
@@ -89,8 +89,8 @@ func (s *stage) play(a *act) {
 		for i := range c.Steps[0].Events {
 			known.seqs = append(known.seqs, c.Steps[0].Events[i].Seq)
 		}
-		known.version = receipt.Stamps[0].Version
-		s.wantStamp(a, known, receipt.Stamps[0])
+		known.version = receipt.Headers[0].Version
+		s.wantHeader(a, known, receipt.Headers[0])
 	}
 	s.wantAccounts(a)
 }
@@ -120,7 +120,7 @@ func (s *stage) change(a *act, known *knownRecord) (c *posting.Change, held []le
 	return c, held
 }
 
-func (s *stage) wantStamp(a *act, known *knownRecord, got posting.Stamp) {
+func (s *stage) wantHeader(a *act, known *knownRecord, got posting.RecordHeader) {
 	s.t.Helper()
 	seq := func(version uint64) uint64 {
 		if version == 0 {
@@ -334,7 +334,7 @@ func TestRecordMayHoldAndCloseInOneStep(t *testing.T) {
 	})
 }
 
-// The stamp of a record names the charge as the first settled entry, whatever the record holds later.
+// The header of a record names the charge as the first settled entry, whatever the record holds later.
 func TestRecordMayHoldAgainAfterSettling(t *testing.T) {
 	refund := func(name string, n, heldVersion uint64) act {
 		return act{name: name, record: "payment", events: []eventEntry{holds(debit(available, n), credit(terminalX, n))}, heldVersion: heldVersion}
@@ -389,7 +389,7 @@ func TestConversionBalancesEachAssetAndPaysDebtOnlyInTheSameAsset(t *testing.T) 
 	})
 	t.Run("held first", func(t *testing.T) {
 		heldPostings := slices.Clone(entry)
-		heldPostings[4].Spill = ""
+		heldPostings[4].SplitWith = ""
 		playAll(t, []act{owe,
 			{name: "hold", record: "payment", events: []eventEntry{holds(heldPostings...)}, heldVersion: 1, want: map[string]string{
 				"A:provider:x": "0/20 +100/0", "L:partner:1:available EUR": "0/0 +0/90", "A:partner:1:receivable EUR": "50/0",

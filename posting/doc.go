@@ -26,7 +26,7 @@
 //     counter's amount after the Change's earlier guards.
 //  8. No total overflows. A command is refused if one of its totals already exceeds a quarter of the range of an amount, or if
 //     the command itself moves a quarter of the range or more. Outcomes need no such check, because a bounded counter
-//     ([ledger.Headroom]) has reserved their amounts in advance.
+//     ([ledger.ReserveHeadroom]) has reserved their amounts in advance.
 //  9. A due row contains an item for each record that one group makes due within one second. The row is removed only when all
 //     its items are stale. An item is stale if the stored record has another due instant or none, or if a later row has an item
 //     for the same record and instant. The low-water mark is a second: in due rows of earlier seconds, all items are stale.

@@ -9,12 +9,12 @@ import (
 	"mizan/posting/store"
 )
 
-// Due tells which records are due. An item says that a record is due at an instant. The item is current as long as the record
-// has this due instant, and stale afterwards. Due keeps in memory the items that are due soon, ordered by their instants, and
+// DueQueue tells which records are due. An item says that a record is due at an instant. The item is current as long as the record
+// has this due instant, and stale afterwards. DueQueue keeps in memory the items that are due soon, ordered by their instants, and
 // loads later items from the store when their time comes near. In the store, the items that one group (changes that become
 // durable together) makes due in one second are in one row, a due row. The row is removed when all its items are stale, or when
 // the low-water mark has passed the row's second.
-type Due struct {
+type DueQueue struct {
 	journal *Journal
 	wake    chan struct{} // receives a value when an item becomes due earlier than all others
 
@@ -66,18 +66,18 @@ type dueChange struct {
 // dueWindow is how far ahead items are loaded into memory: all items that become due within dueWindow from now.
 const dueWindow = 10 * time.Minute
 
-func newDue(j *Journal) *Due {
-	return &Due{
+func newDueQueue(j *Journal) *DueQueue {
+	return &DueQueue{
 		journal: j, wake: make(chan struct{}, 1),
 		current: make(map[dueKey]currentDue), dispatched: make(map[dueKey]ledger.Micros), waiting: make(map[dueRow]int),
 	}
 }
 
 // Wake returns a channel that receives a value when Next may return an earlier instant than before.
-func (d *Due) Wake() <-chan struct{} { return d.wake }
+func (d *DueQueue) Wake() <-chan struct{} { return d.wake }
 
 // Next returns the earliest due instant of the items in memory. If there are no items, it returns false.
-func (d *Due) Next() (ledger.Micros, bool) {
+func (d *DueQueue) Next() (ledger.Micros, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.dropStale()
@@ -90,7 +90,7 @@ func (d *Due) Next() (ledger.Micros, bool) {
 // Take returns at most limit items whose instants are not after latest, the earliest first. An item that Take has returned is
 // returned again only after a call of Return, or after a restart. So the caller must make sure that the item's record gets a
 // new due instant or none.
-func (d *Due) Take(latest ledger.Micros, limit int) []store.DueItem {
+func (d *DueQueue) Take(latest ledger.Micros, limit int) []store.DueItem {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var items []store.DueItem
@@ -109,7 +109,7 @@ func (d *Due) Take(latest ledger.Micros, limit int) []store.DueItem {
 }
 
 // Return gives back an item that Take has returned but that the caller could not handle. Take will return it again.
-func (d *Due) Return(item store.DueItem) {
+func (d *DueQueue) Return(item store.DueItem) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	k := dueKey{item.Org, item.Source}
@@ -120,7 +120,7 @@ func (d *Due) Return(item store.DueItem) {
 
 // All returns the items in memory for which accept returns true, even if they are not due yet. A server that starts uses All to
 // find provider calls whose outcome is unknown, because it asks the providers about them at once.
-func (d *Due) All(accept func(store.DueItem) bool) []store.DueItem {
+func (d *DueQueue) All(accept func(store.DueItem) bool) []store.DueItem {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var items []store.DueItem
@@ -133,12 +133,12 @@ func (d *Due) All(accept func(store.DueItem) bool) []store.DueItem {
 }
 
 // isCurrent tells whether an item of the heap is its record's current item.
-func (d *Due) isCurrent(item *heapItem) bool {
+func (d *DueQueue) isCurrent(item *heapItem) bool {
 	return d.current[dueKey{item.Org, item.Source}].ticket == item.ticket
 }
 
 // dropStale removes items from the top of the heap until the top item is current or the heap is empty.
-func (d *Due) dropStale() {
+func (d *DueQueue) dropStale() {
 	for len(d.heap) > 0 && !d.isCurrent(&d.heap[0]) {
 		d.pop()
 	}
@@ -147,7 +147,7 @@ func (d *Due) dropStale() {
 // setDue sets the record's due instant. group is the number of the group whose due row contains the new item. If the heap
 // already has an item of the record with this instant, the heap does not change. If Take has handed out the record's item, the
 // record becomes due again.
-func (d *Due) setDue(k dueKey, at ledger.Micros, group uint64) {
+func (d *DueQueue) setDue(k dueKey, at ledger.Micros, group uint64) {
 	due, isKnown := d.current[k]
 	newDue := currentDue{at, due.ticket, group}
 	d.waiting[newDue.row()]++
@@ -165,7 +165,7 @@ func (d *Due) setDue(k dueKey, at ledger.Micros, group uint64) {
 	d.push(heapItem{store.DueItem{At: at, Org: k.org, Source: k.source}, d.ticket})
 }
 
-func (d *Due) forget(k dueKey) {
+func (d *DueQueue) forget(k dueKey) {
 	if due, isKnown := d.current[k]; isKnown {
 		d.markStale(due.row())
 	}
@@ -173,12 +173,12 @@ func (d *Due) forget(k dueKey) {
 	delete(d.dispatched, k)
 }
 
-// maxEmptied is the maximum length of Due.emptied. A row that finds no place there is removed later: when the low-water mark
+// maxEmptied is the maximum length of DueQueue.emptied. A row that finds no place there is removed later: when the low-water mark
 // passes it, or after the journal is opened again.
 const maxEmptied = 65_536
 
 // markStale records that one more item of a row is stale. A row without current items can be removed.
-func (d *Due) markStale(row dueRow) {
+func (d *DueQueue) markStale(row dueRow) {
 	if d.waiting[row]--; d.waiting[row] > 0 {
 		return
 	}
@@ -187,7 +187,7 @@ func (d *Due) markStale(row dueRow) {
 }
 
 // markEmptied records that a row has no current item, so that the orderer can remove the row.
-func (d *Due) markEmptied(row dueRow) {
+func (d *DueQueue) markEmptied(row dueRow) {
 	if len(d.emptied) < maxEmptied {
 		d.emptied = append(d.emptied, row)
 	}
@@ -196,7 +196,7 @@ func (d *Due) markEmptied(row dueRow) {
 // takeEmptied returns at most limit rows that have no current item. It is safe to remove them, because the changes that made
 // their items stale are durable, and no item is ever added to a durable row. Rows below the low-water mark are left out,
 // because writer.removePassedDue removes them. Only the orderer (the goroutine that prepares groups) calls takeEmptied.
-func (d *Due) takeEmptied(limit int) (rows []dueRow) {
+func (d *DueQueue) takeEmptied(limit int) (rows []dueRow) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	taken := 0
@@ -213,7 +213,7 @@ func (d *Due) takeEmptied(limit int) (rows []dueRow) {
 
 // applyChanges updates the items in memory with the due instants that the changes of a durable group have set. It is called
 // once for each group that has rows, in the order of the groups.
-func (d *Due) applyChanges(group uint64, changes []dueChange) {
+func (d *DueQueue) applyChanges(group uint64, changes []dueChange) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.reported = group
@@ -246,7 +246,7 @@ const minCompact = 4_096
 
 // compact removes the stale items if they are at least half of a large heap. Without it, stale items would fill the heap if
 // records have due instants that change often and are far in the future.
-func (d *Due) compact() {
+func (d *DueQueue) compact() {
 	if len(d.heap) < max(minCompact, 2*len(d.current)) {
 		return
 	}
@@ -258,7 +258,7 @@ func (d *Due) compact() {
 
 // LookAhead loads the items that become due within dueWindow after now. It must be called regularly while the clock advances. A
 // manual clock may be set to a new instant only after LookAhead was called with that instant.
-func (d *Due) LookAhead(now time.Time) error {
+func (d *DueQueue) LookAhead(now time.Time) error {
 	newHorizon := horizonAt(now)
 	d.mu.Lock()
 	isLoaded := newHorizon-d.horizon < ledger.Micros(dueWindow.Microseconds()/2)
@@ -276,7 +276,7 @@ func horizonAt(now time.Time) ledger.Micros {
 }
 
 // recover reads the low-water mark, and loads the items that are due between the mark and the end of the window.
-func (d *Due) recover(now time.Time) error {
+func (d *DueQueue) recover(now time.Time) error {
 	snap := d.journal.store.Snapshot()
 	row, found, err := snap.Get(store.KeyLowWaterMark, nil)
 	snap.Close()
@@ -295,7 +295,7 @@ func (d *Due) recover(now time.Time) error {
 
 // loadTo loads the items that are due before the new horizon. It loads them in steps, and releases the lock after each step,
 // because the committer needs the lock to report a group's due instants.
-func (d *Due) loadTo(newHorizon ledger.Micros) error {
+func (d *DueQueue) loadTo(newHorizon ledger.Micros) error {
 	for {
 		d.mu.Lock()
 		err := d.load(newHorizon)
@@ -318,7 +318,7 @@ const maxLoad = 4_096
 // group after load, and replaces the due instants that load has set. The snapshot may also contain a group for which
 // applyChanges was not called yet. The due rows of such a group are skipped. Otherwise load would find no current item in them
 // and have them removed.
-func (d *Due) load(newHorizon ledger.Micros) error {
+func (d *DueQueue) load(newHorizon ledger.Micros) error {
 	snap := d.journal.store.Snapshot()
 	defer snap.Close()
 	oldHorizon, lastSecond := d.horizon, int64(d.horizon)/1_000_000
@@ -371,7 +371,7 @@ type rowItem struct {
 }
 
 // addCurrent adds the items that are current in the snapshot, that is, whose instant is their record's due instant there.
-func (d *Due) addCurrent(snap *store.Snapshot, items []rowItem) error {
+func (d *DueQueue) addCurrent(snap *store.Snapshot, items []rowItem) error {
 	var key, row []byte
 	for _, item := range items {
 		key = store.KeyRecord(key[:0], item.Org, item.Source)
@@ -383,11 +383,11 @@ func (d *Due) addCurrent(snap *store.Snapshot, items []rowItem) error {
 		if !found {
 			continue
 		}
-		envelope, _, ok := store.DecodeRecord(row)
+		header, _, ok := store.DecodeRecord(row)
 		if !ok {
 			return damaged("record %v: unknown form", item.Source.ID)
 		}
-		if envelope.Due == item.At {
+		if header.Due == item.At {
 			k := dueKey{item.Org, item.Source}
 			if _, isKnown := d.current[k]; !isKnown {
 				d.setDue(k, item.At, item.group)
@@ -400,7 +400,7 @@ func (d *Due) addCurrent(snap *store.Snapshot, items []rowItem) error {
 // passedUntil returns the new low-water mark: a second before which no due row has a current item. It takes into account the
 // items in the heap, the items that Take has handed out, the items that are not loaded yet, and the items of groups that the
 // committer has not reported yet.
-func (d *Due) passedUntil(now, earliestPrepared ledger.Micros) int64 {
+func (d *DueQueue) passedUntil(now, earliestPrepared ledger.Micros) int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	earliest := min(now, d.horizon)
@@ -417,7 +417,7 @@ func (d *Due) passedUntil(now, earliestPrepared ledger.Micros) int64 {
 	return int64(earliest) / 1_000_000
 }
 
-func (d *Due) push(item heapItem) {
+func (d *DueQueue) push(item heapItem) {
 	d.heap = append(d.heap, item)
 	i := len(d.heap) - 1
 	for i > 0 {
@@ -430,7 +430,7 @@ func (d *Due) push(item heapItem) {
 	}
 }
 
-func (d *Due) pop() heapItem {
+func (d *DueQueue) pop() heapItem {
 	top := d.heap[0]
 	last := len(d.heap) - 1
 	d.heap[0] = d.heap[last]
@@ -440,7 +440,7 @@ func (d *Due) pop() heapItem {
 }
 
 // sink moves the item at index i down the heap, to its right place.
-func (d *Due) sink(i int) {
+func (d *DueQueue) sink(i int) {
 	for {
 		child := 2*i + 1
 		if child >= len(d.heap) {
@@ -457,5 +457,5 @@ func (d *Due) sink(i int) {
 	}
 }
 
-// Item says that a record is due at an instant.
-type Item = store.DueItem
+// DueItem says that a record is due at an instant.
+type DueItem = store.DueItem

@@ -84,7 +84,7 @@ func TestTimerSetAgainForTheSameInstantIsTakenOnce(t *testing.T) {
 	f.setDue(s, 4, at)
 	f.wantTaken(s)
 	f.wantTaken()
-	f.Due.Return(posting.Item{At: at, Org: org, Source: s}) // no effect: the record was set due again, after at
+	f.Due.Return(posting.DueItem{At: at, Org: org, Source: s}) // no effect: the record was set due again, after at
 	f.wantTaken()
 }
 
@@ -197,7 +197,7 @@ func (f *fixture) countDueRows() int {
 	v := f.View()
 	defer v.Close()
 	count := 0
-	if _, err := v.DueItems(func(int64, posting.Item) { count++ }); err != nil {
+	if _, err := v.DueItems(func(int64, posting.DueItem) { count++ }); err != nil {
 		f.t.Fatal(err)
 	}
 	return count
@@ -328,7 +328,7 @@ func (l *afterApply) Apply(g *store.Group) error {
 	return err
 }
 
-// LookAhead may load the window while a group is visible whose due instants were not reported to Due yet. The next group,
+// LookAhead may load the window while a group is visible whose due instants were not reported to DueQueue yet. The next group,
 // which the orderer prepares meanwhile, must not remove the due rows of that group. A group that has only refusals has the
 // same number as the following group; it must not count as the report of the following group.
 func TestDueRowOfAGroupThatIsNotReportedStays(t *testing.T) {

@@ -12,21 +12,21 @@ func (c *Change) Size() (rows, bytes int) {
 }
 
 // ItemCount returns the number of due items in memory, including stale ones.
-func (d *Due) ItemCount() int {
+func (d *DueQueue) ItemCount() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return len(d.heap)
 }
 
 // WaitingCount returns the number of records that are due within the window.
-func (d *Due) WaitingCount() int {
+func (d *DueQueue) WaitingCount() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return len(d.current)
 }
 
 // DropEmptied forgets the due rows that wait to be removed, as happens when too many of them wait.
-func (d *Due) DropEmptied() {
+func (d *DueQueue) DropEmptied() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.emptied = nil
@@ -79,7 +79,7 @@ func (j *Journal) Limit() (rows, bytes int) { return j.limit.rows, j.limit.bytes
 
 // RowsOfInclusion returns the number of rows that are read for an inclusion proof of an event.
 func RowsOfInclusion(v *View, org ledger.ID, seq, size uint64) (int, error) {
-	branches := newBranches(v, org)
+	branches := newTreeReader(v, org)
 	_, err := branches.inclusion(seq, size)
 	return branches.rows, err
 }

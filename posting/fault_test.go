@@ -276,7 +276,7 @@ func TestTimersAreTakenOnceInOrderAndAgainAfterARestart(t *testing.T) {
 			Due:    ledger.MicrosOf(start) + ledger.Micros(3-i)*1_000_000,
 			Events: []ledger.Event{{Name: "a", To: "x"}}}}})
 	}
-	take := func() []posting.Item { return f.Due.Take(ledger.MicrosOf(start)+10_000_000, 10) }
+	take := func() []posting.DueItem { return f.Due.Take(ledger.MicrosOf(start)+10_000_000, 10) }
 	if got := take(); len(got) != 3 || got[0].Source != sources[2] || got[2].Source != sources[0] {
 		t.Fatalf("taken: %+v", got)
 	}

@@ -76,7 +76,7 @@ type Journal struct {
 	limit size // the largest size of a group
 
 	ownsStore bool // Close closes the store
-	Due       *Due
+	Due       *DueQueue
 	Stats     Stats
 
 	onNotices func(ledger.ID, []Notice)
@@ -88,26 +88,26 @@ type Journal struct {
 
 	mu         sync.Mutex
 	wake       sync.Cond
-	overlapAt  int         // guarded by mu; see defaultOverlap
-	queue      []submitted // guarded by mu
-	maxQueue   int         // maximum number of changes that wait for a group
-	dequeued   int         // guarded by mu; number of changes that were taken from queue and are not in a group yet
+	overlapAt  int               // guarded by mu; see defaultOverlap
+	queue      []submittedChange // guarded by mu
+	maxQueue   int               // maximum number of changes that wait for a group
+	dequeued   int               // guarded by mu; number of changes that were taken from queue and are not in a group yet
 	closed     bool
 	unanswered []func(Receipt) // guarded by mu; callbacks of changes that got no receipt because the journal failed
 	prepared   int             // guarded by mu; number of groups that are prepared but not durable yet
 
-	groups         chan *prepared // prepared groups, from the orderer to the committer
-	freeGroups     chan *prepared // groups that the committer gives back, for the orderer to fill again
-	applied        chan struct{}  // receives a value when a group has become durable; see confirm
-	stopped        sync.WaitGroup // to wait for the end of the journal's goroutines
-	committed      atomic.Uint64  // number of the last durable group
-	oldestBuffered atomic.Uint64  // number of the oldest durable group that still has page-buffer rows
-	bufferIndex    *bufferIndex   // lines of the page buffer in memory, for views
-	fences         fences         // month that each organization is closing
+	groups         chan *preparedGroup // prepared groups, from the orderer to the committer
+	freeGroups     chan *preparedGroup // groups that the committer gives back, for the orderer to fill again
+	applied        chan struct{}       // receives a value when a group has become durable; see confirm
+	stopped        sync.WaitGroup      // to wait for the end of the journal's goroutines
+	committed      atomic.Uint64       // number of the last durable group
+	oldestBuffered atomic.Uint64       // number of the oldest durable group that still has page-buffer rows
+	bufferIndex    *bufferIndex        // lines of the page buffer in memory, for views
+	fences         fences              // month that each organization is closing
 }
 
-// submitted is a Change in the queue.
-type submitted struct {
+// submittedChange is a Change in the queue.
+type submittedChange struct {
 	change *Change
 	size   size
 	done   func(Receipt)
@@ -148,7 +148,7 @@ func Open(o Options) (*Journal, error) {
 func OpenOn(s *store.Store, o Options) (*Journal, error) {
 	j := &Journal{
 		store: s, log: s, clock: o.Clock, fatal: o.Fatal, overlapAt: defaultOverlap, bufferIndex: newBufferIndex(),
-		groups: make(chan *prepared), freeGroups: make(chan *prepared, 2), applied: make(chan struct{}, 1), failed: make(chan struct{}), ended: make(chan struct{}),
+		groups: make(chan *preparedGroup), freeGroups: make(chan *preparedGroup, 2), applied: make(chan struct{}, 1), failed: make(chan struct{}), ended: make(chan struct{}),
 	}
 	j.limit.rows, j.limit.bytes = s.MaxGroup()
 	j.limit.add(-removalRows, -removalBytes)
@@ -159,14 +159,14 @@ func OpenOn(s *store.Store, o Options) (*Journal, error) {
 		j.fatal = func(err error) { panic(err) }
 	}
 	j.wake.L = &j.mu
-	j.Due = newDue(j)
+	j.Due = newDueQueue(j)
 	if err := j.Due.recover(o.Clock.Now()); err != nil {
 		return nil, err
 	}
 	n, hash := s.LastGroup()
 	j.committed.Store(n)
 	for range 2 {
-		j.freeGroups <- &prepared{group: store.NewGroup(n+1, hash)}
+		j.freeGroups <- &preparedGroup{group: store.NewGroup(n+1, hash)}
 	}
 	if j.maxQueue = o.Queue; j.maxQueue == 0 {
 		j.maxQueue = MaxQueue
@@ -183,10 +183,10 @@ func OpenOn(s *store.Store, o Options) (*Journal, error) {
 	}
 	j.oldestBuffered.Store(w.lowestBuffered())
 	j.stopped.Add(4)
-	go j.order(w)
-	go j.commit()
-	go j.confirm()
-	go j.watch()
+	go j.runOrderer(w)
+	go j.runCommitter()
+	go j.runConfirmer()
+	go j.watchStore()
 	return j, nil
 }
 
@@ -219,7 +219,7 @@ func (j *Journal) enqueue(c *Change, done func(Receipt)) error {
 		j.Stats.Refused.Add(1)
 		return ledger.Refuse("posting.Submit", ledger.Unavailable, "the writer's queue is full").By(ledger.LimitQueue)
 	}
-	j.queue = append(j.queue, submitted{c, bound, done})
+	j.queue = append(j.queue, submittedChange{c, bound, done})
 	if n := len(j.queue); n == 1 || n == j.overlapAt {
 		j.wake.Signal()
 	}
@@ -315,9 +315,9 @@ func (j *Journal) fail(err error) {
 	})
 }
 
-// watch ends the process when the store's background work (a flush or a compaction) fails. It does not wait for the next group,
+// watchStore ends the process when the store's background work (a flush or a compaction) fails. It does not wait for the next group,
 // because Badger would continue to work and could damage more.
-func (j *Journal) watch() {
+func (j *Journal) watchStore() {
 	defer j.stopped.Done()
 	select {
 	case <-j.store.Failed():
@@ -333,7 +333,7 @@ const defaultOverlap = 1_024
 
 // take waits for submitted changes, and returns them as a batch. The memory of previous, which was the batch before, goes back
 // to the queue. If the journal is closed and no change is left, ok is false.
-func (j *Journal) take(previous []submitted) (batch []submitted, ok bool) {
+func (j *Journal) take(previous []submittedChange) (batch []submittedChange, ok bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for len(j.queue) < j.overlapAt && !j.closed && (len(j.queue) == 0 || j.prepared > 0 && !j.hasFailed()) {

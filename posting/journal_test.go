@@ -146,8 +146,8 @@ func TestPartialCaptureReleasesTheWholeHold(t *testing.T) {
 	heldPostings := []ledger.Posting{line("L:partner:1:available", ledger.Debit, 300), line("A:provider:x", ledger.Credit, 290), line("I:fees", ledger.Credit, 10)}
 	holdReceipt := f.must(&posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{{Org: org, Source: source, Record: []byte{1},
 		Events: []ledger.Event{{Name: "hold", To: "held", Entry: &ledger.Entry{Phase: ledger.Pending, Postings: heldPostings}}}}}})
-	if holdReceipt.Stamps[0].HeldSeq != holdReceipt.Stamps[0].LastSeq {
-		t.Fatalf("stamp %+v: the hold is not noted", holdReceipt.Stamps[0])
+	if holdReceipt.Headers[0].HeldSeq != holdReceipt.Headers[0].LastSeq {
+		t.Fatalf("stamp %+v: the hold is not noted", holdReceipt.Headers[0])
 	}
 	if got, want := f.totals("L:partner:1:available").Available().String(), "700"; got != want {
 		t.Errorf("available while held: %s, want %s", got, want)
@@ -156,7 +156,7 @@ func TestPartialCaptureReleasesTheWholeHold(t *testing.T) {
 	capturedPostings := []ledger.Posting{line("L:partner:1:available", ledger.Debit, 200), line("A:provider:x", ledger.Credit, 200)}
 	captureReceipt := f.must(&posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{{Org: org, Source: source, Expect: 1, Record: []byte{1},
 		Events: []ledger.Event{{Name: "capture", From: "held", To: "done", Entry: &ledger.Entry{Phase: ledger.Capture, Postings: capturedPostings, Released: heldPostings}}}}}})
-	if s := captureReceipt.Stamps[0]; s.HeldSeq != 0 || s.SettledSeq != s.LastSeq || s.Version != 2 {
+	if s := captureReceipt.Headers[0]; s.HeldSeq != 0 || s.SettledSeq != s.LastSeq || s.Version != 2 {
 		t.Errorf("stamp %+v after the capture", s)
 	}
 	for path, want := range map[ledger.Path]ledger.Totals{
@@ -170,9 +170,9 @@ func TestPartialCaptureReleasesTheWholeHold(t *testing.T) {
 	}
 	v := f.View()
 	defer v.Close()
-	e, _, _, err := v.Event(org, captureReceipt.Stamps[0].LastSeq)
-	if err != nil || e.Entry.Closes != holdReceipt.Stamps[0].LastSeq {
-		t.Errorf("the capture closes %d, want %d (%v)", e.Entry.Closes, holdReceipt.Stamps[0].LastSeq, err)
+	e, _, _, err := v.Event(org, captureReceipt.Headers[0].LastSeq)
+	if err != nil || e.Entry.Closes != holdReceipt.Headers[0].LastSeq {
+		t.Errorf("the capture closes %d, want %d (%v)", e.Entry.Closes, holdReceipt.Headers[0].LastSeq, err)
 	}
 }
 
@@ -180,7 +180,7 @@ func TestCreditPaysDebtAndOverdraftBecomesDebt(t *testing.T) {
 	f := open(t)
 	spillingPosting := func(side ledger.Side, n uint64) ledger.Posting {
 		p := line("L:partner:1:available", side, n)
-		p.Spill = "A:partner:1:receivable"
+		p.SplitWith = "A:partner:1:receivable"
 		return p
 	}
 	steps := []struct {
@@ -273,7 +273,7 @@ func TestStepRequiresTheStoredVersion(t *testing.T) {
 	wantCode(t, f.submit(move(1)).Err, ledger.StaleVersion)
 	f.restart()
 	wantCode(t, f.submit(move(3)).Err, ledger.StaleVersion)
-	if s := f.must(move(2)).Stamps[0]; s.Version != 4 {
+	if s := f.must(move(2)).Headers[0]; s.Version != 4 {
 		t.Errorf("version %d after two events from 2", s.Version)
 	}
 }

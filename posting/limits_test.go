@@ -66,7 +66,7 @@ func TestNewLinesOfAListInOneGroupMayExceedARow(t *testing.T) {
 	v := f.View()
 	defer v.Close()
 	next := n
-	err := v.List(org, listOf(7, 1), posting.Walk{}, func(row posting.ListRow) (bool, error) {
+	err := v.List(org, listOf(7, 1), posting.ListRange{}, func(row posting.ListRow) (bool, error) {
 		next--
 		if row.ID != changes[next].Steps[0].Source.ID {
 			t.Fatalf("row %d is another's", next)
@@ -122,7 +122,7 @@ func TestEntryMustHaveRoomForSplitPostings(t *testing.T) {
 		postings := []ledger.Posting{line("A:bank", ledger.Debit, uint64(n-1)*2)}
 		for i := range n - 1 {
 			p := line(ledger.Path(fmt.Sprintf("L:partner:%d:available", i)), ledger.Credit, 2)
-			p.Spill = ledger.Path(fmt.Sprintf("A:partner:%d:receivable", i))
+			p.SplitWith = ledger.Path(fmt.Sprintf("A:partner:%d:receivable", i))
 			postings = append(postings, p)
 		}
 		return transfer(ledger.Posted, postings...)
@@ -236,7 +236,7 @@ func worstCase(random *rand.Rand, steps, events, postings int) *posting.Change {
 			entry := &ledger.Entry{Phase: ledger.Posted, Effective: ledger.Date(random.IntN(30_000))}
 			for n := range postings {
 				entry.Postings = append(entry.Postings, ledger.Posting{
-					Account: longText("L:", ledger.MaxPath), Spill: longText("A:", ledger.MaxPath), Asset: asset, Side: ledger.Debit + ledger.Side(n%2),
+					Account: longText("L:", ledger.MaxPath), SplitWith: longText("A:", ledger.MaxPath), Asset: asset, Side: ledger.Debit + ledger.Side(n%2),
 					Amount: money.MustParse("1" + strings.Repeat("0", 70)),
 				})
 			}

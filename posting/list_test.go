@@ -37,7 +37,7 @@ func changeOfListed(s ledger.Source, expect uint64, events int) *posting.Change 
 
 // naiveWalk returns those rows of a list that the walk w must read, the newest first. rows are all rows of the list, the
 // oldest first.
-func naiveWalk(rows []posting.ListRow, w posting.Walk) (want []posting.ListRow) {
+func naiveWalk(rows []posting.ListRow, w posting.ListRange) (want []posting.ListRow) {
 	for _, row := range slices.Backward(rows) {
 		if row.Booked >= w.From && (w.Before == 0 || row.Booked < w.Before) && (row.IsCreation || !w.OnlyCreations) {
 			want = append(want, row)
@@ -47,7 +47,7 @@ func naiveWalk(rows []posting.ListRow, w posting.Walk) (want []posting.ListRow) 
 }
 
 // walk returns the rows that the walk w reads from testList, at most limit of them.
-func (f *fixture) walk(w posting.Walk, limit int) (rows []posting.ListRow) {
+func (f *fixture) walk(w posting.ListRange, limit int) (rows []posting.ListRow) {
 	f.t.Helper()
 	v := f.View()
 	defer v.Close()
@@ -73,7 +73,7 @@ func TestWalkReadsExactlyTheRowsWithinItsBounds(t *testing.T) {
 				t.Fatal(receipt.Err)
 			}
 			s := &changes[i].Steps[0]
-			rows = append(rows, posting.ListRow{Booked: receipt.Stamps[0].Updated, IsCreation: s.Expect == 0, ID: s.Source.ID})
+			rows = append(rows, posting.ListRow{Booked: receipt.Headers[0].Updated, IsCreation: s.Expect == 0, ID: s.Source.ID})
 		}
 	}
 	var changes []*posting.Change // the events of these changes add more rows than one page has room for
@@ -91,7 +91,7 @@ func TestWalkReadsExactlyTheRowsWithinItsBounds(t *testing.T) {
 	}
 	for _, border := range borders {
 		for _, at := range []ledger.Micros{border - 1, border, border + 1} {
-			for _, w := range []posting.Walk{{Before: at}, {From: at}, {From: at, Before: at}, {From: at - 40, Before: at}, {From: at, Before: at + 40}} {
+			for _, w := range []posting.ListRange{{Before: at}, {From: at}, {From: at, Before: at}, {From: at - 40, Before: at}, {From: at, Before: at + 40}} {
 				for _, w.OnlyCreations = range []bool{false, true} {
 					if got, want := f.walk(w, noLimit), naiveWalk(rows, w); !slices.Equal(got, want) {
 						t.Errorf("%+v: %d rows, want %d", w, len(got), len(want))
@@ -100,7 +100,7 @@ func TestWalkReadsExactlyTheRowsWithinItsBounds(t *testing.T) {
 			}
 		}
 	}
-	for _, w := range []posting.Walk{{}, {OnlyCreations: true}, {From: -5}, {Before: 1}, {Before: -5}, {From: rows[len(rows)-1].Booked + 1}} {
+	for _, w := range []posting.ListRange{{}, {OnlyCreations: true}, {From: -5}, {Before: 1}, {Before: -5}, {From: rows[len(rows)-1].Booked + 1}} {
 		want := naiveWalk(rows, w)
 		if w.Before < 0 {
 			want = nil
@@ -143,10 +143,10 @@ func (f *fixture) borders() (times []ledger.Micros) {
 
 func TestCreationIsListedAtTheLastEventOfItsStep(t *testing.T) {
 	f := open(t)
-	stamp := f.must(changeOfListed(newTransaction(), 0, 3)).Stamps[0]
-	rows := f.walk(posting.Walk{OnlyCreations: true}, noLimit)
-	if len(rows) != 1 || rows[0].Booked != stamp.Updated || rows[0].Booked-stamp.Started != 2 {
-		t.Errorf("rows %+v of a record with %+v", rows, stamp)
+	header := f.must(changeOfListed(newTransaction(), 0, 3)).Headers[0]
+	rows := f.walk(posting.ListRange{OnlyCreations: true}, noLimit)
+	if len(rows) != 1 || rows[0].Booked != header.Updated || rows[0].Booked-header.Started != 2 {
+		t.Errorf("rows %+v of a record with %+v", rows, header)
 	}
 }
 
@@ -164,7 +164,7 @@ func TestWalksAllocateNothingForEachRow(t *testing.T) {
 	defer v.Close()
 	for name, walkAll := range map[string]func(count func() (bool, error)) error{
 		"a list": func(count func() (bool, error)) error {
-			return v.List(org, testList, posting.Walk{OnlyCreations: true}, func(posting.ListRow) (bool, error) { return count() })
+			return v.List(org, testList, posting.ListRange{OnlyCreations: true}, func(posting.ListRow) (bool, error) { return count() })
 		},
 		"records": func(count func() (bool, error)) error {
 			return v.Records(org, ledger.Transaction, func(ledger.ID, posting.Record) (bool, error) { return count() })
@@ -201,7 +201,7 @@ func newChangingList(t *testing.T, n int) *changingList {
 
 func (c *changingList) create() {
 	s := newTransaction()
-	c.versions[s.ID] = c.must(changeOfListed(s, 0, 1+c.random.IntN(3))).Stamps[0].Version
+	c.versions[s.ID] = c.must(changeOfListed(s, 0, 1+c.random.IntN(3))).Headers[0].Version
 	c.ids = append(c.ids, s.ID)
 }
 
@@ -209,7 +209,7 @@ func (c *changingList) create() {
 func (c *changingList) move() (id ledger.ID) {
 	id = c.ids[c.random.IntN(len(c.ids))]
 	s := ledger.Source{Kind: ledger.Transaction, ID: id}
-	c.versions[id] = c.must(changeOfListed(s, c.versions[id], 1)).Stamps[0].Version
+	c.versions[id] = c.must(changeOfListed(s, c.versions[id], 1)).Headers[0].Version
 	return id
 }
 
@@ -218,7 +218,7 @@ func TestListByCreationIsStableDuringConcurrentChanges(t *testing.T) {
 	want := slices.Clone(c.ids)
 	slices.Reverse(want)
 	var got []ledger.ID
-	for w := (posting.Walk{OnlyCreations: true}); ; {
+	for w := (posting.ListRange{OnlyCreations: true}); ; {
 		rows := c.walk(w, 7)
 		for _, row := range rows {
 			got = append(got, row.ID)
@@ -242,7 +242,7 @@ func TestListByLastChangeShowsUnchangedRecordsOnce(t *testing.T) {
 	}
 	initialIDs, wasMoved, timesSeen := slices.Clone(c.ids), map[ledger.ID]bool{}, map[ledger.ID]int{}
 	lastBooked := ledger.Micros(math.MaxInt64)
-	for w := (posting.Walk{}); ; {
+	for w := (posting.ListRange{}); ; {
 		rows := c.newestRows(w, 7)
 		for _, row := range rows {
 			if row.Booked >= lastBooked {
@@ -270,7 +270,7 @@ func TestListByLastChangeShowsUnchangedRecordsOnce(t *testing.T) {
 
 // newestRows returns at most limit rows that the walk w reads. It leaves out a row if the list has a newer row of the same
 // record.
-func (c *changingList) newestRows(w posting.Walk, limit int) (rows []posting.ListRow) {
+func (c *changingList) newestRows(w posting.ListRange, limit int) (rows []posting.ListRow) {
 	c.t.Helper()
 	v := c.View()
 	defer v.Close()
@@ -279,7 +279,7 @@ func (c *changingList) newestRows(w posting.Walk, limit int) (rows []posting.Lis
 		if err != nil || !found {
 			return false, fmt.Errorf("%v is listed: %v, %w", row.ID, found, err)
 		}
-		if record.Stamp.Updated == row.Booked {
+		if record.Header.Updated == row.Booked {
 			rows = append(rows, row)
 		}
 		return len(rows) < limit, nil

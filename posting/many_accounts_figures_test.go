@@ -129,7 +129,7 @@ func TestMeasureManyAccounts(t *testing.T) {
 	anywhere := func() *ledger.Account {
 		return &ledger.Account{Path: figureAccount(random.Int64N(int64(accounts))), Asset: usd}
 	}
-	read := func(v *posting.View, q balances.AsOf, limit int) (count int, err error) {
+	read := func(v *posting.View, q balances.Query, limit int) (count int, err error) {
 		q.Env = usd.Env
 		err = new(balances.Reader).TrialBalance(v, org, q, func(ledger.Account, *ledger.Totals) (bool, error) {
 			count++
@@ -140,17 +140,17 @@ func TestMeasureManyAccounts(t *testing.T) {
 	measurePages := func(when string) {
 		for _, c := range []struct {
 			name     string
-			newQuery func() balances.AsOf
+			newQuery func() balances.Query
 		}{
-			{"the first page on a day, by effective date", func() balances.AsOf { return balances.AsOf{On: anyDay()} }},
-			{"the first page at a time", func() balances.AsOf { return balances.AsOf{At: anyTime()} }},
-			{"the first page now", func() balances.AsOf { return balances.AsOf{At: 1 << 62} }},
-			{"a page anywhere on a day, by effective date", func() balances.AsOf { return balances.AsOf{On: anyDay(), After: anywhere()} }},
-			{"a page anywhere at a time", func() balances.AsOf { return balances.AsOf{At: anyTime(), After: anywhere()} }},
+			{"the first page on a day, by effective date", func() balances.Query { return balances.Query{EffectiveDate: anyDay()} }},
+			{"the first page at a time", func() balances.Query { return balances.Query{At: anyTime()} }},
+			{"the first page now", func() balances.Query { return balances.Query{At: 1 << 62} }},
+			{"a page anywhere on a day, by effective date", func() balances.Query { return balances.Query{EffectiveDate: anyDay(), After: anywhere()} }},
+			{"a page anywhere at a time", func() balances.Query { return balances.Query{At: anyTime(), After: anywhere()} }},
 		} {
 			measure(t, when+c.name, 20, func(v *posting.View) error {
 				q := c.newQuery()
-				q.Paged = true
+				q.IsPaged = true
 				count, err := read(v, q, 500)
 				if err == nil && count == 0 && q.After == nil {
 					err = fmt.Errorf("no accounts")
@@ -166,11 +166,11 @@ func TestMeasureManyAccounts(t *testing.T) {
 	t.Logf("%d checkpoints in %v, %v of CPU", count, time.Since(started), cpuTime(t)-cpu)
 	measurePages("")
 	measure(t, "the whole trial balance at a time", 3, func(v *posting.View) error {
-		_, err := read(v, balances.AsOf{At: anyTime()}, 1<<62)
+		_, err := read(v, balances.Query{At: anyTime()}, 1<<62)
 		return err
 	}, j)
 	measure(t, "the whole trial balance on a day, by effective date", 3, func(v *posting.View) error {
-		_, err := read(v, balances.AsOf{On: anyDay()}, 1<<62)
+		_, err := read(v, balances.Query{EffectiveDate: anyDay()}, 1<<62)
 		return err
 	}, j)
 }

@@ -137,7 +137,7 @@ func (p *modelRun) compareAccount(v *posting.View, org ledger.ID, orgModel *mode
 			p.t.Errorf("%v at %d: %+v %v (%v), want %+v", a, at, got, found, err, want)
 		}
 		day := at.Date() + ledger.Date(p.random.IntN(40)-20)
-		if got, _, err := balances.Account(v, org, a, &balances.AsOf{On: day}); got != orgModel.totalsOn(a, day) || err != nil {
+		if got, _, err := balances.Account(v, org, a, &balances.Query{EffectiveDate: day}); got != orgModel.totalsOn(a, day) || err != nil {
 			p.t.Errorf("%v on %v: %+v (%v), want %+v", a, day, got, err, orgModel.totalsOn(a, day))
 		}
 		before := uint64(p.random.IntN(len(orgModel.events) + 3))
@@ -211,13 +211,13 @@ func (p *modelRun) compareAccounts(v *posting.View, org ledger.ID, orgModel *mod
 func (p *modelRun) compareRecord(v *posting.View, k recordKey, want *modelRecord) {
 	p.t.Helper()
 	got, found, err := v.Record(k.org, k.source)
-	if err != nil || !found || got.Stamp != want.stamp || string(got.Payload) != want.payload {
-		p.t.Errorf("record %v: %+v %v (%v), want %+v", k.source.ID, got.Stamp, found, err, want.stamp)
+	if err != nil || !found || got.Header != want.header || string(got.Payload) != want.payload {
+		p.t.Errorf("record %v: %+v %v (%v), want %+v", k.source.ID, got.Header, found, err, want.header)
 	}
 	if p.random.IntN(10) > 0 {
 		return
 	}
-	version := want.stamp.Version
+	version := want.header.Version
 	err = v.SourceEvents(k.org, k.source, func(e ledger.Event) (bool, error) {
 		if e.Version != version || e.Source != k.source {
 			p.t.Fatalf("record %v: event %+v where version %d should be", k.source.ID, e, version)
@@ -262,7 +262,7 @@ func (p *modelRun) compareSealed(v *posting.View) {
 func (p *modelRun) compareList(v *posting.View, org ledger.ID, l ledger.List, rows []posting.ListRow) {
 	p.t.Helper()
 	randomInstant := func() ledger.Micros { return rows[p.random.IntN(len(rows))].Booked + ledger.Micros(p.random.IntN(3)-1) }
-	w := posting.Walk{OnlyCreations: p.random.IntN(2) == 0}
+	w := posting.ListRange{OnlyCreations: p.random.IntN(2) == 0}
 	if p.random.IntN(2) == 0 {
 		w.From = randomInstant()
 	}

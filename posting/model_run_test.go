@@ -162,8 +162,8 @@ func (p *modelRun) wantReceipt(d draft, got posting.Receipt) {
 		p.model.refusals[code]++
 		return
 	}
-	if want := p.model.apply(d); !slices.Equal(got.Stamps, want) {
-		p.t.Fatalf("stamps %+v, want %+v", got.Stamps, want)
+	if want := p.model.apply(d); !slices.Equal(got.Headers, want) {
+		p.t.Fatalf("stamps %+v, want %+v", got.Headers, want)
 	}
 }
 
@@ -263,7 +263,7 @@ func (p *modelRun) addGuards(c *posting.Change) {
 // reservation. Sometimes the change then makes a new hold. If no record has an open hold, makeOutcome returns false.
 func (p *modelRun) makeOutcome(d *draft) bool {
 	for k, r := range p.model.records { // in the random order of Go's maps, which the seed does not determine
-		if r.stamp.HeldSeq == 0 {
+		if r.header.HeldSeq == 0 {
 			continue
 		}
 		entry := &ledger.Entry{Phase: ledger.Void, Postings: slices.Clone(r.held)}
@@ -276,7 +276,7 @@ func (p *modelRun) makeOutcome(d *draft) bool {
 		if p.random.IntN(3) == 0 {
 			events = append(events, p.newEvents(1+p.random.IntN(2), p.randomEntry(ledger.Pending))...)
 		}
-		s := p.randomStep(k.org, k.source, r.stamp.Version, events)
+		s := p.randomStep(k.org, k.source, r.header.Version, events)
 		d.change.Steps, d.change.MustRecord = []posting.Step{s}, true
 		if r.reserved > 0 {
 			d.change.Counters = []ledger.CounterGuard{{Org: k.org, Key: "reserved", Add: amount(uint64(r.reserved)), IsRelease: true}}
@@ -290,7 +290,7 @@ func (p *modelRun) makeOutcome(d *draft) bool {
 // record, the step creates a record.
 func (p *modelRun) moveStep(org ledger.ID) posting.Step {
 	for k, r := range p.model.records {
-		if k.org == org && r.stamp.HeldSeq == 0 && p.random.IntN(4) > 0 {
+		if k.org == org && r.header.HeldSeq == 0 && p.random.IntN(4) > 0 {
 			var entry *ledger.Entry
 			if p.random.IntN(3) == 0 {
 				entry = p.randomEntry(ledger.Pending)
@@ -304,10 +304,10 @@ func (p *modelRun) moveStep(org ledger.ID) posting.Step {
 // expectedVersion returns the record's version, or sometimes the version before it. For a transaction of version 1 it
 // never returns 0, because the writer does not check whether the id of a new transaction is free.
 func (p *modelRun) expectedVersion(k recordKey, r *modelRecord) uint64 {
-	if p.random.IntN(5) > 0 || r.stamp.Version == 1 && k.source.Kind == ledger.Transaction {
-		return r.stamp.Version
+	if p.random.IntN(5) > 0 || r.header.Version == 1 && k.source.Kind == ledger.Transaction {
+		return r.header.Version
 	}
-	return r.stamp.Version - 1
+	return r.header.Version - 1
 }
 
 func (p *modelRun) creationStep(org ledger.ID, entry *ledger.Entry) posting.Step {
@@ -365,7 +365,7 @@ func (p *modelRun) randomEntry(phase ledger.Phase) *ledger.Entry {
 			sum += n
 			q := ledger.Posting{Account: modelPaths[p.random.IntN(len(modelPaths))], Asset: asset, Side: side, Amount: amount(n)}
 			if (phase == ledger.Posted || phase == ledger.Capture) && p.random.IntN(2) == 0 {
-				q.Account, q.Spill = "L:partner:1:available", "A:partner:1:receivable"
+				q.Account, q.SplitWith = "L:partner:1:available", "A:partner:1:receivable"
 			}
 			entry.Postings = append(entry.Postings, q)
 		}
@@ -377,20 +377,20 @@ func (p *modelRun) randomEntry(phase ledger.Phase) *ledger.Entry {
 	return entry
 }
 
-// takeDue takes items that are due and compares them with the model. It returns some of them to the journal with Due.Return.
+// takeDue takes items that are due and compares them with the model. It returns some of them to the journal with DueQueue.Return.
 func (p *modelRun) takeDue() {
 	p.t.Helper()
 	p.lookAhead()
 	now := ledger.MicrosOf(p.clock.Now())
-	want := map[posting.Item]bool{}
+	want := map[posting.DueItem]bool{}
 	for k, r := range p.model.records {
-		if r.stamp.Due != 0 && r.stamp.Due <= now && !p.model.handedOut[k] {
-			want[posting.Item{At: r.stamp.Due, Org: k.org, Source: k.source}] = true
+		if r.header.Due != 0 && r.header.Due <= now && !p.model.handedOut[k] {
+			want[posting.DueItem{At: r.header.Due, Org: k.org, Source: k.source}] = true
 		}
 	}
 	limit := 1 + p.random.IntN(2*len(want)+10)
 	got := p.Due.Take(now, limit)
-	if !slices.IsSortedFunc(got, func(a, b posting.Item) int { return cmp.Compare(a.At, b.At) }) {
+	if !slices.IsSortedFunc(got, func(a, b posting.DueItem) int { return cmp.Compare(a.At, b.At) }) {
 		p.t.Error("due items are handed out in the wrong order")
 	}
 	for _, item := range got {

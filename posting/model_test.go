@@ -59,7 +59,7 @@ type effect struct {
 }
 
 type modelRecord struct {
-	stamp    posting.Stamp
+	header   posting.RecordHeader
 	payload  string
 	sealed   string // content of the sealed row; empty: there is none
 	held     []ledger.Posting
@@ -119,7 +119,7 @@ func (m *model) expect(c *posting.Change) (code ledger.Code, index int, owner st
 		s := &c.Steps[i]
 		version := uint64(0)
 		if r := m.records[recordKey{s.Org, s.Source}]; r != nil {
-			version = r.stamp.Version
+			version = r.header.Version
 		}
 		if version != s.Expect {
 			return ledger.StaleVersion, 0, ""
@@ -200,7 +200,7 @@ func bookNaively(totals map[ledger.Account]modelTotals, e *ledger.Entry, onLine 
 	var lines []bookedLine
 	for _, p := range e.Postings {
 		parts := []ledger.Posting{p}
-		if p.Spill != "" {
+		if p.SplitWith != "" {
 			parts = splitNaively(totals, p)
 		}
 		for _, part := range parts {
@@ -232,11 +232,11 @@ func bookNaively(totals map[ledger.Account]modelTotals, e *ledger.Entry, onLine 
 
 func splitNaively(totals map[ledger.Account]modelTotals, p ledger.Posting) (parts []ledger.Posting) {
 	unspilled, spilledPart := p, p
-	unspilled.Spill, spilledPart.Spill, spilledPart.Account = "", "", p.Spill
+	unspilled.SplitWith, spilledPart.SplitWith, spilledPart.Account = "", "", p.SplitWith
 	n := toInt(p.Amount)
 	spilled := int64(0)
 	if p.Side == ledger.Credit {
-		t := totals[ledger.Account{Path: p.Spill, Asset: p.Asset}]
+		t := totals[ledger.Account{Path: p.SplitWith, Asset: p.Asset}]
 		spilled = min(n, max(0, t[0]-t[1]))
 	} else {
 		t := totals[ledger.Account{Path: p.Account, Asset: p.Asset}]
@@ -251,8 +251,8 @@ func splitNaively(totals map[ledger.Account]modelTotals, p ledger.Posting) (part
 	return parts
 }
 
-// apply applies an accepted change to the model, and returns the stamps that the change's records must have.
-func (m *model) apply(d draft) (stamps []posting.Stamp) {
+// apply applies an accepted change to the model, and returns the headers that the change's records must have.
+func (m *model) apply(d draft) (headers []posting.RecordHeader) {
 	c := d.change
 	var claimHashes []ledger.Hash
 	for i := range c.Claims {
@@ -270,34 +270,34 @@ func (m *model) apply(d draft) (stamps []posting.Stamp) {
 		}
 	}
 	for i := range c.Steps {
-		stamps = append(stamps, m.applyStep(&c.Steps[i], c.Author, d.reserved))
+		headers = append(headers, m.applyStep(&c.Steps[i], c.Author, d.reserved))
 		if i == 0 {
 			events := m.org(c.Steps[i].Org).events
-			events[len(events)-1].Stored.Claims = claimHashes
+			events[len(events)-1].StoredHashes.Claims = claimHashes
 		}
 	}
-	return stamps
+	return headers
 }
 
-func (m *model) applyStep(s *posting.Step, author ledger.Author, reserved int64) posting.Stamp {
+func (m *model) applyStep(s *posting.Step, author ledger.Author, reserved int64) posting.RecordHeader {
 	orgModel, k := m.org(s.Org), recordKey{s.Org, s.Source}
 	record := m.records[k]
 	if record == nil {
 		record = new(modelRecord)
 	}
-	isNew := record.stamp.Version == 0
+	isNew := record.header.Version == 0
 	for i := range s.Events {
 		e := s.Events[i]
-		e.Source, e.Author, e.Stored = s.Source, author, ledger.Stored{}
+		e.Source, e.Author, e.StoredHashes = s.Source, author, ledger.StoredHashes{}
 		e.Seq, e.Booked = uint64(len(orgModel.events)+1), m.now
 		if n := len(orgModel.events); n > 0 {
 			e.Booked = max(m.now, orgModel.events[n-1].Booked+1)
 		}
-		record.stamp.Version++
-		e.Version, e.Previous = record.stamp.Version, record.stamp.LastSeq
-		record.stamp.LastSeq, record.stamp.Updated = e.Seq, e.Booked
+		record.header.Version++
+		e.Version, e.Previous = record.header.Version, record.header.LastSeq
+		record.header.LastSeq, record.header.Updated = e.Seq, e.Booked
 		if isNew && i == 0 {
-			record.stamp.FirstSeq, record.stamp.Started = e.Seq, e.Booked
+			record.header.FirstSeq, record.header.Started = e.Seq, e.Booked
 		}
 		if e.Entry != nil {
 			m.applyEntry(orgModel, record, &e, reserved)
@@ -308,30 +308,30 @@ func (m *model) applyStep(s *posting.Step, author ledger.Author, reserved int64)
 		}
 	}
 	if s.Finish {
-		record.stamp.Finished = record.stamp.Updated
+		record.header.Finished = record.header.Updated
 	}
-	record.stamp.Due = 0
+	record.header.Due = 0
 	if s.Due != 0 {
-		record.stamp.Due = max(s.Due, m.now)
+		record.header.Due = max(s.Due, m.now)
 	}
 	delete(m.handedOut, k)
 	if s.Record != nil {
 		record.payload = string(s.Record)
 		if s.Sealed != nil || s.RemoveSealed {
-			record.sealed, record.stamp.Sealed = string(s.Sealed), ledger.Hash{}
+			record.sealed, record.header.Sealed = string(s.Sealed), ledger.Hash{}
 			if s.Sealed != nil {
-				record.stamp.Sealed = sha256.Sum256(s.Sealed)
+				record.header.Sealed = sha256.Sum256(s.Sealed)
 			}
 		}
-		record.stamp.FurtherRows = uint64(max(0, len(s.Record)-1) / maxPart)
-		row := store.EncodeRecord(nil, store.Envelope(record.stamp), s.Record)
-		orgModel.events[len(orgModel.events)-1].Stored.Record = sha256.Sum256(row)
+		record.header.FurtherRows = uint64(max(0, len(s.Record)-1) / maxPart)
+		row := store.EncodeRecord(nil, store.RecordHeader(record.header), s.Record)
+		orgModel.events[len(orgModel.events)-1].StoredHashes.Record = sha256.Sum256(row)
 		m.records[k] = record
 	}
 	if s.List != (ledger.List{}) {
-		m.lists[s.List] = append(m.lists[s.List], posting.ListRow{Booked: record.stamp.Updated, IsCreation: isNew, ID: s.Source.ID})
+		m.lists[s.List] = append(m.lists[s.List], posting.ListRow{Booked: record.header.Updated, IsCreation: isNew, ID: s.Source.ID})
 	}
-	return record.stamp
+	return record.header
 }
 
 // maxPart is the maximum number of bytes of a payload that one row stores.
@@ -345,16 +345,16 @@ func (m *model) applyEntry(orgModel *modelOrg, record *modelRecord, e *ledger.Ev
 	}
 	switch entry.Phase {
 	case ledger.Pending:
-		record.stamp.HeldSeq, record.held, record.reserved = e.Seq, slices.Clone(entry.Postings), reserved
+		record.header.HeldSeq, record.held, record.reserved = e.Seq, slices.Clone(entry.Postings), reserved
 	case ledger.Capture, ledger.Void:
-		entry.Closes, record.stamp.HeldSeq = record.stamp.HeldSeq, 0
+		entry.Closes, record.header.HeldSeq = record.header.HeldSeq, 0
 		for _, p := range record.held {
 			orgModel.addEffect(p, entry.Effective, 2, -toInt(p.Amount))
 		}
 		record.held = nil
 	}
-	if (entry.Phase == ledger.Posted || entry.Phase == ledger.Capture) && record.stamp.SettledSeq == 0 {
-		record.stamp.SettledSeq = e.Seq
+	if (entry.Phase == ledger.Posted || entry.Phase == ledger.Capture) && record.header.SettledSeq == 0 {
+		record.header.SettledSeq = e.Seq
 	}
 	entry.Postings = bookNaively(orgModel.totals, &entry, func(p ledger.Posting, phase ledger.Phase, index int, after modelTotals) {
 		a := ledger.Account{Path: p.Account, Asset: p.Asset}

@@ -14,11 +14,11 @@ type Channel byte
 
 // The channels. The zero value is invalid.
 const (
-	Webhook      Channel = iota + 1 // to a URL of the merchant: signed JSON with the event and data about the notice
-	Stream                          // to the same URL as for Webhook: the event alone, unsigned
-	Operators                       // to the terminal's operators, by Telegram and e-mail
-	PayerReceipt                    // to the payer, by e-mail: a link to the receipt
-	Bulletin                        // to the same operators, but not about an event, and so never in Step.Notices
+	Webhook          Channel = iota + 1 // to a URL of the merchant: signed JSON with the event and data about the notice
+	Stream                              // to the same URL as for Webhook: the event alone, unsigned
+	OperatorAlert                       // to the terminal's operators, by Telegram and e-mail
+	PayerReceipt                        // to the payer, by e-mail: a link to the receipt
+	OperatorBulletin                    // to the same operators, but not about an event, and so never in Step.Notices
 )
 
 // String returns the name of the channel.
@@ -111,12 +111,12 @@ func (w *writer) appendNotices(b *orgState, s *Step) {
 	for i := range s.Notices {
 		n := &s.Notices[i]
 		if b.notices.Full(len(n.Body)) {
-			// The page will be counted as a row of the group, so it must not be counted in w.tail any more.
-			w.tail.add(-1, -noticeRow-b.notices.Bytes())
+			// The page will be counted as a row of the group, so it must not be counted in w.finishSize any more.
+			w.finishSize.add(-1, -noticeRow-b.notices.Bytes())
 			w.flushNotices(b)
 		}
 		if b.notices.First == 0 {
-			w.tail.add(1, noticeRow)
+			w.finishSize.add(1, noticeRow)
 		}
 		oldBytes := b.notices.Bytes()
 		n.Source, n.Booked = s.Source, s.Events[n.Event].Booked
@@ -125,10 +125,10 @@ func (w *writer) appendNotices(b *orgState, s *Step) {
 		n.PageStart = b.notices.First
 		w.hashed = stored.AppendHashed(w.hashed)
 		if i+1 == len(s.Notices) || s.Notices[i+1].Event != n.Event {
-			s.Events[n.Event].Stored.Notices = store.HashNotices(w.hashed)
+			s.Events[n.Event].StoredHashes.Notices = store.HashNotices(w.hashed)
 			w.hashed = w.hashed[:0]
 		}
-		w.tail.bytes += b.notices.Bytes() - oldBytes
+		w.finishSize.bytes += b.notices.Bytes() - oldBytes
 		b.newNotices = append(b.newNotices, *n)
 	}
 	for i := range s.Transient {

@@ -53,7 +53,7 @@ func stepWithNotices(org ledger.ID, events int, body string) posting.Step {
 	s := posting.Step{Org: org, Source: newTransaction(), Record: []byte{1}}
 	for i := range events {
 		s.Events = append(s.Events, ledger.Event{Name: "a", To: "b"})
-		for _, channel := range []posting.Channel{posting.Webhook, posting.Stream, posting.Operators} {
+		for _, channel := range []posting.Channel{posting.Webhook, posting.Stream, posting.OperatorAlert} {
 			s.Notices = append(s.Notices, posting.Notice{Event: i, Channel: channel, To: uuid.New(), Body: fmt.Appendf(nil, "%s %d %v", body, i, channel)})
 		}
 	}
@@ -350,7 +350,7 @@ func TestInvalidNoticePanicsInItsCaller(t *testing.T) {
 		"of no event":                 {notice(-1, posting.Webhook, 1)},
 		"of an event beyond the last": {notice(2, posting.Webhook, 1)},
 		"by no channel":               {notice(0, 0, 1)},
-		"a bulletin":                  {notice(0, posting.Bulletin, 1)},
+		"a bulletin":                  {notice(0, posting.OperatorBulletin, 1)},
 		"by an unknown channel":       {notice(0, 9, 1)},
 		"too long":                    {notice(0, posting.Webhook, posting.MaxNotice+1)},
 		"two by one channel":          {notice(0, posting.Webhook, 1), notice(0, posting.Webhook, 1)},
@@ -364,7 +364,7 @@ func TestInvalidNoticePanicsInItsCaller(t *testing.T) {
 		}
 	}
 	s := stepWithNotices(org, 2, "x")
-	s.Notices = []posting.Notice{notice(0, posting.Webhook, 0), notice(0, posting.Operators, posting.MaxNotice), notice(1, posting.Webhook, posting.MaxNotice)}
+	s.Notices = []posting.Notice{notice(0, posting.Webhook, 0), notice(0, posting.OperatorAlert, posting.MaxNotice), notice(1, posting.Webhook, posting.MaxNotice)}
 	f.must(change(s))
 	if got := f.storedNotices(org); len(got) != 3 || len(got[0].Body) != 0 || len(got[1].Body) != posting.MaxNotice {
 		t.Errorf("%d notices are stored", len(got))
@@ -443,15 +443,15 @@ func TestTransientNoticesAreHandedOverAndNotStored(t *testing.T) {
 	if got := f.storedNotices(org); len(got) != 6 {
 		t.Errorf("%d notices are stored, want 6", len(got))
 	}
-	if c.Steps[0].Events[1].Stored.Notices == (ledger.Hash{}) || c.Steps[1].Events[0].Stored.Notices != (ledger.Hash{}) {
-		t.Errorf("the hashes of notices are %x and %x", c.Steps[0].Events[1].Stored.Notices, c.Steps[1].Events[0].Stored.Notices)
+	if c.Steps[0].Events[1].StoredHashes.Notices == (ledger.Hash{}) || c.Steps[1].Events[0].StoredHashes.Notices != (ledger.Hash{}) {
+		t.Errorf("the hashes of notices are %x and %x", c.Steps[0].Events[1].StoredHashes.Notices, c.Steps[1].Events[0].StoredHashes.Notices)
 	}
 }
 
 func TestMalformedTransientNoticeIsRefused(t *testing.T) {
 	f := open(t)
 	for name, n := range map[string]posting.Notice{
-		"no channel": {}, "no event": {Event: 1, Channel: posting.Webhook}, "a bulletin": {Channel: posting.Bulletin},
+		"no channel": {}, "no event": {Event: 1, Channel: posting.Webhook}, "a bulletin": {Channel: posting.OperatorBulletin},
 		"too long": {Channel: posting.Webhook, Body: make([]byte, posting.MaxNotice+1)},
 	} {
 		s := posting.Step{Org: org, Source: newTransaction(), Record: []byte{1}, Events: []ledger.Event{{Name: "a", To: "b"}}, Transient: []posting.Notice{n}}

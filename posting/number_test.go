@@ -43,7 +43,7 @@ func TestSequenceNumbersAreUniqueWithoutGaps(t *testing.T) {
 		for i, receipt := range f.submitTogether(d, changes) {
 			switch {
 			case receipt.Err == nil:
-				numbersOf[sequenceNames[i]] = append(numbersOf[sequenceNames[i]], receipt.Stamps[0].Number)
+				numbersOf[sequenceNames[i]] = append(numbersOf[sequenceNames[i]], receipt.Headers[0].Number)
 			case !ledger.IsRefusal(receipt.Err, ledger.ClaimTaken):
 				t.Fatal(receipt.Err)
 			}
@@ -68,16 +68,16 @@ func TestSequenceNumbersAreUniqueWithoutGaps(t *testing.T) {
 func TestRecordKeepsItsNumber(t *testing.T) {
 	f := open(t)
 	firstChange := numberedChange(org, "PN", "a")
-	createdStamp := f.must(firstChange).Stamps[0]
+	createdStamp := f.must(firstChange).Headers[0]
 	secondChange := recordWithoutEntry(firstChange.Steps[0].Source.ID)
 	secondChange.Steps[0].Source, secondChange.Steps[0].Expect, secondChange.Steps[0].Sequence = firstChange.Steps[0].Source, 1, "PN"
-	movedStamp := f.must(&secondChange).Stamps[0]
+	movedStamp := f.must(&secondChange).Headers[0]
 	f.restart()
 	v := f.View()
 	defer v.Close()
 	record, found, err := v.Record(org, firstChange.Steps[0].Source)
-	if err != nil || !found || createdStamp.Number != 1 || movedStamp.Number != 1 || record.Stamp.Number != 1 {
-		t.Errorf("numbers %d, %d, stored %d (%v, %v), want 1", createdStamp.Number, movedStamp.Number, record.Stamp.Number, found, err)
+	if err != nil || !found || createdStamp.Number != 1 || movedStamp.Number != 1 || record.Header.Number != 1 {
+		t.Errorf("numbers %d, %d, stored %d (%v, %v), want 1", createdStamp.Number, movedStamp.Number, record.Header.Number, found, err)
 	}
 	lastNumber, err := v.Counter(org, posting.SequenceKey("PN"), "")
 	if n, _ := lastNumber.Uint64(); err != nil || n != 1 {
@@ -96,7 +96,7 @@ func TestRecordIsShownInEachOfItsLists(t *testing.T) {
 	defer v.Close()
 	for _, l := range lists {
 		var ids []ledger.ID
-		err := v.List(org, l, posting.Walk{}, func(row posting.ListRow) (bool, error) {
+		err := v.List(org, l, posting.ListRange{}, func(row posting.ListRow) (bool, error) {
 			ids = append(ids, row.ID)
 			return true, nil
 		})

@@ -9,7 +9,7 @@ import (
 	"mizan/posting/store"
 )
 
-// When a page of notices is full, it is written into the group at once. From then on writer.tail must not count the page any
+// When a page of notices is full, it is written into the group at once. From then on writer.finishSize must not count the page any
 // more, because tail is the size of the rows that are still to be added. Otherwise a group with many notices would end too
 // early.
 func TestFullNoticePageIsCountedOnce(t *testing.T) {
@@ -23,7 +23,7 @@ func TestFullNoticePageIsCountedOnce(t *testing.T) {
 	if fullPages := w.group.Rows(); fullPages < 5 || state.notices.First == 0 {
 		t.Fatalf("%d pages are full, and the open one begins with %d", fullPages, state.notices.First)
 	}
-	if want := (size{1, noticeRow + state.notices.Bytes()}); w.tail != want {
-		t.Errorf("%+v is still to be put into the group, want the open page, %+v", w.tail, want)
+	if want := (size{1, noticeRow + state.notices.Bytes()}); w.finishSize != want {
+		t.Errorf("%+v is still to be put into the group, want the open page, %+v", w.finishSize, want)
 	}
 }

@@ -93,7 +93,7 @@ func (w *writer) appendLeaf(b *orgState, seq uint64, canonical []byte) {
 		w.flushBlock(b)
 	}
 	b.append(seq, canonical)
-	w.tail.bytes += b.block.Bytes() - oldBytes
+	w.finishSize.bytes += b.block.Bytes() - oldBytes
 }
 
 // list adds a row to a list. The row goes to the list's page in memory.
@@ -107,7 +107,7 @@ func (w *writer) list(b *orgState, l ledger.List, row store.ListRow) {
 	w.makeRoom(p, row.Booked)
 	oldLength := len(p.lines)
 	p.lines = store.EncodeListed(p.lines, row)
-	w.tail.bytes += len(p.lines) - oldLength
+	w.finishSize.bytes += len(p.lines) - oldLength
 }
 
 // flushOrg writes the open block and the open page of notices of an organization into the group.

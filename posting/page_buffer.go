@@ -82,11 +82,11 @@ func (w *writer) makeRoom(p *page, booked ledger.Micros) {
 		}
 		p.group, p.groupStart = w.groupNumber, len(p.lines)
 		w.pages = append(w.pages, p)
-		w.tail.add(1, p.rowBound())
+		w.finishSize.add(1, p.rowBound())
 	}
 	if p.tooLongWith(lineSize) && p.lastBooked != booked {
 		if len(p.lines) > p.groupStart {
-			w.tail.add(1, p.rowBound())
+			w.finishSize.add(1, p.rowBound())
 		}
 		p.furtherRows = append(p.furtherRows, rowStart{len(p.lines), booked})
 	}
@@ -175,7 +175,7 @@ func (p *page) olderSize() size {
 // room returns the number of rows and bytes that can still be added to the group.
 func (w *writer) room() size {
 	limit := w.journal.limit
-	return size{limit.rows - w.group.Rows() - w.tail.rows, limit.bytes - w.group.Bytes() - w.tail.bytes}
+	return size{limit.rows - w.group.Rows() - w.finishSize.rows, limit.bytes - w.group.Bytes() - w.finishSize.bytes}
 }
 
 // bufferPages writes the lines that the group has added to these pages into page-buffer rows, in chunks. A chunk contains the
@@ -356,7 +356,7 @@ func (r *bufferLoader) addRow(k store.BufferKey, row []byte) error {
 		if err != nil {
 			return err
 		}
-		firstBooked, lastBooked, err := store.Span(head[0], lines)
+		firstBooked, lastBooked, err := store.BookedTimes(head[0], lines)
 		if err != nil || firstBooked <= p.flushedUntil {
 			return err
 		}
@@ -412,7 +412,7 @@ func (r *bufferLoader) page(org ledger.ID, head []byte) (*loadedPage, error) {
 // flushedUntil returns the booked time of the last line on the stored pages of an account or list, or 0 if there are none.
 func flushedUntil(snap *store.Snapshot, prefix []byte) (last ledger.Micros, err error) {
 	err = snap.Descend(prefix, nil, func(_, page []byte) (bool, error) {
-		if _, last, err = store.Span(prefix[0], page); err != nil {
+		if _, last, err = store.BookedTimes(prefix[0], page); err != nil {
 			err = damaged("a page with prefix %x: %v", prefix, err)
 		}
 		return false, err

@@ -137,7 +137,7 @@ func (h *heldView) readAll(d *bufferFixture) (texts []string) {
 		add(totals)
 		must(h.Lines(org, a, 0, func(l posting.Line) (bool, error) { add(l); return true, nil }))
 	}
-	must(h.List(org, h.list, posting.Walk{}, func(row posting.ListRow) (bool, error) { add(row); return true, nil }))
+	must(h.List(org, h.list, posting.ListRange{}, func(row posting.ListRow) (bool, error) { add(row); return true, nil }))
 	return texts
 }
 

@@ -338,7 +338,7 @@ func TestOpenViewIsUnaffectedByALaterFlush(t *testing.T) {
 			must(v.Lines(org, a, 0, func(l posting.Line) (bool, error) { add(l); return true, nil }))
 			must(v.LinesAscending(org, a, func(l *posting.Line) (bool, error) { add(*l); return true, nil }))
 		}
-		must(v.List(org, list, posting.Walk{}, func(row posting.ListRow) (bool, error) { add(row); return true, nil }))
+		must(v.List(org, list, posting.ListRange{}, func(row posting.ListRow) (bool, error) { add(row); return true, nil }))
 		must(v.Accounts(org, "", usd.Env, func(a ledger.Account) (bool, error) { add(a); return true, nil }))
 		return texts
 	}

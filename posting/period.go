@@ -22,13 +22,13 @@ type DateGuard struct {
 // closing, no entry takes effect in this month or earlier: a command with a DateGuard for such a day is refused, and an entry
 // whose day nobody has chosen takes effect on the first open day or later.
 //
-// Seen is the seq of the last event that the trial balance in the month's record includes. If an event after Seen may have
+// SeenSeq is the seq of the last event that the trial balance in the month's record includes. If an event after SeenSeq may have
 // taken effect in this month or earlier, the Change is refused with StaleVersion, and the caller must compute the trial balance
 // again. If the month is closed already, or has not ended yet, the Change is refused with Conflict.
 type Closing struct {
-	Org   ledger.ID
-	Month period.Month
-	Seen  uint64
+	Org     ledger.ID
+	Month   period.Month
+	SeenSeq uint64
 }
 
 // checkClosing returns an error if a Change closes a month without creating the month's record, or creates such a record
@@ -122,7 +122,7 @@ func (w *writer) checkClosed(c *Closing) *ledger.Refusal {
 		return ledger.Refuse(op, ledger.Conflict, "%v is closed already", c.Month)
 	case max(b.time+1, w.now) < c.Month.End():
 		return ledger.Refuse(op, ledger.Conflict, "%v has not ended", c.Month)
-	case b.dates.mayHaveChanged(c.Seen, c.Month):
+	case b.dates.mayHaveChanged(c.SeenSeq, c.Month):
 		return ledger.Refuse(op, ledger.StaleVersion, "something was dated into %v meanwhile", c.Month)
 	}
 	return nil
@@ -176,7 +176,7 @@ func readPeriod(id ledger.ID, stored *Record) (*period.Record, error) {
 	if err != nil {
 		return nil, damaged("record %v: %v", id, err)
 	}
-	r.At, r.Seq = stored.Stamp.Started, stored.Stamp.LastSeq
+	r.At, r.Seq = stored.Header.Started, stored.Header.LastSeq
 	return r, nil
 }
 
@@ -205,7 +205,7 @@ func (v *View) Periods(org ledger.ID, before period.Month, fn func(*period.Recor
 
 // Overdue returns the number of an organization's records that are due before the given instant. It also counts contracts that
 // are due later, up to now, because the entry that a contract's timer books takes effect on the day on which the timer was due.
-func (d *Due) Overdue(org ledger.ID, before, now ledger.Micros) (n int) {
+func (d *DueQueue) Overdue(org ledger.ID, before, now ledger.Micros) (n int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for k, w := range d.current {

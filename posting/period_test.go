@@ -32,7 +32,7 @@ func closing(orgID ledger.ID, m period.Month, seen uint64, hash [32]byte) *posti
 	r := &period.Record{Month: m, BalanceHash: hash, ClosedBy: period.ClosedBy{Login: "auditor"}}
 	return &posting.Change{
 		Author: ledger.BySystem.Author(),
-		Close:  &posting.Closing{Org: orgID, Month: m, Seen: seen},
+		Close:  &posting.Closing{Org: orgID, Month: m, SeenSeq: seen},
 		Steps:  []posting.Step{{Org: orgID, Source: m.Source(), Record: period.AppendRecord(nil, r), Events: []ledger.Event{r.Event()}, Finish: true}},
 	}
 }
@@ -42,7 +42,7 @@ func (f *fixture) balanceHash(m period.Month) (hash [32]byte, seen uint64) {
 	f.t.Helper()
 	v := f.View()
 	defer v.Close()
-	hash, _, err := balances.AtMonthEnd(v, org, m)
+	hash, _, err := balances.MonthEndHash(v, org, m)
 	if err != nil {
 		f.t.Error(err)
 	}
@@ -131,7 +131,7 @@ func TestEntryForAClosedMonthTakesTheFirstOpenDay(t *testing.T) {
 		if !c.isOutcome {
 			change.Dates = nil
 		}
-		if got := f.effectiveOf(f.must(change).Stamps[0].LastSeq); got != c.want {
+		if got := f.effectiveOf(f.must(change).Headers[0].LastSeq); got != c.want {
 			t.Errorf("on %v it takes effect on %v, want %v", c.day, got, c.want)
 		}
 	}
@@ -148,7 +148,7 @@ func TestOutcomeIsNotRefusedForItsDate(t *testing.T) {
 	f.closeMonth(september)
 	c := datedTransfer(september.LastDay())
 	c.MustRecord = true
-	if got := f.effectiveOf(f.must(c).Stamps[0].LastSeq); got != september.LastDay()+1 {
+	if got := f.effectiveOf(f.must(c).Headers[0].LastSeq); got != september.LastDay()+1 {
 		t.Errorf("it takes effect on %v", got)
 	}
 }
@@ -309,7 +309,7 @@ func TestCommandsAndTheClosingOfTheirMonthAreSerialized(t *testing.T) {
 		hash, seen = f.balanceHash(september)
 		receipt := f.submit(closing(org, september, seen, hash))
 		if receipt.Err == nil {
-			closingSeq = receipt.Stamps[0].LastSeq
+			closingSeq = receipt.Headers[0].LastSeq
 			break
 		}
 		wantCode(t, receipt.Err, ledger.StaleVersion)

@@ -35,7 +35,7 @@ func (f *projection) totals(org ledger.ID, a ledger.Account) *ledger.Totals {
 // split splits the postings that have a spill account. Such a posting is replaced with one on its own account, one on the spill
 // account, or both. The amounts depend on the totals of the two accounts.
 func (f *projection) split(org ledger.ID, entry *ledger.Entry) {
-	if !hasSpill(entry) {
+	if !maySplit(entry) {
 		return
 	}
 	f.reset()
@@ -43,9 +43,9 @@ func (f *projection) split(org ledger.ID, entry *ledger.Entry) {
 	entry.Postings = append([]ledger.Posting(nil), f.postings...)
 }
 
-func hasSpill(entry *ledger.Entry) bool {
+func maySplit(entry *ledger.Entry) bool {
 	for i := range entry.Postings {
-		if entry.Postings[i].Spill != "" {
+		if entry.Postings[i].SplitWith != "" {
 			return true
 		}
 	}
@@ -91,12 +91,12 @@ func move(t *ledger.Totals, phase ledger.Phase, p *ledger.Posting) error {
 // appends two postings.
 func (f *projection) add(org ledger.ID, p *ledger.Posting) {
 	ownPart := *p
-	if ownPart.Spill == "" {
+	if ownPart.SplitWith == "" {
 		f.postings = append(f.postings, ownPart)
 		return
 	}
-	spillPart := ledger.Posting{Account: ownPart.Spill, Asset: ownPart.Asset, Side: ownPart.Side}
-	ownPart.Spill = ""
+	spillPart := ledger.Posting{Account: ownPart.SplitWith, Asset: ownPart.Asset, Side: ownPart.Side}
+	ownPart.SplitWith = ""
 	if ownPart.Side == ledger.Credit {
 		// A credit pays the debt on the spill account first.
 		owed := f.totals(org, ledger.Account{Path: spillPart.Account, Asset: ownPart.Asset}).Balance(ledger.Debit)

@@ -28,10 +28,10 @@ type Consistency struct {
 // journal. Otherwise the error is a *ledger.Refusal with Code Invalid, whose Field is "seq" or "size". If stored data is
 // damaged, the error is a *store.DamageError.
 func (v *View) Inclusion(org ledger.ID, seq, size uint64) (Inclusion, error) {
-	return newBranches(v, org).inclusion(seq, size)
+	return newTreeReader(v, org).inclusion(seq, size)
 }
 
-func (b *branches) inclusion(seq, size uint64) (Inclusion, error) {
+func (b *treeReader) inclusion(seq, size uint64) (Inclusion, error) {
 	p := Inclusion{Seq: seq, Size: size}
 	head, err := b.view.headOfAtLeast(b.org, "posting.Inclusion", "size", size)
 	if err != nil {
@@ -68,7 +68,7 @@ func (v *View) Consistency(org ledger.ID, from, to uint64) (Consistency, error) 
 	if from == 0 || from > to {
 		return p, ledger.RefuseField("posting.Consistency", "from", "from must be from 1 to %d", to)
 	}
-	b := newBranches(v, org)
+	b := newTreeReader(v, org)
 	if p.Path, err = tlog.ProveTree(int64(to), int64(from), b); err != nil {
 		return p, err
 	}
@@ -97,16 +97,16 @@ func (v *View) headOfAtLeast(org ledger.ID, op, field string, size uint64) (tlog
 	return tlog.Tree{N: int64(n), Hash: root}, nil
 }
 
-// branches reads those hashes in an organization's tree that a proof needs. It implements tlog.HashReader.
-type branches struct {
+// treeReader reads those hashes in an organization's tree that a proof needs. It implements tlog.HashReader.
+type treeReader struct {
 	view   *View
 	org    ledger.ID
-	loaded []*branch // branches that were read already; a proof needs only a few
-	rows   int       // number of rows read
+	loaded []*treeBlock // branches that were read already; a proof needs only a few
+	rows   int          // number of rows read
 }
 
-// branch is the part of the tree that was completed by one block (a stored row of consecutive events).
-type branch struct {
+// treeBlock is the part of the tree that was completed by one block (a stored row of consecutive events).
+type treeBlock struct {
 	first    uint64          // index of the block's first leaf
 	end      uint64          // number of leaves in the tree that ends with the block
 	crossing []store.Subtree // subtrees that began before the block and end in it
@@ -114,10 +114,10 @@ type branch struct {
 	hashes   []tlog.Hash     // hashes of the leaves
 }
 
-func newBranches(v *View, org ledger.ID) *branches { return &branches{view: v, org: org} }
+func newTreeReader(v *View, org ledger.ID) *treeReader { return &treeReader{view: v, org: org} }
 
 // ReadHashes implements tlog.HashReader.
-func (b *branches) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
+func (b *treeReader) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	hashes := make([]tlog.Hash, len(indexes))
 	for i, stored := range indexes {
 		level, n := tlog.SplitStoredHashIndex(stored)
@@ -132,9 +132,9 @@ func (b *branches) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 // subtree returns the hash of the subtree with the index n on the given level. The subtree's first leaf has the index n<<level.
 // If the subtree is wholly in one block, its hash is computed from the block's events. Otherwise the hash is in the tree row
 // that is stored beside the block with the subtree's last leaf.
-func (b *branches) subtree(level int, n uint64) (tlog.Hash, error) {
+func (b *treeReader) subtree(level int, n uint64) (tlog.Hash, error) {
 	begin, end := n<<level, (n+1)<<level
-	part, err := b.branch(end - 1)
+	part, err := b.block(end - 1)
 	if err != nil {
 		return tlog.Hash{}, err
 	}
@@ -162,8 +162,8 @@ func hashOf(leaves []tlog.Hash) tlog.Hash {
 }
 
 // leaf returns the canonical bytes of the event that is the leaf with this index.
-func (b *branches) leaf(index int64) ([]byte, error) {
-	part, err := b.branch(uint64(index))
+func (b *treeReader) leaf(index int64) ([]byte, error) {
+	part, err := b.block(uint64(index))
 	if err != nil {
 		return nil, err
 	}
@@ -175,15 +175,15 @@ func (b *branches) leaf(index int64) ([]byte, error) {
 
 // root returns the root of the tree of the first size events. If these are all events of the journal, the result is the stored
 // root (head.Hash), so that a proof is checked against the value that was signed.
-func (b *branches) root(head tlog.Tree, size uint64) (tlog.Hash, error) {
+func (b *treeReader) root(head tlog.Tree, size uint64) (tlog.Hash, error) {
 	if int64(size) == head.N {
 		return head.Hash, nil
 	}
 	return tlog.TreeHash(int64(size), b)
 }
 
-// branch returns the branch that was completed by the block with this leaf.
-func (b *branches) branch(leaf uint64) (*branch, error) {
+// block returns the branch that was completed by the block with this leaf.
+func (b *treeReader) block(leaf uint64) (*treeBlock, error) {
 	for _, part := range b.loaded {
 		if part.first <= leaf && leaf < part.end {
 			return part, nil
@@ -197,7 +197,7 @@ func (b *branches) branch(leaf uint64) (*branch, error) {
 	if !found {
 		return nil, damaged("organization %v: no tree row for event %d", b.org, leaf+1)
 	}
-	part := new(branch)
+	part := new(treeBlock)
 	edge, crossing, err := store.DecodeTree(row)
 	if err != nil {
 		return nil, damaged("organization %v: %v", b.org, err)
@@ -218,7 +218,7 @@ func (b *branches) branch(leaf uint64) (*branch, error) {
 }
 
 // loadEvents reads the events of the block that completed the branch.
-func (b *branches) loadEvents(part *branch) error {
+func (b *treeReader) loadEvents(part *treeBlock) error {
 	if part.leaves != nil {
 		return nil
 	}

@@ -102,7 +102,7 @@ func BenchmarkWalkList(b *testing.B) {
 			b.Fatal(err)
 		}
 		remaining := 100
-		err = v.List(org, testList, posting.Walk{OnlyCreations: true, Before: r.Stamp.Updated + 1}, func(posting.ListRow) (bool, error) {
+		err = v.List(org, testList, posting.ListRange{OnlyCreations: true, Before: r.Header.Updated + 1}, func(posting.ListRow) (bool, error) {
 			remaining--
 			return remaining > 0, nil
 		})
@@ -257,7 +257,7 @@ func apiQueries(random *rand.Rand) []apiQuery {
 		{"list", func(v *posting.View) error {
 			return readPage(func(next func() bool) error {
 				list := listOf(random.Int64N(busyPartnerCount), 1)
-				return v.List(org, list, posting.Walk{OnlyCreations: true}, func(posting.ListRow) (bool, error) { return next(), nil })
+				return v.List(org, list, posting.ListRange{OnlyCreations: true}, func(posting.ListRow) (bool, error) { return next(), nil })
 			})
 		}},
 		{"accounts-of-a-partner", func(v *posting.View) error {

@@ -24,7 +24,7 @@ const (
 // partner's debt instead.
 func maySpill(side ledger.Side, n uint64) ledger.Posting {
 	p := line(available, side, n)
-	p.Spill = receivable
+	p.SplitWith = receivable
 	return p
 }
 
@@ -104,7 +104,7 @@ func TestGuardsOfOneCounterInOneChangeAddUp(t *testing.T) {
 	change := func(amounts ...money.Amount) *posting.Change {
 		c := deposit()
 		for _, a := range amounts {
-			c.Counters = append(c.Counters, ledger.Headroom(org, usd, a))
+			c.Counters = append(c.Counters, ledger.ReserveHeadroom(org, usd, a))
 		}
 		return c
 	}
@@ -127,11 +127,11 @@ func TestOutcomeIsCountedEvenByAFullCounter(t *testing.T) {
 	for range 2 {
 		c := deposit()
 		c.MustRecord = true
-		c.Counters = []ledger.CounterGuard{ledger.Headroom(org, usd, money.Max)}
+		c.Counters = []ledger.CounterGuard{ledger.ReserveHeadroom(org, usd, money.Max)}
 		f.must(c)
 	}
 	c := deposit()
-	c.Counters = []ledger.CounterGuard{ledger.Headroom(org, usd, amount(1))}
+	c.Counters = []ledger.CounterGuard{ledger.ReserveHeadroom(org, usd, amount(1))}
 	wantCode(t, f.submit(c).Err, ledger.OutOfRange)
 	for range 2 { // even after releases the counter stays full, because nobody knows its true amount
 		c = deposit()
@@ -287,7 +287,7 @@ func (f *fixture) wantTotalsOn(day ledger.Date, want ledger.Totals) {
 	f.t.Helper()
 	v := f.View()
 	defer v.Close()
-	got, _, err := balances.Account(v, org, ledger.Account{Path: available, Asset: usd}, &balances.AsOf{On: day})
+	got, _, err := balances.Account(v, org, ledger.Account{Path: available, Asset: usd}, &balances.Query{EffectiveDate: day})
 	if err != nil || got != want {
 		f.t.Errorf("%v: %+v (%v), want %+v", day, got, err, want)
 	}

@@ -147,8 +147,8 @@ func entryBound(entry *ledger.Entry) (total size) {
 			p := &list[i]
 			assetLength := len(p.Asset.Currency) + len(p.Asset.Network)
 			total = total.plus(postingBound(len(p.Account)+assetLength, isShifted))
-			if p.Spill != "" {
-				total = total.plus(postingBound(len(p.Spill)+assetLength, isShifted))
+			if p.SplitWith != "" {
+				total = total.plus(postingBound(len(p.SplitWith)+assetLength, isShifted))
 			}
 		}
 	}

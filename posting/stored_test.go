@@ -31,12 +31,12 @@ func noticesHash(notices ...posting.Notice) ledger.Hash {
 }
 
 // storedHashes returns the hashes of stored rows that each event of an organization contains.
-func (f *fixture) storedHashes(org ledger.ID) (hashes []ledger.Stored) {
+func (f *fixture) storedHashes(org ledger.ID) (hashes []ledger.StoredHashes) {
 	f.t.Helper()
 	v := f.View()
 	defer v.Close()
 	err := v.EventsAscending(org, 1, func(e ledger.Event, _ []byte) (bool, error) {
-		hashes = append(hashes, e.Stored)
+		hashes = append(hashes, e.StoredHashes)
 		return true, nil
 	})
 	if err != nil {
@@ -66,7 +66,7 @@ func (f *fixture) recordHash(kind ledger.Kind) ledger.Hash {
 	return sha256.Sum256(content)
 }
 
-func (f *fixture) wantStored(what string, index int, want ledger.Stored) {
+func (f *fixture) wantStored(what string, index int, want ledger.StoredHashes) {
 	f.t.Helper()
 	got := f.storedHashes(org)[index]
 	if got.Record != want.Record || got.Notices != want.Notices || len(got.Claims) != len(want.Claims) {
@@ -94,7 +94,7 @@ func TestEventHasTheHashesOfItsStoredRows(t *testing.T) {
 	}
 	notices := []posting.Notice{
 		{Event: 0, Channel: posting.Webhook, To: uuid.New(), Body: []byte("a")},
-		{Event: 0, Channel: posting.Operators, To: uuid.New()},
+		{Event: 0, Channel: posting.OperatorAlert, To: uuid.New()},
 		{Event: 1, Channel: posting.Webhook, To: uuid.New(), Body: bytes.Repeat([]byte{3}, 300)},
 	}
 	f.must(&posting.Change{Author: ledger.BySystem.Author(), Claims: claims, Steps: []posting.Step{
@@ -104,29 +104,29 @@ func TestEventHasTheHashesOfItsStoredRows(t *testing.T) {
 		},
 		{Org: org, Source: partner, Record: longPayload, Events: []ledger.Event{{Name: "a", To: "b"}}},
 	}})
-	f.wantStored("a step's first event", 0, ledger.Stored{Notices: noticesHash(notices[:2]...)})
-	f.wantStored("its last event", 1, ledger.Stored{
+	f.wantStored("a step's first event", 0, ledger.StoredHashes{Notices: noticesHash(notices[:2]...)})
+	f.wantStored("its last event", 1, ledger.StoredHashes{
 		Record: f.recordHash(ledger.User), Notices: noticesHash(notices[2]), Claims: []ledger.Hash{claimHash(&claims[0]), claimHash(&claims[2])},
 	})
-	f.wantStored("a long record", 2, ledger.Stored{Record: f.recordHash(ledger.Partner)})
+	f.wantStored("a long record", 2, ledger.StoredHashes{Record: f.recordHash(ledger.Partner)})
 	hashBefore := f.recordHash(ledger.User)
 
-	f.restart() // the writer reads the record's stamp from the store
+	f.restart() // the writer reads the record's header from the store
 	f.must(&posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{{Org: org, Source: user, Expect: 2, Record: []byte("first"), Events: []ledger.Event{{Name: "c", From: "c", To: "c"}}}}})
-	f.wantStored("a record beside its sealed row", 3, ledger.Stored{Record: f.recordHash(ledger.User)})
+	f.wantStored("a record beside its sealed row", 3, ledger.StoredHashes{Record: f.recordHash(ledger.User)})
 	v := f.View()
 	record, _, err := v.Record(org, user)
 	v.Close()
-	if want := sha256.Sum256([]byte("card")); err != nil || record.Stamp.Sealed != want {
-		t.Errorf("the record says that %x is sealed beside it (%v), want %x", record.Stamp.Sealed, err, want)
+	if want := sha256.Sum256([]byte("card")); err != nil || record.Header.Sealed != want {
+		t.Errorf("the record says that %x is sealed beside it (%v), want %x", record.Header.Sealed, err, want)
 	}
 	f.must(&posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{{Org: org, Source: user, Expect: 3, Record: []byte("first"), RemoveSealed: true, Events: []ledger.Event{{Name: "c", From: "c", To: "c"}}}}})
-	f.wantStored("a record whose sealed row is removed", 4, ledger.Stored{Record: f.recordHash(ledger.User)})
+	f.wantStored("a record whose sealed row is removed", 4, ledger.StoredHashes{Record: f.recordHash(ledger.User)})
 	if f.recordHash(ledger.User) == hashBefore {
 		t.Error("a record with another version has the same hash")
 	}
 	f.must(&posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{{Org: org, Source: ledger.Source{Kind: ledger.Transfer, ID: uuid.New()}, Events: []ledger.Event{{Name: "move"}}}}})
-	f.wantStored("a transfer", 5, ledger.Stored{})
+	f.wantStored("a transfer", 5, ledger.StoredHashes{})
 }
 
 // If an event must contain the hash of a claim, a change without a step, or with too many such claims, is a bug of the

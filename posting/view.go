@@ -42,9 +42,9 @@ func (v *View) Now() ledger.Micros { return ledger.MicrosOf(v.clock.Now()) }
 // Close ends the view.
 func (v *View) Close() { v.snap.Close() }
 
-// Record is a stored record. Stamp contains the fields that the writer stores beside the payload, such as the version.
+// Record is a stored record. Header contains the fields that the writer stores beside the payload, such as the version.
 type Record struct {
-	Stamp   Stamp
+	Header  RecordHeader
 	Payload []byte
 }
 
@@ -65,7 +65,7 @@ func (v *View) Record(org ledger.ID, s ledger.Source) (Record, bool, error) {
 		return Record{}, false, damaged("record %v: unknown form", s.ID)
 	}
 	payload, err = v.joinParts(org, s, stamp, payload)
-	return Record{Stamp: Stamp(stamp), Payload: payload}, err == nil, err
+	return Record{Header: RecordHeader(stamp), Payload: payload}, err == nil, err
 }
 
 // StoredRecord returns the stored bytes of a record: the record's row, followed by the further rows of a long payload. The
@@ -84,7 +84,7 @@ func (v *View) StoredRecord(org ledger.ID, s ledger.Source) ([]byte, bool, error
 }
 
 // joinParts returns payload, followed by the further rows of the record if there are any.
-func (v *View) joinParts(org ledger.ID, s ledger.Source, stamp store.Envelope, payload []byte) ([]byte, error) {
+func (v *View) joinParts(org ledger.ID, s ledger.Source, stamp store.RecordHeader, payload []byte) ([]byte, error) {
 	if stamp.FurtherRows == 0 {
 		return payload, nil
 	}
@@ -115,7 +115,7 @@ func (v *View) Records(org ledger.ID, kind ledger.Kind, fn func(ledger.ID, Recor
 		if err != nil {
 			return false, err
 		}
-		return fn(s.ID, Record{Stamp: Stamp(stamp), Payload: payload})
+		return fn(s.ID, Record{Header: RecordHeader(stamp), Payload: payload})
 	})
 }
 
@@ -162,14 +162,14 @@ func (v *View) Counter(org ledger.ID, key, window string) (money.Amount, error) 
 	return store.DecodeAmount(row)
 }
 
-// Walk selects rows of a list by their booked times, ListRow.Booked.
+// ListRange selects rows of a list by their booked times, ListRow.Booked.
 //
 // No two rows of a list have the same Booked, so a walk can continue exactly where another walk ended. The row that a record's
-// creation adds has the booked time of the last event of the Step that created the record. Stamp.Started of the record is the
+// creation adds has the booked time of the last event of the Step that created the record. Header.Started of the record is the
 // booked time of the first event of that Step, which is at most MaxEvents microseconds earlier. The order of such rows is also
 // the order of Started. To find all records with Started in a window, a caller must extend the walk by MaxEvents microseconds,
 // and check Started of each record.
-type Walk struct {
+type ListRange struct {
 	From          ledger.Micros // inclusive
 	Before        ledger.Micros // exclusive; 0: no upper bound
 	OnlyCreations bool          // only rows that were added when a record was created
@@ -177,9 +177,9 @@ type Walk struct {
 
 // List calls fn with the rows of a list that w selects, the newest first. A record that was listed several times has several
 // rows. A caller that wants records in the order of their last change must ignore each row whose Booked is not the record's
-// Stamp.Updated. The time that List takes is proportional to the number of all rows between the bounds of the walk, even with
+// RecordHeader.Updated. The time that List takes is proportional to the number of all rows between the bounds of the walk, even with
 // OnlyCreations.
-func (v *View) List(org ledger.ID, l ledger.List, w Walk, fn func(ListRow) (more bool, err error)) error {
+func (v *View) List(org ledger.ID, l ledger.List, w ListRange, fn func(ListRow) (more bool, err error)) error {
 	if w.Before < 0 {
 		return nil // nothing is booked before 1970, and times in keys are unsigned
 	}

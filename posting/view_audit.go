@@ -117,7 +117,7 @@ func (v *View) OrganizationsWith(kind RowKind, fn func(ledger.ID) (more bool, er
 // DueItems calls fn with every item of every due row. A due row contains an item for each record that one group makes due in
 // one second. Stale items are included, that is, items whose records have another due instant by now. DueItems returns the
 // low-water mark, which is a second: due rows of earlier seconds are never read again.
-func (v *View) DueItems(fn func(second int64, item Item)) (mark int64, err error) {
+func (v *View) DueItems(fn func(second int64, item DueItem)) (mark int64, err error) {
 	row, found, err := v.snap.Get(store.KeyLowWaterMark, nil)
 	if err == nil && found {
 		mark, err = store.DecodeLowWaterMark(row)
@@ -130,7 +130,7 @@ func (v *View) DueItems(fn func(second int64, item Item)) (mark int64, err error
 		if !ok {
 			return false, damaged("due row with key %x", key)
 		}
-		return true, store.DecodeDues(row, func(item Item) { fn(second, item) })
+		return true, store.DecodeDues(row, func(item DueItem) { fn(second, item) })
 	})
 }
 

@@ -57,7 +57,7 @@ func (v *View) joinChunks(prefix []byte, found []chunk) (lines []byte, err error
 	}
 	slices.SortStableFunc(found, func(a, b chunk) int { return cmp.Compare(a.group, b.group) })
 	for _, c := range found {
-		first, _, err := store.Span(prefix[0], c.lines)
+		first, _, err := store.BookedTimes(prefix[0], c.lines)
 		if err != nil {
 			return nil, err
 		}

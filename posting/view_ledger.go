@@ -255,7 +255,7 @@ func (v *View) SourceEventsBefore(org ledger.ID, s ledger.Source, before uint64,
 	if err != nil || !found {
 		return err
 	}
-	seq := r.Stamp.LastSeq
+	seq := r.Header.LastSeq
 	if before != 0 {
 		e, _, found, err := v.Event(org, before)
 		if err != nil {

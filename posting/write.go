@@ -7,8 +7,8 @@ import (
 	"mizan/posting/store"
 )
 
-// write adds a change that has passed all checks to the group (the changes that become durable together). It sets r.Stamps to
-// the stamps of the change's records. It must not fail.
+// write adds a change that has passed all checks to the group (the changes that become durable together). It sets r.Headers to
+// the headers of the change's records. It must not fail.
 func (w *writer) write(c *Change, r *Receipt) {
 	claimHashes := w.writeClaims(c.Claims)
 	for i := range c.Counters {
@@ -17,9 +17,9 @@ func (w *writer) write(c *Change, r *Receipt) {
 	for i := range c.KVs {
 		w.putKV(&c.KVs[i])
 	}
-	r.Stamps = w.stampsFor(len(c.Steps))
+	r.Headers = w.headersFor(len(c.Steps))
 	for i := range c.Steps {
-		r.Stamps[i] = w.writeStep(&c.Steps[i], c.Author, claimHashes)
+		r.Headers[i] = w.writeStep(&c.Steps[i], c.Author, claimHashes)
 		claimHashes = nil // only the last event of the first step contains the hashes of the claims
 	}
 	if c.Close != nil {
@@ -45,7 +45,7 @@ func (w *writer) touchCounter(k counterKey) *counter {
 	if c.group != w.groupNumber {
 		c.group = w.groupNumber
 		w.movedCounters = append(w.movedCounters, c)
-		w.tail.add(1, countSize+len(c.key)+len(c.window))
+		w.finishSize.add(1, countSize+len(c.key)+len(c.window))
 	}
 	return c
 }
@@ -89,46 +89,46 @@ func (w *writer) writeClaims(claims []ledger.Claim) (hashes []ledger.Hash) {
 
 // writeStep writes all that a step changes: the record's row, events, list rows and due instant. The record's row is written
 // before the events are appended to the hash tree, because the last event contains the hash of the row.
-func (w *writer) writeStep(s *Step, author ledger.Author, claimHashes []ledger.Hash) Stamp {
+func (w *writer) writeStep(s *Step, author ledger.Author, claimHashes []ledger.Hash) RecordHeader {
 	b := w.org(s.Org)
-	stamp := w.stamp(s)
-	previousDue := stamp.Due
-	isNew := stamp.Version == 0
+	header := w.recordHeader(s)
+	previousDue := header.Due
+	isNew := header.Version == 0
 	for i := range s.Events {
 		e := &s.Events[i]
 		e.Source, e.Author = s.Source, author
 		e.Seq, e.Booked = b.next(w.now)
-		stamp.Version++
-		e.Version, e.Previous = stamp.Version, stamp.LastSeq
-		stamp.LastSeq, stamp.Updated = e.Seq, e.Booked
+		header.Version++
+		e.Version, e.Previous = header.Version, header.LastSeq
+		header.LastSeq, header.Updated = e.Seq, e.Booked
 		if isNew && i == 0 {
-			stamp.FirstSeq, stamp.Started = e.Seq, e.Booked
+			header.FirstSeq, header.Started = e.Seq, e.Booked
 		}
-		e.Stored = ledger.Stored{}
-		w.bookEntry(b, e, &stamp)
+		e.StoredHashes = ledger.StoredHashes{}
+		w.bookEntry(b, e, &header)
 	}
 	w.appendNotices(b, s)
 	if s.Finish {
-		stamp.Finished = stamp.Updated
+		header.Finished = header.Updated
 	}
 	if isNew && s.Sequence != "" {
-		stamp.Number = w.nextNumber(s.Org, s.Sequence)
+		header.Number = w.nextNumber(s.Org, s.Sequence)
 	}
-	stamp.Due = s.Due
+	header.Due = s.Due
 	if s.Due != 0 {
-		stamp.Due = max(s.Due, w.now) // not the event's booked time, which may be ahead of the clock
-		w.addDue(s, stamp.Due)
+		header.Due = max(s.Due, w.now) // not the event's booked time, which may be ahead of the clock
+		w.addDue(s, header.Due)
 	}
 	k := dueKey{s.Org, s.Source}
-	if previousDue != 0 || stamp.Due != 0 {
-		w.out.dues = append(w.out.dues, dueChange{k, stamp.Due})
+	if previousDue != 0 || header.Due != 0 {
+		w.out.dues = append(w.out.dues, dueChange{k, header.Due})
 	}
-	last := &s.Events[len(s.Events)-1].Stored
+	last := &s.Events[len(s.Events)-1].StoredHashes
 	last.Claims = claimHashes
 	if s.Record != nil {
-		w.writeSealed(s, &stamp)
-		last.Record = w.writeRecord(s, &stamp)
-		w.stamps.set(k, stamp)
+		w.writeSealed(s, &header)
+		last.Record = w.writeRecord(s, &header)
+		w.headers.set(k, header)
 	}
 	for i := range s.Events {
 		e := &s.Events[i]
@@ -139,60 +139,60 @@ func (w *writer) writeStep(s *Step, author ledger.Author, claimHashes []ledger.H
 		}
 	}
 	if s.List != (ledger.List{}) {
-		w.list(b, s.List, store.ListRow{Booked: stamp.Updated, IsCreation: isNew, ID: s.Source.ID})
+		w.list(b, s.List, store.ListRow{Booked: header.Updated, IsCreation: isNew, ID: s.Source.ID})
 	}
 	for _, l := range s.FurtherLists {
-		w.list(b, l, store.ListRow{Booked: stamp.Updated, IsCreation: isNew, ID: s.Source.ID})
+		w.list(b, l, store.ListRow{Booked: header.Updated, IsCreation: isNew, ID: s.Source.ID})
 	}
-	return stamp
+	return header
 }
 
 // writeRecord writes the record's row, and further rows if the payload is too long for one row. It returns a hash over all
 // these rows.
-func (w *writer) writeRecord(s *Step, stamp *Stamp) ledger.Hash {
+func (w *writer) writeRecord(s *Step, header *RecordHeader) ledger.Hash {
 	firstPart := s.Record
-	stamp.FurtherRows = 0
+	header.FurtherRows = 0
 	var parts [][]byte
 	if len(firstPart) > store.MaxPart {
 		firstPart = firstPart[:store.MaxPart]
 		for remaining := s.Record[store.MaxPart:]; len(remaining) > 0; {
 			n := min(len(remaining), store.MaxPart)
-			stamp.FurtherRows++
-			w.key = store.KeyPart(w.key[:0], s.Org, s.Source, stamp.FurtherRows)
+			header.FurtherRows++
+			w.key = store.KeyPart(w.key[:0], s.Org, s.Source, header.FurtherRows)
 			w.group.Set(w.key, remaining[:n])
 			parts = append(parts, remaining[:n])
 			remaining = remaining[n:]
 		}
 	}
-	w.value = store.EncodeRecord(w.value[:0], store.Envelope(*stamp), firstPart)
+	w.value = store.EncodeRecord(w.value[:0], store.RecordHeader(*header), firstPart)
 	w.key = store.KeyRecord(w.key[:0], s.Org, s.Source)
 	w.group.Set(w.key, w.value)
 	return store.HashRecord(w.value, parts...)
 }
 
 // writeSealed writes or removes the record's sealed row if the step requires it.
-func (w *writer) writeSealed(s *Step, stamp *Stamp) {
+func (w *writer) writeSealed(s *Step, header *RecordHeader) {
 	if s.Sealed == nil && !s.RemoveSealed {
 		return
 	}
 	w.key = store.KeySealed(w.key[:0], s.Org, s.Source)
 	if s.RemoveSealed {
 		w.group.Delete(w.key)
-		stamp.Sealed = ledger.Hash{}
+		header.Sealed = ledger.Hash{}
 		return
 	}
 	w.group.Set(w.key, s.Sealed)
-	stamp.Sealed = store.HashSealed(s.Sealed)
+	header.Sealed = store.HashSealed(s.Sealed)
 }
 
 // bookEntry books the event's entry, if there is one.
-func (w *writer) bookEntry(b *orgState, e *ledger.Event, stamp *Stamp) {
+func (w *writer) bookEntry(b *orgState, e *ledger.Event, header *RecordHeader) {
 	if e.Entry == nil {
 		return
 	}
 	b.dates.setEffective(e)
 	w.projection.split(b.org, e.Entry)
-	updateHeld(e, stamp)
+	updateHeld(e, header)
 	w.book(b.org, e)
 }
 
@@ -201,30 +201,30 @@ func (w *writer) addDue(s *Step, at ledger.Micros) {
 	second := int64(at) / 1_000_000
 	row, hasRow := w.dues[second]
 	if !hasRow {
-		w.tail.add(1, dueSize)
+		w.finishSize.add(1, dueSize)
 	}
 	row = store.EncodeDue(row, store.DueItem{At: at, Org: s.Org, Source: s.Source})
 	w.dues[second] = row
-	w.tail.bytes += itemSize
-	w.longest = max(w.longest, len(row))
+	w.finishSize.bytes += itemSize
+	w.longestDueRow = max(w.longestDueRow, len(row))
 	if w.out.earliest == 0 || at < w.out.earliest {
 		w.out.earliest = at
 	}
 }
 
-// updateHeld updates HeldSeq and SettledSeq of the stamp: the seq of the record's open pending entry, and the seq of the
+// updateHeld updates HeldSeq and SettledSeq of the header: the seq of the record's open pending entry, and the seq of the
 // record's first settled entry.
-func updateHeld(e *ledger.Event, stamp *Stamp) {
+func updateHeld(e *ledger.Event, header *RecordHeader) {
 	switch e.Entry.Phase {
 	case ledger.Pending:
-		assert.That(stamp.HeldSeq == 0, "record %v holds twice", e.Source.ID)
-		stamp.HeldSeq = e.Seq
+		assert.That(header.HeldSeq == 0, "record %v holds twice", e.Source.ID)
+		header.HeldSeq = e.Seq
 		return
 	case ledger.Capture, ledger.Void:
-		assert.That(stamp.HeldSeq != 0, "record %v has nothing held", e.Source.ID)
-		e.Entry.Closes, stamp.HeldSeq = stamp.HeldSeq, 0
+		assert.That(header.HeldSeq != 0, "record %v has nothing held", e.Source.ID)
+		e.Entry.Closes, header.HeldSeq = header.HeldSeq, 0
 	}
-	if e.Entry.Phase != ledger.Void && stamp.SettledSeq == 0 {
-		stamp.SettledSeq = e.Seq
+	if e.Entry.Phase != ledger.Void && header.SettledSeq == 0 {
+		header.SettledSeq = e.Seq
 	}
 }

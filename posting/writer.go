@@ -18,9 +18,9 @@ type writer struct {
 	groupNumber uint64   // number of the current group, which is being prepared
 	previous    [32]byte // hash of the previous group
 	group       *store.Group
-	tail        size          // upper bound of the rows and bytes that the method finish will add to the group
-	out         *prepared     // the current group and the receipts of its changes, for the committer
-	now         ledger.Micros // the current instant; never decreases, even if the clock does
+	finishSize  size           // upper bound of the rows and bytes that the method finish will add to the group
+	out         *preparedGroup // the current group and the receipts of its changes, for the committer
+	now         ledger.Micros  // the current instant; never decreases, even if the clock does
 
 	orgs          map[ledger.ID]*orgState
 	touched       []*orgState // organizations that have rows in the current group
@@ -29,20 +29,20 @@ type writer struct {
 	pages         []*page  // pages to which the current group adds lines
 	buffers       [][]byte // spare buffers for the lines of pages
 	buffer        pageBuffer
-	stamps        *cache[dueKey, Stamp]
+	headers       *cache[dueKey, RecordHeader]
 	counters      *cache[counterKey, *counter]
 	movedCounters []*counter           // counters whose rows the current group must write
 	claims        [2]map[string][]byte // owners of claims by key: for the current group, and for the previous group
 	projection    projection
 
 	dues             map[int64][]byte // by second: the current group's due row of that second
-	longest          int              // length in bytes of the longest row in dues
+	longestDueRow    int              // length in bytes of the longest row in dues
 	previousEarliest ledger.Micros    // earliest due instant that the previous group has set; 0 if there is none
 	lastRemoval      time.Time        // time of the last search for passed due rows
 	hasMoreToRemove  bool             // the last search has left passed due rows, because a group may not remove more
 	removedBelow     []byte           // key of a due row; all due rows before it are removed
 
-	slab       []Stamp         // memory that stampsFor gives out
+	headerSlab []RecordHeader  // memory that headersFor gives out
 	snap       *store.Snapshot // snapshot that the checks of the current group read; nil if not opened yet
 	key, value []byte          // buffers for the key and the value of a row
 	head       []byte          // buffer for the head of a page, that is, the prefix of the page's keys without the organization
@@ -68,7 +68,7 @@ func newWriter(j *Journal, groupNumber uint64, hash [32]byte, o Options) *writer
 		orgs:     make(map[ledger.ID]*orgState),
 		balances: newCache[accountKey, *balance](o.Cached),
 		lists:    newCache[listKey, *page](o.Cached),
-		stamps:   newCache[dueKey, Stamp](o.Cached),
+		headers:  newCache[dueKey, RecordHeader](o.Cached),
 		counters: newCache[counterKey, *counter](o.Cached),
 		claims:   [2]map[string][]byte{make(map[string][]byte), make(map[string][]byte)},
 		dues:     make(map[int64][]byte),
@@ -84,7 +84,7 @@ func newWriter(j *Journal, groupNumber uint64, hash [32]byte, o Options) *writer
 
 // prepare puts as many changes of the batch into a new group as the limits of a group allow, and returns the number of these
 // changes. It is at least one, because each change fits into an empty group.
-func (w *writer) prepare(p *prepared, batch []submitted) int {
+func (w *writer) prepare(p *preparedGroup, batch []submittedChange) int {
 	w.begin(p)
 	count := 0
 	for count < len(batch) && count < MaxGroup && w.fits(&batch[count]) {
@@ -100,30 +100,30 @@ func (w *writer) prepare(p *prepared, batch []submitted) int {
 // fewer lines to stored pages than it should have, changes may fill only half of this group. The other half is for moving these
 // lines. Otherwise the page buffer would grow for as long as every group is full. A change that is the first of its group
 // always fits.
-func (w *writer) fits(s *submitted) bool {
-	used, limit := size{w.group.Rows(), w.group.Bytes()}.plus(w.tail), w.journal.limit
+func (w *writer) fits(s *submittedChange) bool {
+	used, limit := size{w.group.Rows(), w.group.Bytes()}.plus(w.finishSize), w.journal.limit
 	if w.buffer.lagging && used != (size{}) {
 		limit = size{limit.rows / 2, limit.bytes / 2}
 	}
 	return used.plus(s.size).within(limit) &&
-		w.longest+itemSize*len(s.change.Steps) <= store.MaxValue
+		w.longestDueRow+itemSize*len(s.change.Steps) <= store.MaxValue
 }
 
-func (w *writer) begin(p *prepared) {
+func (w *writer) begin(p *preparedGroup) {
 	w.groupNumber++
 	p.reset(w.groupNumber, w.previous)
-	w.group, w.out, w.tail, w.longest = p.group, p, size{}, 0
+	w.group, w.out, w.finishSize, w.longestDueRow = p.group, p, size{}, 0
 	w.now = max(w.now, ledger.MicrosOf(w.journal.clock.Now()))
 	w.balances.rotate(w.groupNumber)
 	w.lists.rotate(w.groupNumber)
-	w.stamps.rotate(w.groupNumber)
+	w.headers.rotate(w.groupNumber)
 	w.counters.rotate(w.groupNumber)
 	w.claims[0], w.claims[1] = w.claims[1], w.claims[0]
 	clear(w.claims[0])
 }
 
 // checkAndWrite checks a change and, if the change is not refused, writes it into the group.
-func (w *writer) checkAndWrite(s *submitted) {
+func (w *writer) checkAndWrite(s *submittedChange) {
 	receipt := w.check(s.change)
 	if receipt.Err == nil {
 		w.write(s.change, &receipt)
@@ -134,14 +134,14 @@ func (w *writer) checkAndWrite(s *submitted) {
 	w.out.waiters = append(w.out.waiters, waiter{s.done, receipt})
 }
 
-// stampsFor returns memory for the stamps in a receipt. Callers keep receipts, so the memory is never used again.
-func (w *writer) stampsFor(n int) []Stamp {
-	if len(w.slab) < n {
-		w.slab = make([]Stamp, max(n, 64))
+// headersFor returns memory for the headers in a receipt. Callers keep receipts, so the memory is never used again.
+func (w *writer) headersFor(n int) []RecordHeader {
+	if len(w.headerSlab) < n {
+		w.headerSlab = make([]RecordHeader, max(n, 64))
 	}
-	stamps := w.slab[:n:n]
-	w.slab = w.slab[n:]
-	return stamps
+	headers := w.headerSlab[:n:n]
+	w.headerSlab = w.headerSlab[n:]
+	return headers
 }
 
 // finish writes the rows of the group that contain data of several changes, such as blocks of events and pages.
@@ -168,7 +168,7 @@ func (w *writer) finish() {
 		w.closeSnapshot()
 		return
 	}
-	w.tail = size{}
+	w.finishSize = size{}
 	w.drain()
 	w.out.oldestBuffered = w.lowestBuffered()
 	w.removePassedDue(w.removeEmptiedDue())
@@ -280,7 +280,7 @@ func (w *writer) org(org ledger.ID) *orgState {
 	if !b.touched {
 		b.touched = true
 		w.touched = append(w.touched, b)
-		w.tail.add(2, blockSize)
+		w.finishSize.add(2, blockSize)
 	}
 	return b
 }

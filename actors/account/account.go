@@ -13,8 +13,8 @@ import (
 	"mizan/posting"
 )
 
-// keepIdle is how long the actor of an account stays in memory after its last message.
-const keepIdle = time.Minute
+// idleTimeout is how long the actor of an account stays in memory after its last message.
+const idleTimeout = time.Minute
 
 // key identifies the account of an actor.
 type key struct {
@@ -34,10 +34,10 @@ type Service struct {
 // New registers the service with the runtime.
 func New(rt *actors.Runtime) *Service {
 	s := &Service{rt: rt, history: noHistory}
-	s.registry = actors.NewRegistry(rt, "account", keepIdle, func(k key) actors.Behaviour {
+	s.registry = actors.NewRegistry(rt, "account", idleTimeout, func(k key) actors.Behaviour {
 		return &account{service: s, key: k}
 	})
-	s.velocities = actors.NewRegistry(rt, "velocity", keepIdle, func(k velocityKey) actors.Behaviour {
+	s.velocities = actors.NewRegistry(rt, "velocity", idleTimeout, func(k velocityKey) actors.Behaviour {
 		return &velocityActor{service: s, key: k, windows: make(map[ledger.ID]*window), isUnregistered: true}
 	})
 	return s
@@ -48,27 +48,27 @@ func noHistory(ledger.ID, int64, money.Env, ledger.Micros, func(_, _ ledger.Micr
 	return nil
 }
 
-// Admit asks the account's actor whether the amount may leave the account now. It calls answer with
+// CheckFunds asks the account's actor whether the amount may leave the account now. It calls answer with
 // the result, exactly once, on the actor's goroutine.
-func (s *Service) Admit(org ledger.ID, a ledger.Account, amount, overdraft money.Amount, answer func(admitted bool)) {
-	m := &admit{amount: amount, overdraft: overdraft, answer: answer}
+func (s *Service) CheckFunds(org ledger.ID, a ledger.Account, amount, overdraft money.Amount, answer func(admitted bool)) {
+	m := &fundsCheck{amount: amount, overdraft: overdraft, answer: answer}
 	if err := s.registry.Command(key{org, a}, m); err != nil {
 		m.Refuse(err)
 	}
 }
 
-// admit is the message that Admit sends to an account's actor.
-type admit struct {
+// fundsCheck is the message that CheckFunds sends to an account's actor.
+type fundsCheck struct {
 	amount, overdraft money.Amount
 	answer            func(bool)
 }
 
 // Refuse implements actors.Refusable. If the account's actor cannot answer, the amount is admitted. The journal's writer
-// checks every payout again anyway; Admit only saves the writer work.
-func (m *admit) Refuse(error) { m.answer(true) }
+// checks every payout again anyway; CheckFunds only saves the writer work.
+func (m *fundsCheck) Refuse(error) { m.answer(true) }
 
 // LogValue implements slog.LogValuer.
-func (m *admit) LogValue() slog.Value { return slog.StringValue("admit") }
+func (m *fundsCheck) LogValue() slog.Value { return slog.StringValue("admit") }
 
 // account is the actor of one account.
 type account struct {
@@ -78,7 +78,7 @@ type account struct {
 
 // Receive implements actors.Behaviour.
 func (a *account) Receive(_ *actors.Context, message any) {
-	m, ok := message.(*admit)
+	m, ok := message.(*fundsCheck)
 	if !ok {
 		panic(fmt.Sprintf("account: unexpected message %T", message))
 	}

@@ -41,19 +41,19 @@ func TestAmountUpToAvailableFundsAndOverdraftIsCovered(t *testing.T) {
 	}
 }
 
-// Admit only saves the journal's writer work: if an account cannot answer, the amount is admitted, and the writer
-// decides. Every call of Admit gets exactly one answer.
+// CheckFunds only saves the journal's writer work: if an account cannot answer, the amount is admitted, and the writer
+// decides. Every call of CheckFunds gets exactly one answer.
 func TestBusyAccountAdmits(t *testing.T) {
 	world := testkit.NewWorld(t, start)
 	world.JournalOptions.Clock, world.RuntimeOptions.Clock = clock.Real{}, clock.Real{}
 	world.Open()
 	rt := world.Runtime
 	s := New(rt)
-	rt.Start(func(posting.Item) bool { return false })
+	rt.Start(func(posting.DueItem) bool { return false })
 	accountKey := key{uuid.UUID{1}, ledger.Account{Path: ledger.PartnerAvailable(1), Asset: money.Asset{Currency: "USD", Env: money.Prod}}}
 	askAdmission := func() []bool {
 		answers := make(chan bool, 3)
-		s.Admit(accountKey.org, accountKey.account, money.FromUint64(1), money.Amount{}, func(ok bool) { answers <- ok })
+		s.CheckFunds(accountKey.org, accountKey.account, money.FromUint64(1), money.Amount{}, func(ok bool) { answers <- ok })
 		rt.Quiesce()
 		close(answers)
 		var all []bool
@@ -70,7 +70,7 @@ func TestBusyAccountAdmits(t *testing.T) {
 		t.Errorf("after a panic an empty account answered %v", got)
 	}
 	var refused []bool
-	(&admit{answer: func(ok bool) { refused = append(refused, ok) }}).Refuse(actors.ErrBusy)
+	(&fundsCheck{answer: func(ok bool) { refused = append(refused, ok) }}).Refuse(actors.ErrBusy)
 	if len(refused) != 1 || !refused[0] {
 		t.Errorf("a busy account answered %v", refused)
 	}

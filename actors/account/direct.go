@@ -18,12 +18,12 @@ func (s *Service) CountNow(org ledger.ID, partner int64, limits []*directory.Lim
 		return false
 	}
 	defer p.mu.Unlock()
-	return !p.isUnregistered && p.countIfFar(limits, at, a)
+	return !p.isUnregistered && p.countIfFarFromLimit(limits, at, a)
 }
 
-// countIfFar counts an attempt if the history of every limit that applies to it is loaded, and none of
+// countIfFarFromLimit counts an attempt if the history of every limit that applies to it is loaded, and none of
 // these limits is nearly reached.
-func (p *velocityActor) countIfFar(limits []*directory.Limit, at ledger.Micros, a *directory.Attempt) (counted bool) {
+func (p *velocityActor) countIfFarFromLimit(limits []*directory.Limit, at ledger.Micros, a *directory.Attempt) (counted bool) {
 	p.appliedLimits = p.appliedLimits[:0]
 	for _, l := range limits {
 		subject, applies := l.AppliesTo(a)
@@ -31,7 +31,7 @@ func (p *velocityActor) countIfFar(limits []*directory.Limit, at ledger.Micros, 
 			continue
 		}
 		window := p.windows[l.ID]
-		if !window.knows(l) || window.within(subject, at)+nearLimitMargin >= l.MaxCount {
+		if !window.isCompleteFor(l) || window.within(subject, at)+nearLimitMargin >= l.MaxCount {
 			return false
 		}
 		p.appliedLimits = append(p.appliedLimits, appliedLimit{l, window, subject})
@@ -39,7 +39,7 @@ func (p *velocityActor) countIfFar(limits []*directory.Limit, at ledger.Micros, 
 	for i := range p.appliedLimits {
 		applied := &p.appliedLimits[i]
 		applied.window.count(applied.subject, at, applied.limit.MaxCount)
-		p.countsUntil = max(p.countsUntil, at+lengthOf(applied.limit))
+		p.countsUntil = max(p.countsUntil, at+windowLength(applied.limit))
 	}
 	return true
 }

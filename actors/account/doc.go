@@ -11,7 +11,7 @@
 //     attempts count too.
 //  3. An attempt that was made at time t counts until just before t + window. Attempts may arrive in any order.
 //  4. If a velocity actor is new, or if one of its limits has changed, it reads past attempts from the store
-//     through History (see payment.Request.Attempted). Attempts that are not durable yet are only in the
+//     through History (see payment.Request.AttemptedAt). Attempts that are not durable yet are only in the
 //     actor's memory. So the actor is not stopped while any of its attempts counts, and it merges the attempts
 //     in memory with the attempts that it reads. Only a panic loses the attempts in memory. After a panic, the
 //     limit may admit too many attempts, but at most as many as were in progress.

@@ -50,7 +50,7 @@ func (s *Service) velocityUsage(ctx context.Context, l *directory.Limit, subject
 		err   error
 	}
 	reply := make(chan answer, 1)
-	m := &usageQuestion{limit: l, subject: subject, answer: func(n int64, resets ledger.Micros, err error) {
+	m := &usageQuery{limit: l, subject: subject, answer: func(n int64, resets ledger.Micros, err error) {
 		reply <- answer{directory.Usage{Count: n, Resets: resets}, err}
 	}}
 	if err := s.velocities.Command(velocityKey{l.Org, l.Partner, l.Asset.Env}, m); err != nil {

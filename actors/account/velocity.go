@@ -29,7 +29,7 @@ func (s *Service) SetHistory(h History) { s.history = h }
 // once, on the velocity actor's goroutine.
 func (s *Service) Count(org ledger.ID, partner int64, limits []*directory.Limit, at ledger.Micros, a *directory.Attempt,
 	isRepetition func() (bool, error), answer func(breached *directory.Limit, err error)) {
-	m := &count{limits: limits, at: at, attempt: *a, isRepetition: isRepetition, answer: answer}
+	m := &countMessage{limits: limits, at: at, attempt: *a, isRepetition: isRepetition, answer: answer}
 	if err := s.velocities.Command(velocityKey{org, partner, a.Asset.Env}, m); err != nil {
 		m.Refuse(err)
 	}
@@ -37,7 +37,7 @@ func (s *Service) Count(org ledger.ID, partner int64, limits []*directory.Limit,
 
 // Uncount removes a counted attempt that has turned out to be a repetition.
 func (s *Service) Uncount(org ledger.ID, partner int64, limits []*directory.Limit, at ledger.Micros, a *directory.Attempt) {
-	s.velocities.Tell(velocityKey{org, partner, a.Asset.Env}, &uncount{limits: limits, at: at, attempt: *a})
+	s.velocities.Tell(velocityKey{org, partner, a.Asset.Env}, &uncountMessage{limits: limits, at: at, attempt: *a})
 }
 
 // velocityKey identifies whose attempts are counted: a partner in an environment.
@@ -47,8 +47,8 @@ type velocityKey struct {
 	env     money.Env
 }
 
-// count is the message that Count sends to a velocity actor.
-type count struct {
+// countMessage is the message that Count sends to a velocity actor.
+type countMessage struct {
 	limits       []*directory.Limit
 	at           ledger.Micros
 	attempt      directory.Attempt
@@ -63,7 +63,7 @@ type count struct {
 const nearLimitMargin = 4_096
 
 // refuseRepetition returns a refusal if a limit is nearly reached and the attempt repeats a stored attempt.
-func (p *velocityActor) refuseRepetition(m *count) error {
+func (p *velocityActor) refuseRepetition(m *countMessage) error {
 	if m.isRepetition == nil || !slices.ContainsFunc(p.appliedLimits, func(a appliedLimit) bool {
 		return a.window.within(a.subject, m.at)+nearLimitMargin >= a.limit.MaxCount
 	}) {
@@ -77,33 +77,33 @@ func (p *velocityActor) refuseRepetition(m *count) error {
 }
 
 // Refuse implements actors.Refusable. An attempt that was not counted is not admitted.
-func (m *count) Refuse(err error) { m.answer(nil, err) }
+func (m *countMessage) Refuse(err error) { m.answer(nil, err) }
 
 // LogValue implements slog.LogValuer.
-func (m *count) LogValue() slog.Value { return slog.StringValue("count") }
+func (m *countMessage) LogValue() slog.Value { return slog.StringValue("count") }
 
-// uncount is the message that Uncount sends to a velocity actor.
-type uncount struct {
+// uncountMessage is the message that Uncount sends to a velocity actor.
+type uncountMessage struct {
 	limits  []*directory.Limit
 	at      ledger.Micros
 	attempt directory.Attempt
 }
 
 // LogValue implements slog.LogValuer.
-func (m *uncount) LogValue() slog.Value { return slog.StringValue("uncount") }
+func (m *uncountMessage) LogValue() slog.Value { return slog.StringValue("uncount") }
 
-// usageQuestion asks how many attempts of a subject count towards a limit.
-type usageQuestion struct {
+// usageQuery asks how many attempts of a subject count towards a limit.
+type usageQuery struct {
 	limit   *directory.Limit
 	subject string
 	answer  func(count int64, resets ledger.Micros, err error)
 }
 
 // Refuse implements actors.Refusable.
-func (m *usageQuestion) Refuse(err error) { m.answer(0, 0, err) }
+func (m *usageQuery) Refuse(err error) { m.answer(0, 0, err) }
 
 // LogValue implements slog.LogValuer.
-func (m *usageQuestion) LogValue() slog.Value { return slog.StringValue("usage") }
+func (m *usageQuery) LogValue() slog.Value { return slog.StringValue("usage") }
 
 // velocityActor counts one partner's attempts. Its windows are in memory only; a new actor builds
 // them from the attempts in the store.
@@ -134,17 +134,17 @@ func (p *velocityActor) Receive(c *actors.Context, message any) {
 	p.register()
 	now := ledger.MicrosOf(c.Now())
 	switch m := message.(type) {
-	case *count:
+	case *countMessage:
 		breached, err := p.count(m, now)
 		m.answer(breached, err)
-	case *uncount:
+	case *uncountMessage:
 		for _, l := range m.limits {
 			subject, applies := l.AppliesTo(&m.attempt)
 			if window := p.windows[l.ID]; window != nil && applies {
 				window.uncount(subject, m.at)
 			}
 		}
-	case *usageQuestion:
+	case *usageQuery:
 		window, err := p.windowFor(m.limit, now)
 		if err != nil {
 			m.Refuse(err)
@@ -159,7 +159,7 @@ func (p *velocityActor) Receive(c *actors.Context, message any) {
 
 // count counts the attempt towards every limit that applies, even if one of these limits refuses the attempt. If the history of
 // one limit cannot be read, it counts the attempt towards no limit.
-func (p *velocityActor) count(m *count, now ledger.Micros) (breached *directory.Limit, err error) {
+func (p *velocityActor) count(m *countMessage, now ledger.Micros) (breached *directory.Limit, err error) {
 	p.appliedLimits = p.appliedLimits[:0]
 	for _, l := range m.limits {
 		if subject, applies := l.AppliesTo(&m.attempt); applies {
@@ -177,7 +177,7 @@ func (p *velocityActor) count(m *count, now ledger.Micros) (breached *directory.
 		if a.window.count(a.subject, m.at, a.limit.MaxCount) && breached == nil {
 			breached = a.limit
 		}
-		p.countsUntil = max(p.countsUntil, m.at+lengthOf(a.limit))
+		p.countsUntil = max(p.countsUntil, m.at+windowLength(a.limit))
 	}
 	return breached, nil
 }
@@ -189,7 +189,7 @@ func (p *velocityActor) count(m *count, now ledger.Micros) (breached *directory.
 func (p *velocityActor) loadHistory(applied []appliedLimit, at ledger.Micros) error {
 	var limits []*directory.Limit
 	for i := range applied {
-		if !applied[i].window.knows(applied[i].limit) {
+		if !applied[i].window.isCompleteFor(applied[i].limit) {
 			limits = append(limits, applied[i].limit)
 		}
 	}
@@ -206,7 +206,7 @@ func (p *velocityActor) loadHistory(applied []appliedLimit, at ledger.Micros) er
 			newWindows[i].merge(oldWindow)
 		}
 		p.windows[l.ID] = newWindows[i]
-		p.countsUntil = max(p.countsUntil, at+lengthOf(l))
+		p.countsUntil = max(p.countsUntil, at+windowLength(l))
 	}
 	for i := range applied {
 		applied[i].window = p.windows[applied[i].limit.ID]
@@ -247,7 +247,7 @@ func (p *velocityActor) readWindows(limits []*directory.Limit, at ledger.Micros)
 			if subject, applies := l.AppliesTo(a); applies && attemptedAt > since {
 				w.addStored(subject, attemptedAt)
 			}
-			more = more || bookedAt > since && w.mayMatter(bookedAt)
+			more = more || bookedAt > since && w.hasRoomBefore(bookedAt)
 		}
 		return more
 	})
@@ -260,8 +260,10 @@ func (p *velocityActor) readWindows(limits []*directory.Limit, at ledger.Micros)
 	return windows, nil
 }
 
-// lengthOf returns the length of a limit's window.
-func lengthOf(l *directory.Limit) ledger.Micros { return ledger.Micros(l.Window / time.Microsecond) }
+// windowLength returns the length of a limit's window.
+func windowLength(l *directory.Limit) ledger.Micros {
+	return ledger.Micros(l.Window / time.Microsecond)
+}
 
 // Committed implements actors.Behaviour. It is never called, because a velocity actor writes nothing.
 func (p *velocityActor) Committed(*actors.Context, *posting.Change, posting.Receipt) {}

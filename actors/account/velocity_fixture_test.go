@@ -52,7 +52,7 @@ func (f *fixture) start() {
 	f.Open()
 	f.Service = New(f.Runtime)
 	f.SetHistory(f.readHistory)
-	f.Runtime.Start(func(posting.Item) bool { return false })
+	f.Runtime.Start(func(posting.DueItem) bool { return false })
 }
 
 func (f *fixture) restart() {

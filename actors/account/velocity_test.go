@@ -100,11 +100,11 @@ func TestRepetitionIsUncounted(t *testing.T) {
 // The limit still counts as reached after a number of attempts, the constant slack, were uncounted together.
 func TestLimitIsReachedAfterManyUncountedAttempts(t *testing.T) {
 	f, limit := newFixture(t), velocityLimit(2, directory.ScopePartner)
-	const attempts = 2 + slack + 500
+	const attempts = 2 + extraAttempts + 500
 	for n := range attempts {
 		f.count(time.Duration(n)*time.Millisecond, attemptWith(""), limit)
 	}
-	for n := attempts - slack; n < attempts; n++ {
+	for n := attempts - extraAttempts; n < attempts; n++ {
 		f.Uncount(org, 1, []*directory.Limit{limit}, startPlus(time.Duration(n)*time.Millisecond), attemptWith(""))
 	}
 	f.wantRefused(2*time.Second, attemptWith(""), limit)
@@ -138,13 +138,13 @@ func TestMemoryOfAWindowIsBounded(t *testing.T) {
 			t.Fatalf("%d attempts are remembered, one counts", got)
 		}
 	}
-	if room := window.room; room != 5+slack {
+	if room := window.capacity; room != 5+extraAttempts {
 		t.Fatalf("room for %d", room)
 	}
 	for n := range 10_000 {
 		window.count("busy", startPlus(500*time.Hour+time.Duration(n)), 5)
 	}
-	if got := len(window.subjects["busy"].times); got != 5+slack {
+	if got := len(window.subjects["busy"].times); got != 5+extraAttempts {
 		t.Errorf("%d attempts are kept of a subject that makes more and more attempts", got)
 	}
 }
@@ -158,7 +158,7 @@ func TestAnActorStaysWhileAttemptsCount(t *testing.T) {
 		t.Errorf("an actor that has counted nothing is kept until %v", until.Time())
 	}
 	for _, d := range []time.Duration{0, time.Second, 500 * time.Millisecond} { // attempts may come in any order
-		p.Receive(&actors.Context{Runtime: f.Runtime}, &count{limits: []*directory.Limit{limit}, at: startPlus(d), attempt: *attemptWith(""), answer: func(*directory.Limit, error) {}})
+		p.Receive(&actors.Context{Runtime: f.Runtime}, &countMessage{limits: []*directory.Limit{limit}, at: startPlus(d), attempt: *attemptWith(""), answer: func(*directory.Limit, error) {}})
 	}
 	if until := p.KeepUntil(); until != startPlus(time.Second+time.Minute) {
 		t.Errorf("the actor is kept until %v", until.Time())
@@ -201,7 +201,7 @@ func TestNewActorReadsAttemptsFromTheStore(t *testing.T) {
 
 // For a limit whose scope is the partner, the history is read only as far back as attempts can still count.
 func TestHistoryIsReadOnlyAsFarAsNeeded(t *testing.T) {
-	for scope, maxPassed := range map[directory.Scope]int{directory.ScopePartner: 2 * (3 + slack), directory.ScopeCard: 50_000} {
+	for scope, maxPassed := range map[directory.Scope]int{directory.ScopePartner: 2 * (3 + extraAttempts), directory.ScopeCard: 50_000} {
 		f, limit := newFixture(t), velocityLimit(3, scope)
 		f.setClock(time.Minute)
 		for n := range 50_000 {
@@ -213,7 +213,7 @@ func TestHistoryIsReadOnlyAsFarAsNeeded(t *testing.T) {
 			t.Errorf("%s: %d attempts were read", scope, f.attemptsPassed)
 		}
 		subject, _ := attemptWith("a").Payer.Subject(scope)
-		f.wantUsage(limit, subject, 3+slack, startPlus(2*time.Minute-(1+slack)*time.Millisecond))
+		f.wantUsage(limit, subject, 3+extraAttempts, startPlus(2*time.Minute-(1+extraAttempts)*time.Millisecond))
 	}
 }
 

@@ -12,32 +12,32 @@ import (
 type window struct {
 	limit              *directory.Limit // the version of the limit for which the window was read
 	previousLimit      *directory.Limit // the limit before its last change; attempts checked with it may still arrive
-	room               int              // maximum number of attempts kept per subject
+	capacity           int              // maximum number of attempts kept per subject
 	subjects           map[string]*attempts
 	subjectsAfterSweep int           // number of subjects after the last sweep (dropIdle)
 	dropIdleBy         ledger.Micros // time by which the next sweep takes place
 	oldest             ledger.Micros // while the store is read: time of the partner's oldest kept attempt; 0 if there is room
 }
 
-// knows tells whether the window contains every attempt that counts towards the limit. It returns false if the window is
+// isCompleteFor tells whether the window contains every attempt that counts towards the limit. It returns false if the window is
 // nil.
-func (w *window) knows(l *directory.Limit) bool {
-	return w != nil && (w.limit == l || w.previousLimit == l) && w.room >= roomFor(l)
+func (w *window) isCompleteFor(l *directory.Limit) bool {
+	return w != nil && (w.limit == l || w.previousLimit == l) && w.capacity >= roomFor(l)
 }
 
-// slack is the number of attempts that are kept for each subject in addition to the number that the limit allows. If up to
-// slack attempts are later uncounted, because they turn out to be repetitions, the window still knows whether the limit is
+// extraAttempts is the number of attempts that are kept for each subject in addition to the number that the limit allows. If up to
+// extraAttempts attempts are later uncounted, because they turn out to be repetitions, the window still knows whether the limit is
 // reached.
-const slack = 1_024
+const extraAttempts = 1_024
 
 func newWindow(l *directory.Limit) *window {
-	return &window{limit: l, room: roomFor(l), subjects: make(map[string]*attempts)}
+	return &window{limit: l, capacity: roomFor(l), subjects: make(map[string]*attempts)}
 }
 
-func roomFor(l *directory.Limit) int { return int(l.MaxCount) + slack }
+func roomFor(l *directory.Limit) int { return int(l.MaxCount) + extraAttempts }
 
 // since returns the start of the window that ends at the time now. Only attempts after the start count.
-func (w *window) since(now ledger.Micros) ledger.Micros { return now - lengthOf(w.limit) }
+func (w *window) since(now ledger.Micros) ledger.Micros { return now - windowLength(w.limit) }
 
 // count adds an attempt and tells whether the window then has more attempts than allowed.
 func (w *window) count(subject string, at ledger.Micros, allowed int64) (breached bool) {
@@ -64,7 +64,7 @@ func (w *window) within(subject string, at ledger.Micros) int64 {
 // oldest. At the end, sortSubjects sorts the attempts of all subjects.
 func (w *window) addStored(subject string, at ledger.Micros) {
 	s := w.attemptsOf(subject)
-	if s.times = append(s.times, at); len(s.times) < 2*w.room {
+	if s.times = append(s.times, at); len(s.times) < 2*w.capacity {
 		return
 	}
 	w.sortAttempts(s)
@@ -73,9 +73,9 @@ func (w *window) addStored(subject string, at ledger.Micros) {
 	}
 }
 
-// mayMatter tells whether the window may have room for attempts that were booked at bookedAt or earlier. It has no room if
+// hasRoomBefore tells whether the window may have room for attempts that were booked at bookedAt or earlier. It has no room if
 // the partner is the only subject and the window is already full of later attempts.
-func (w *window) mayMatter(bookedAt ledger.Micros) bool { return bookedAt > w.oldest }
+func (w *window) hasRoomBefore(bookedAt ledger.Micros) bool { return bookedAt > w.oldest }
 
 // sortSubjects sorts every subject's attempts after the history has been read.
 func (w *window) sortSubjects() {
@@ -87,7 +87,7 @@ func (w *window) sortSubjects() {
 // sortAttempts sorts a subject's attempts, and drops the oldest if there are too many.
 func (w *window) sortAttempts(s *attempts) {
 	slices.Sort(s.times)
-	if excess := len(s.times) - w.room; excess > 0 {
+	if excess := len(s.times) - w.capacity; excess > 0 {
 		s.times = slices.Delete(s.times, 0, excess)
 	}
 }
@@ -104,7 +104,7 @@ func (w *window) attemptsOf(subject string) *attempts {
 // add adds an attempt and drops attempts that are more than two window lengths older than the newest. If these were not
 // dropped, all attempts of a subject that makes few attempts would stay in memory.
 func (w *window) add(s *attempts, at ledger.Micros) {
-	s.add(at, w.room)
+	s.add(at, w.capacity)
 	s.forget(w.since(w.since(s.newest())))
 }
 
@@ -153,7 +153,7 @@ func (w *window) usage(subject string, now ledger.Micros) (count int64, resets l
 	if n == 0 {
 		return 0, 0
 	}
-	return int64(n), s.times[len(s.times)-n] + lengthOf(w.limit)
+	return int64(n), s.times[len(s.times)-n] + windowLength(w.limit)
 }
 
 // dropIdle removes subjects whose attempts have all left the window. While there are few subjects, it does nothing.
@@ -170,7 +170,7 @@ func (w *window) dropIdle(now ledger.Micros) {
 			delete(w.subjects, subject)
 		}
 	}
-	w.subjectsAfterSweep, w.dropIdleBy = len(w.subjects), now+lengthOf(w.limit)
+	w.subjectsAfterSweep, w.dropIdleBy = len(w.subjects), now+windowLength(w.limit)
 }
 
 // attempts contains the times of one subject's attempts in ascending order.

@@ -112,11 +112,11 @@ func (m *Monitor) summarizePartner(org ledger.ID, terminals []*directory.Termina
 	}
 	for _, t := range terminals {
 		summary := summaries[t.ID]
-		if summary == nil || summary.Empty() && !m.isOperational(org, t) {
+		if summary == nil || summary.IsEmpty() && !m.isOperational(org, t) {
 			continue
 		}
 		body := summary.Message(terminalOf(t), day, at).Append(nil)
-		if err := m.notifier.Post(org, t.ID, body, fmt.Sprintf("summary/%s/%s", t.ID, day)); err != nil {
+		if err := m.notifier.PostBulletin(org, t.ID, body, fmt.Sprintf("summary/%s/%s", t.ID, day)); err != nil {
 			return err
 		}
 	}

@@ -57,7 +57,7 @@ type recorder struct {
 	calls     int             // guarded by mu: number of calls of Post
 }
 
-func (r *recorder) Post(org, terminal ledger.ID, body []byte, key string) error {
+func (r *recorder) PostBulletin(org, terminal ledger.ID, body []byte, key string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.calls++

@@ -34,7 +34,7 @@ type Directory interface {
 type Notifier interface {
 	// Post makes a message to a terminal's recipients durable and queues it. If the organization has already used the same
 	// key, Post does nothing and returns nil.
-	Post(org, terminal ledger.ID, body []byte, key string) error
+	PostBulletin(org, terminal ledger.ID, body []byte, key string) error
 }
 
 // Options configure a Monitor.
@@ -93,19 +93,19 @@ func (m *Monitor) Observe(org ledger.ID, from payment.Status, r *payment.Record)
 		return
 	}
 	key, at := actors.RecordKey{Org: org, ID: t.ID}, ledger.MicrosOf(m.rt.Clock.Now())
-	if alarm, raised := m.countOutcome(key, at, failed); raised {
-		m.postSpike(key, alarm, t)
+	if alert, raised := m.countOutcome(key, at, failed); raised {
+		m.postSpike(key, alert, t)
 	}
 }
 
-// countOutcome counts an outcome of a terminal. It returns an alarm if the outcome raises one.
-func (m *Monitor) countOutcome(key actors.RecordKey, at ledger.Micros, failed bool) (alerts.Alarm, bool) {
+// countOutcome counts an outcome of a terminal. It returns an alert if the outcome raises one.
+func (m *Monitor) countOutcome(key actors.RecordKey, at ledger.Micros, failed bool) (alerts.SpikeAlert, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	detector := m.detectors[key]
 	if detector == nil {
 		if len(m.detectors) >= MaxDetectors && !m.evictIdle(at) {
-			return alerts.Alarm{}, false
+			return alerts.SpikeAlert{}, false
 		}
 		detector = new(alerts.SpikeDetector)
 		m.detectors[key] = detector
@@ -121,7 +121,7 @@ func (m *Monitor) evictIdle(at ledger.Micros) bool {
 	}
 	m.evictedAt = at
 	for key, detector := range m.detectors {
-		if detector.Idle(at) {
+		if detector.IsIdle(at) {
 			delete(m.detectors, key)
 		}
 	}
@@ -132,12 +132,12 @@ func (m *Monitor) evictIdle(at ledger.Micros) bool {
 	return false
 }
 
-// postSpike posts an alarm. If posting fails, the terminal's next outcome raises the alarm again.
-func (m *Monitor) postSpike(key actors.RecordKey, alarm alerts.Alarm, t *directory.Terminal) {
-	postKey := fmt.Sprintf("spike/%s/%s", t.ID, alarm.At.Time().Truncate(alerts.SpikeWindow).Format(time.RFC3339))
-	body := alarm.Message(terminalOf(t)).Append(nil)
+// postSpike posts an alert. If posting fails, the terminal's next outcome raises the alert again.
+func (m *Monitor) postSpike(key actors.RecordKey, alert alerts.SpikeAlert, t *directory.Terminal) {
+	postKey := fmt.Sprintf("spike/%s/%s", t.ID, alert.At.Time().Truncate(alerts.SpikeWindow).Format(time.RFC3339))
+	body := alert.Message(terminalOf(t)).Append(nil)
 	err := m.rt.Go(func() {
-		if err := m.notifier.Post(key.Org, t.ID, body, postKey); err != nil {
+		if err := m.notifier.PostBulletin(key.Org, t.ID, body, postKey); err != nil {
 			m.handlePostError(key, err)
 		}
 	})
@@ -146,7 +146,7 @@ func (m *Monitor) postSpike(key actors.RecordKey, alarm alerts.Alarm, t *directo
 	}
 }
 
-// handlePostError logs the error and makes the terminal's next outcome raise the alarm again.
+// handlePostError logs the error and makes the terminal's next outcome raise the alert again.
 func (m *Monitor) handlePostError(key actors.RecordKey, err error) {
 	m.rt.Log.Error("alert about a spike of failures was not posted", "terminal", key.ID.String(), "error", err)
 	m.mu.Lock()

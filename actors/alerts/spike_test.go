@@ -27,11 +27,11 @@ func TestSpikeIsReportedOnce(t *testing.T) {
 	f.payMany(20, partner, declinedCard, "EUR") // this terminal lists no recipients
 	f.payMany(3, partner, declinedCard, "USD")
 	f.payMany(1, partner, failingCard, "USD")
-	if got := f.recorder.ofKind(alerts.Failures); len(got) != 0 {
+	if got := f.recorder.ofKind(alerts.FailedTransactions); len(got) != 0 {
 		t.Fatalf("an alert after nine outcomes: %+v", got)
 	}
 	f.payMany(1, partner, declinedCard, "USD")
-	got := f.recorder.ofKind(alerts.Failures)
+	got := f.recorder.ofKind(alerts.FailedTransactions)
 	if len(got) != 1 {
 		t.Fatalf("%d alerts", len(got))
 	}
@@ -41,12 +41,12 @@ func TestSpikeIsReportedOnce(t *testing.T) {
 		t.Errorf("the alert is %+v", got[0])
 	}
 	f.payMany(15, partner, declinedCard, "USD")
-	if n := len(f.recorder.ofKind(alerts.Failures)); n != 1 {
+	if n := len(f.recorder.ofKind(alerts.FailedTransactions)); n != 1 {
 		t.Errorf("%d alerts", n)
 	}
 	f.advanceBy(25 * time.Minute)
 	f.payMany(10, partner, declinedCard, "USD")
-	if n := len(f.recorder.ofKind(alerts.Failures)); n != 2 {
+	if n := len(f.recorder.ofKind(alerts.FailedTransactions)); n != 2 {
 		t.Errorf("%d alerts in all after a calm time", n)
 	}
 }
@@ -57,7 +57,7 @@ func TestUnroutedFailuresCountForTheNotificationTerminal(t *testing.T) {
 	f.createTerminal(partner, "T", "USD", contacts)
 	notificationTerminal := f.createNotificationTerminal(partner)
 	f.payMany(10, partner, chargedCard, "EUR")
-	got := f.recorder.ofKind(alerts.Failures)
+	got := f.recorder.ofKind(alerts.FailedTransactions)
 	if len(got) != 1 || got[0].terminal != notificationTerminal.ID {
 		t.Errorf("the alerts are %+v", got)
 	}
@@ -71,7 +71,7 @@ func TestSpikeThatCannotBePostedIsPostedWithTheNextOutcome(t *testing.T) {
 	f.payMany(11, partner, declinedCard, "USD")
 	f.recorder.failWith(nil)
 	f.payMany(3, partner, declinedCard, "USD")
-	if got := f.recorder.ofKind(alerts.Failures); len(got) != 1 || !strings.HasPrefix(got[0].message.Subject, "12 of 12 ") {
+	if got := f.recorder.ofKind(alerts.FailedTransactions); len(got) != 1 || !strings.HasPrefix(got[0].message.Subject, "12 of 12 ") {
 		t.Errorf("the alerts are %+v", got)
 	}
 }

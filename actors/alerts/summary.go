@@ -33,7 +33,7 @@ func (m *Monitor) addPartnerDay(org ledger.ID, partner int64, terminals []*direc
 		// The list is ordered by the time of the last event of a transaction's creation. This time is at most
 		// MaxEvents microseconds after the transaction was started, so the walk ends MaxEvents microseconds
 		// after the day. addTransaction leaves out transactions that were started after the day.
-		walk := posting.Walk{From: from, Before: to + posting.MaxEvents}
+		walk := posting.ListRange{From: from, Before: to + posting.MaxEvents}
 		err := view.List(org, list, walk, func(row posting.ListRow) (bool, error) {
 			if rowsRead++; rowsRead%rowsPerCheck == 0 && m.rt.Context().Err() != nil {
 				return false, m.rt.Context().Err()
@@ -53,7 +53,7 @@ func (m *Monitor) addPartnerDay(org ledger.ID, partner int64, terminals []*direc
 // addTransaction adds one transaction if it was started in [from, to).
 func (m *Monitor) addTransaction(view *posting.View, org, id ledger.ID, from, to ledger.Micros, summaries map[ledger.ID]*alerts.Summary) error {
 	stored, found, err := view.Record(org, ledger.Source{Kind: ledger.Transaction, ID: id})
-	if err != nil || !found || stored.Stamp.Started < from || stored.Stamp.Started >= to {
+	if err != nil || !found || stored.Header.Started < from || stored.Header.Started >= to {
 		return err
 	}
 	r, err := m.decode(stored.Payload)
@@ -77,11 +77,11 @@ func (m *Monitor) addTransaction(view *posting.View, org, id ledger.ID, from, to
 // summaryItem returns a transaction's contribution to a summary.
 func summaryItem(r *payment.Record) *alerts.SummaryItem {
 	item := &alerts.SummaryItem{
-		Type: r.Type.String(), Status: string(r.Status), Asset: r.Asset, Amount: r.Settled(), Refunded: r.Refunded,
+		Type: r.Type.String(), Status: string(r.Status), Asset: r.Asset, Amount: r.SettledAmount(), Refunded: r.RefundedAmount,
 		Failed: r.Status == payment.Rejected || r.Status == payment.Failed,
 	}
 	if r.ReversalOf != (ledger.ID{}) {
-		item.Type = alerts.Returned
+		item.Type = alerts.ReturnType
 	}
 	if r.Status.HasMovedMoney() {
 		item.Fee = r.Fee

@@ -150,8 +150,8 @@ func (m *Maker) makeNext(org ledger.ID) (callAgain bool, err error) {
 		m.progress[org] = made
 		return false, nil
 	}
-	next, err := balances.DraftCheckpoint(view, org, &made.checkpoint, seq, func(row posting.KV) error { return m.submit(row) })
-	if notWhole, ok := errors.AsType[*balances.NotWholeError](err); ok {
+	next, err := balances.BuildCheckpoint(view, org, &made.checkpoint, seq, func(row posting.KV) error { return m.submit(row) })
+	if notWhole, ok := errors.AsType[*balances.IncompleteCheckpointError](err); ok {
 		made.checkpoint, err = m.verifyChain(view, org, notWhole.Seq)
 	} else if err == nil {
 		made.checkpoint = *next

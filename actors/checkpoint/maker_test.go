@@ -42,7 +42,7 @@ func (f *fixture) start() {
 	f.t.Helper()
 	f.Open()
 	f.maker = checkpoint.Start(f.Runtime)
-	f.Runtime.Start(func(posting.Item) bool { return false })
+	f.Runtime.Start(func(posting.DueItem) bool { return false })
 }
 
 func (f *fixture) restart() {

@@ -11,14 +11,14 @@ import (
 	"mizan/posting"
 )
 
-// actMessage is the message that asks a contract's actor for an action.
-type actMessage struct {
+// actionMessage is the message that asks a contract's actor for an action.
+type actionMessage struct {
 	ActionRequest
 	actors.Waiter[answer]
 }
 
-// delayedAct is an action that waits until the contract's overdue dates are handled.
-type delayedAct struct{ *actMessage }
+// delayedAction is an action that waits until the contract's overdue dates are handled.
+type delayedAction struct{ *actionMessage }
 
 type answer struct {
 	result Result
@@ -26,14 +26,14 @@ type answer struct {
 }
 
 // Refuse implements actors.Refusable.
-func (m *actMessage) Refuse(err error) { m.Answer(answer{err: err}) }
+func (m *actionMessage) Refuse(err error) { m.Answer(answer{err: err}) }
 
 // contractActor is the actor of one contract.
 type contractActor struct {
 	service *Service
 	key     actors.RecordKey
 	record  *contract.Record // nil if the contract is not loaded
-	stamp   posting.Stamp
+	header  posting.RecordHeader
 
 	decision contract.Decision // the decision that is being made durable
 	// cause is the message that caused the decision. It is handled again if the writer refuses the decision with
@@ -44,8 +44,8 @@ type contractActor struct {
 // Receive implements actors.Behaviour.
 func (a *contractActor) Receive(c *actors.Context, message any) {
 	switch m := message.(type) {
-	case *actMessage:
-		a.onAct(c, m)
+	case *actionMessage:
+		a.onAction(c, m)
 	case actors.Due:
 		a.handleDue(c, m)
 	default:
@@ -58,19 +58,19 @@ func (a *contractActor) Idle() bool { return true }
 
 // Failed implements actors.Behaviour.
 func (a *contractActor) Failed(*actors.Context) {
-	if m := waitingAct(a.cause); m != nil {
+	if m := waitingAction(a.cause); m != nil {
 		m.Refuse(ledger.Refuse("contract", ledger.Internal, "an internal error; read the contract"))
 	}
 }
 
-// waitingAct returns the request for an action that caused a decision, or nil if the cause is a due date, for which no
+// waitingAction returns the request for an action that caused a decision, or nil if the cause is a due date, for which no
 // caller waits.
-func waitingAct(cause any) *actMessage {
+func waitingAction(cause any) *actionMessage {
 	switch m := cause.(type) {
-	case *actMessage:
+	case *actionMessage:
 		return m
-	case delayedAct:
-		return m.actMessage
+	case delayedAction:
+		return m.actionMessage
 	}
 	return nil
 }
@@ -87,13 +87,13 @@ func (a *contractActor) load() bool {
 		panic(err)
 	}
 	if found {
-		a.record, a.stamp = r.Record, r.Stamp
-		a.record.Booked = a.stamp.Updated
+		a.record, a.header = r.Record, r.Header
+		a.record.Booked = a.header.Updated
 	}
 	return found
 }
 
-func (a *contractActor) onAct(c *actors.Context, m *actMessage) {
+func (a *contractActor) onAction(c *actors.Context, m *actionMessage) {
 	if !a.load() || a.record.Product != m.Product || a.record.Reading != m.Reading {
 		m.Refuse(unknownContract())
 		return
@@ -101,7 +101,7 @@ func (a *contractActor) onAct(c *actors.Context, m *actMessage) {
 	now := ledger.MicrosOf(c.Now())
 	a.readRegister(contract.Batch, nil)
 	if d, due := a.record.OnDue(now); due {
-		a.commit(c, d, delayedAct{m}) // overdue dates are handled before the action
+		a.commit(c, d, delayedAction{m}) // overdue dates are handled before the action
 		return
 	}
 	a.readRegister(m.Action, m.Input)
@@ -116,7 +116,7 @@ func (a *contractActor) onAct(c *actors.Context, m *actMessage) {
 
 // handleDue does what is due at the record's due instant. If the message is for another instant, it does nothing.
 func (a *contractActor) handleDue(c *actors.Context, m actors.Due) {
-	if !a.load() || a.stamp.Due != m.At {
+	if !a.load() || a.header.Due != m.At {
 		return // the record's due instant has changed since the message was sent
 	}
 	a.readRegister(contract.Batch, nil)
@@ -129,13 +129,13 @@ func (a *contractActor) handleDue(c *actors.Context, m actors.Due) {
 // newer than the record's version, the writer will refuse the Change.
 func (a *contractActor) readRegister(action contract.Action, input schema.Input) {
 	a.record.Register = contract.Register{}
-	extract := a.record.RegisterExtract(action, input)
-	if extract == (contract.Extract{}) {
+	query := a.record.RegisterQuery(action, input)
+	if query == (contract.RegisterQuery{}) {
 		return
 	}
 	view := a.service.rt.Journal.View()
 	defer view.Close()
-	register, err := Extract(view, a.key.Org, a.key.ID, extract)
+	register, err := LoadRegister(view, a.key.Org, a.key.ID, query)
 	if err != nil {
 		panic(err)
 	}
@@ -145,12 +145,12 @@ func (a *contractActor) readRegister(action contract.Action, input schema.Input)
 func (a *contractActor) commit(c *actors.Context, d contract.Decision, cause any) {
 	// only the Change of the action itself has the action's author and reply; if overdue dates are handled first, the
 	// author is the system
-	m, isAction := cause.(*actMessage)
+	m, isAction := cause.(*actionMessage)
 	author := ledger.BySystem.Author()
 	if isAction {
 		author = m.Author
 	}
-	change := changeOf(a.key.Org, &d, a.stamp.Version, author)
+	change := changeOf(a.key.Org, &d, a.header.Version, author)
 	if isAction {
 		change.Cause = &m.Origin
 		if err := a.service.addReply(change, &m.Key); err != nil {
@@ -170,17 +170,17 @@ func (a *contractActor) Committed(c *actors.Context, _ *posting.Change, r postin
 		a.handleRefusal(c, cause, r)
 		return
 	}
-	a.record, a.stamp = d.Record, r.Stamps[0]
-	a.record.Booked = a.stamp.Updated
-	if m, ok := cause.(delayedAct); ok {
-		a.onAct(c, m.actMessage)
+	a.record, a.header = d.Record, r.Headers[0]
+	a.record.Booked = a.header.Updated
+	if m, ok := cause.(delayedAction); ok {
+		a.onAction(c, m.actionMessage)
 		return
 	}
-	if m, ok := cause.(*actMessage); ok {
-		m.Answer(answer{result: resultAt(a.record, a.stamp, a.stamp.Updated)})
+	if m, ok := cause.(*actionMessage); ok {
+		m.Answer(answer{result: resultAt(a.record, a.header, a.header.Updated)})
 	}
-	if a.stamp.Due != 0 && a.stamp.Due <= ledger.MicrosOf(c.Now()) {
-		a.handleDue(c, actors.Due{Key: a.key, At: a.stamp.Due}) // if the clock stands still, nothing else handles this date
+	if a.header.Due != 0 && a.header.Due <= ledger.MicrosOf(c.Now()) {
+		a.handleDue(c, actors.Due{Key: a.key, At: a.header.Due}) // if the clock stands still, nothing else handles this date
 	}
 }
 
@@ -193,11 +193,11 @@ func (a *contractActor) handleRefusal(c *actors.Context, cause any, r posting.Re
 		if m, ok := cause.(actors.Due); ok {
 			a.handleDue(c, m)
 		} else {
-			a.onAct(c, waitingAct(cause))
+			a.onAction(c, waitingAction(cause))
 		}
 		return
 	}
-	if m := waitingAct(cause); m != nil {
+	if m := waitingAction(cause); m != nil {
 		m.Refuse(translateRefusal(r))
 	}
 }

@@ -103,7 +103,7 @@ func TestFullContractRefusesGiftsAndCanBeClosed(t *testing.T) {
 			t.Fatalf("the gift %d: %v", gifts, err)
 		}
 	}
-	f.act(id, contract.PutIn, `{"amount":"5"}`, "more")
+	f.act(id, contract.DepositMoney, `{"amount":"5"}`, "more")
 	closed := f.act(id, contract.Close, `{"closed_by":"`+strings.Repeat("𝄞", 255)+`"}`, "close")
 	if closed.Record.Status != contract.Closed || f.balance(closed) != "0" {
 		t.Errorf("%s, with %s", closed.Record.Status, f.balance(closed))

@@ -130,7 +130,7 @@ func (s *Service) cachedReply(org ledger.ID, key *actors.Key) (Result, bool, err
 	reply := ReplyID(org, key.ClaimKey())
 	r, err := s.readReply(view, org, reply)
 	if errors.Is(err, actors.ErrReply) {
-		s.rt.AlarmUnreadableReply(org, reply, err)
+		s.rt.LogUnreadableReply(org, reply, err)
 		r, err = currentState(view, org, source.ID)
 	}
 	r.Replay = true
@@ -187,16 +187,16 @@ func (s *Service) readReply(view *posting.View, org, reply ledger.ID) (Result, e
 	if err != nil || !found {
 		return Result{}, errors.Join(err, unknownContract())
 	}
-	contractEvent, found, err := actors.EventBeforeReply(view, org, source, stored.Stamp.LastSeq)
+	contractEvent, found, err := actors.EventBeforeReply(view, org, source, stored.Header.LastSeq)
 	if err != nil {
 		return Result{}, err
 	}
 	if !found || contractEvent.Source.ID != id {
 		return Result{}, fmt.Errorf("%w: no event of its contract precedes it", actors.ErrReply)
 	}
-	stamp := current.Stamp
-	stamp.Version, stamp.LastSeq, stamp.Updated = contractEvent.Version, contractEvent.Seq, contractEvent.Booked
-	r := resultAt(record, stamp, stamp.Updated)
+	header := current.Header
+	header.Version, header.LastSeq, header.Updated = contractEvent.Version, contractEvent.Seq, contractEvent.Booked
+	r := resultAt(record, header, header.Updated)
 	return r, LoadSubscriptions(view, org, r.Record)
 }
 

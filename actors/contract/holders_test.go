@@ -126,7 +126,7 @@ func (c *holdersFixture) commitWithoutActor(action contract.Action, body string,
 		if batch < 0 {
 			requested = action
 		}
-		loaded.Record.Register, err = Extract(view, c.org, c.id, loaded.Record.RegisterExtract(requested, parseInput(c.t, body)))
+		loaded.Record.Register, err = LoadRegister(view, c.org, c.id, loaded.Record.RegisterQuery(requested, parseInput(c.t, body)))
 		view.Close()
 		if err != nil {
 			c.t.Fatal(err)
@@ -140,7 +140,7 @@ func (c *holdersFixture) commitWithoutActor(action contract.Action, body string,
 		if err != nil {
 			c.t.Fatal(err)
 		}
-		c.MustSubmit(changeOf(c.org, &d, loaded.Stamp.Version, ledger.BySystem.Author()))
+		c.MustSubmit(changeOf(c.org, &d, loaded.Header.Version, ledger.BySystem.Author()))
 	}
 	c.Close()
 }
@@ -151,7 +151,7 @@ func (c *holdersFixture) balances() map[ledger.Path]string {
 	view := c.Journal.View()
 	defer view.Close()
 	all := make(map[ledger.Path]string)
-	err := new(balances.Reader).TrialBalance(view, c.org, balances.AsOf{Env: money.Prod, At: ledger.MicrosOf(c.Clock.Now()) + 60_000_000}, func(a ledger.Account, t *ledger.Totals) (bool, error) {
+	err := new(balances.Reader).TrialBalance(view, c.org, balances.Query{Env: money.Prod, At: ledger.MicrosOf(c.Clock.Now()) + 60_000_000}, func(a ledger.Account, t *ledger.Totals) (bool, error) {
 		if b := t.Balance(a.Path.NormalSide()); !b.IsZero() {
 			all[a.Path] = b.String()
 		}

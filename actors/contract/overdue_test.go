@@ -82,13 +82,13 @@ func (f *fixture) commitActivation(a ActionRequest) {
 		f.t.Fatal(err)
 	}
 	done := make(chan posting.Receipt, 1)
-	f.Journal.Submit(changeOf(a.Org, &d, loaded.Stamp.Version, ledger.BySystem.Author()), func(r posting.Receipt) { done <- r })
+	f.Journal.Submit(changeOf(a.Org, &d, loaded.Header.Version, ledger.BySystem.Author()), func(r posting.Receipt) { done <- r })
 	r := <-done
 	if r.Err != nil {
 		f.t.Fatal(r.Err)
 	}
-	if now := ledger.MicrosOf(f.Clock.Now()); r.Stamps[0].Due > now || r.Stamps[0].Updated <= now {
-		f.t.Fatalf("due at %d, booked at %d, and the clock stands at %d: want due by then, and booked after it", r.Stamps[0].Due, r.Stamps[0].Updated, now)
+	if now := ledger.MicrosOf(f.Clock.Now()); r.Headers[0].Due > now || r.Headers[0].Updated <= now {
+		f.t.Fatalf("due at %d, booked at %d, and the clock stands at %d: want due by then, and booked after it", r.Headers[0].Due, r.Headers[0].Updated, now)
 	}
 }
 
@@ -134,10 +134,10 @@ func TestDecisionsTakeTimesFromBookingsAndDatesFromTheClock(t *testing.T) {
 				created, err = f.service.Read(f.org, contract.Safekeeping, reading, created.Record.ID)
 			}
 			reviewedAt := contract.ReviewedAt.Get(created.Record.Values)
-			if err != nil || reviewedAt < created.Stamp.Started || reviewedAt > created.Stamp.Updated {
-				t.Errorf("%s: reviewed at %d, made at %d, updated at %d, %v", reading.Name, reviewedAt, created.Stamp.Started, created.Stamp.Updated, err)
+			if err != nil || reviewedAt < created.Header.Started || reviewedAt > created.Header.Updated {
+				t.Errorf("%s: reviewed at %d, made at %d, updated at %d, %v", reading.Name, reviewedAt, created.Header.Started, created.Header.Updated, err)
 			}
-			if n := created.Record.Number(created.Stamp.Started, created.Stamp.Number); !strings.Contains(n, "-2026-") {
+			if n := created.Record.Number(created.Header.Started, created.Header.Number); !strings.Contains(n, "-2026-") {
 				t.Errorf("%s: number %s is of another year", reading.Name, n)
 			}
 		}
@@ -165,9 +165,9 @@ func TestReviewIsLaterThanSubmissionWhileTheClockStandsStill(t *testing.T) {
 	}
 	submitted := act(contract.Submit, `{}`)
 	reviewed := act(contract.Approve, `{"approved_by":"the board"}`)
-	reviewedAt, submittedAt, bookedAt := contract.ReviewedAt.Get(reviewed.Record.Values), submitted.Stamp.Updated, reviewed.Stamp.Updated
-	if submittedAt == created.Stamp.Started || reviewedAt < submittedAt || reviewedAt > bookedAt {
-		t.Errorf("made at %d, submitted at %d, reviewed at %d by the record and at %d by the journal", created.Stamp.Started, submittedAt, reviewedAt, bookedAt)
+	reviewedAt, submittedAt, bookedAt := contract.ReviewedAt.Get(reviewed.Record.Values), submitted.Header.Updated, reviewed.Header.Updated
+	if submittedAt == created.Header.Started || reviewedAt < submittedAt || reviewedAt > bookedAt {
+		t.Errorf("made at %d, submitted at %d, reviewed at %d by the record and at %d by the journal", created.Header.Started, submittedAt, reviewedAt, bookedAt)
 	}
 }
 
@@ -177,7 +177,7 @@ func (f *fixture) wantBookedAfter(r Result, day string) {
 	f.t.Helper()
 	view := f.Journal.View()
 	defer view.Close()
-	e, _, found, err := view.Event(f.org, r.Stamp.LastSeq)
+	e, _, found, err := view.Event(f.org, r.Header.LastSeq)
 	if err != nil || !found || e.Entry == nil {
 		f.t.Fatal(found, err)
 	}

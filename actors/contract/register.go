@@ -60,7 +60,7 @@ func ParseRegisterKey(key []byte) (id ledger.ID, kind RegisterRow, ok bool) {
 // registerRows returns the rows of the register that a decision writes: a subscription, the position of its
 // holder, and for a new holder the holder's number.
 func registerRows(org ledger.ID, decision *contract.Decision) []posting.KV {
-	id, subscription, position := decision.Record.ID, &decision.Subscribed, &decision.Position
+	id, subscription, position := decision.Record.ID, &decision.NewSubscription, &decision.InvestorPosition
 	if subscription.Number == 0 {
 		return nil
 	}
@@ -141,18 +141,18 @@ func InvestorNumber(row []byte) (number int64, ok bool) {
 	return int64(n), size == len(row) && n > 0 && n < 1<<62 && bytes.Equal(binary.AppendUvarint(nil, n), row)
 }
 
-// Extract reads the part of a register that a decision needs; the argument extract selects the part.
-func Extract(view *posting.View, org, id ledger.ID, extract contract.Extract) (register contract.Register, err error) {
-	if extract.Investor != (ledger.ID{}) {
-		register.Position, _, err = Position(view, org, id, extract.Investor)
+// LoadRegister reads the part of a register that a decision needs; the argument query selects the part.
+func LoadRegister(view *posting.View, org, id ledger.ID, query contract.RegisterQuery) (register contract.Register, err error) {
+	if query.Investor != (ledger.ID{}) {
+		register.InvestorPosition, _, err = Position(view, org, id, query.Investor)
 	}
-	if extract.MaxHolders == 0 || err != nil {
+	if query.MaxHolders == 0 || err != nil {
 		return register, err
 	}
-	register.Holders = make([]contract.Holder, 0, extract.MaxHolders)
-	err = Holders(view, org, id, extract.From, func(h contract.Holder) (bool, error) {
+	register.Holders = make([]contract.Holder, 0, query.MaxHolders)
+	err = Holders(view, org, id, query.From, func(h contract.Holder) (bool, error) {
 		register.Holders = append(register.Holders, h)
-		return len(register.Holders) < extract.MaxHolders, nil
+		return len(register.Holders) < query.MaxHolders, nil
 	})
 	return register, err
 }

@@ -40,7 +40,7 @@ func (s *Service) Screen(org ledger.ID, input contract.ScreeningInput, key actor
 	source := ledger.Source{Kind: ledger.Screening, ID: screening.ID}
 	change := &posting.Change{Author: author, Steps: []posting.Step{{
 		Org: org, Source: source, Record: append([]byte{screeningVersion}, body...),
-		Events: []ledger.Event{{Name: contract.Screened, To: string(screening.Decision)}}, Finish: true,
+		Events: []ledger.Event{{Name: contract.ScreenEvent, To: string(screening.Decision)}}, Finish: true,
 	}}}
 	if !key.IsZero() {
 		change.Claims = []ledger.Claim{key.Claim(org, source, nil)}
@@ -78,7 +78,7 @@ func (s *Service) earlierScreening(org ledger.ID, key *actors.Key) (Screening, b
 		return Screening{}, false, err
 	}
 	if !found {
-		s.rt.AlarmUnreadableReply(org, source.ID, fmt.Errorf("%w: its claim names no screening", actors.ErrReply))
+		s.rt.LogUnreadableReply(org, source.ID, fmt.Errorf("%w: its claim names no screening", actors.ErrReply))
 		return Screening{}, false, actors.ReplyLost("contract.Screen")
 	}
 	screening.Replay = true

@@ -67,8 +67,8 @@ type ActionRequest struct {
 // Result is a contract in the response to a request.
 type Result struct {
 	Record *contract.Record
-	Stamp  posting.Stamp // the record's version, times and number
-	Replay bool          // the result is the cached reply to an earlier request with the same key
+	Header posting.RecordHeader // the record's version, times and number
+	Replay bool                 // the result is the cached reply to an earlier request with the same key
 }
 
 // Create creates a contract. The error is a *schema.Faults, a *ledger.Refusal or an error of the store. If there was an
@@ -100,7 +100,7 @@ func (s *Service) Create(c Create) (Result, error) {
 	select {
 	case r := <-receipts:
 		if r.Err == nil {
-			return resultAt(d.Record, r.Stamps[0], r.Stamps[0].Updated), nil
+			return resultAt(d.Record, r.Headers[0], r.Headers[0].Updated), nil
 		}
 		return s.cachedReplyOr(c.Org, &c.Key, translateRefusal(r))
 	case <-timer.C:
@@ -130,7 +130,7 @@ func (s *Service) Act(a ActionRequest) (Result, error) {
 	if r, found, err := s.cachedReply(a.Org, &a.Key); found || err != nil {
 		return r, err
 	}
-	m := &actMessage{ActionRequest: a}
+	m := &actionMessage{ActionRequest: a}
 	if err := s.registry.Command(actors.RecordKey{Org: a.Org, ID: a.ID}, m); err != nil {
 		return Result{}, err
 	}
@@ -169,8 +169,8 @@ func (s *Service) withSubscriptions(org ledger.ID, r Result) (Result, error) {
 }
 
 // resultAt returns a contract with the values that it has on the day of the instant at.
-func resultAt(r *contract.Record, stamp posting.Stamp, at ledger.Micros) Result {
-	return Result{Record: r.AsOf(stamp.Started, at.Date()), Stamp: stamp}
+func resultAt(r *contract.Record, header posting.RecordHeader, at ledger.Micros) Result {
+	return Result{Record: r.AsOf(header.Started, at.Date()), Header: header}
 }
 
 func unknownContract() error { return ledger.Refuse("contract", ledger.NotFound, "no such contract") }
@@ -186,7 +186,7 @@ func Load(view *posting.View, org, id ledger.ID) (Result, bool, error) {
 	if err != nil {
 		return Result{}, false, err
 	}
-	return resultAt(r, stored.Stamp, view.Now()), true, nil
+	return resultAt(r, stored.Header, view.Now()), true, nil
 }
 
 // Numbers of the kinds of lists that contain contracts.

@@ -40,7 +40,7 @@ func (f *fixture) start() {
 	f.t.Helper()
 	f.Open()
 	f.service = New(f.Runtime)
-	f.Runtime.Start(func(posting.Item) bool { return false })
+	f.Runtime.Start(func(posting.DueItem) bool { return false })
 }
 
 func parseInput(t *testing.T, body string) (input schema.Input) {
@@ -117,7 +117,7 @@ func TestDecisionIsRepeatedAfterAConcurrentWrite(t *testing.T) {
 	for _, c := range []struct{ withdrawnMeanwhile, requested, wantBalance string }{{"900", "101", ""}, {"1", "99", "0"}} {
 		registry, key, _ := f.withStaleActor(id)
 		f.act(id, contract.Withdraw, `{"amount":"`+c.withdrawnMeanwhile+`"}`, "")
-		m := &actMessage{ActionRequest: ActionRequest{
+		m := &actionMessage{ActionRequest: ActionRequest{
 			Author: ledger.ByAdminToken.Author(),
 			Org:    f.org, ID: id, Product: contract.Safekeeping, Reading: contract.Secular, Action: contract.Withdraw, Input: parseInput(t, `{"amount":"`+c.requested+`"}`),
 		}}
@@ -157,19 +157,19 @@ func TestDueDateIsHandledOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	registry, key, staleActor := f.withStaleActor(request.ID)
-	due := staleActor.stamp.Due
+	due := staleActor.header.Due
 	if err := f.Runtime.Advance(due.Time()); err != nil { // the first date of the schedule falls due
 		t.Fatal(err)
 	}
 	registry.Tell(key, actors.Due{Key: key, At: due})
-	m := &actMessage{ActionRequest: request}
+	m := &actionMessage{ActionRequest: request}
 	m.Action, m.Input = contract.PayRent, parseInput(t, `{"amount":"30"}`)
 	if err := registry.Command(key, m); err != nil { // the actor receives the message after the due date
 		t.Fatal(err)
 	}
 	r, _ := m.Wait(time.Now().Add(time.Minute))
-	if r.err != nil || r.result.Stamp.Version != 5 {
-		t.Fatalf("%+v, %v: want creation, two steps, one row and a payment", r.result.Stamp, r.err)
+	if r.err != nil || r.result.Header.Version != 5 {
+		t.Fatalf("%+v, %v: want creation, two steps, one row and a payment", r.result.Header, r.err)
 	}
 }
 
@@ -178,16 +178,16 @@ func TestDueDateIsHandledOnce(t *testing.T) {
 func TestRepeatedRequestGetsTheFirstReply(t *testing.T) {
 	f := openFixture(t)
 	id := f.openDeposit()
-	first := f.act(id, contract.PutIn, `{"amount":"5"}`, "k")
-	f.act(id, contract.PutIn, `{"amount":"7"}`, "")
+	first := f.act(id, contract.DepositMoney, `{"amount":"5"}`, "k")
+	f.act(id, contract.DepositMoney, `{"amount":"7"}`, "")
 	f.act(id, contract.Close, `{"closed_by":"teller"}`, "")
-	repeated := f.act(id, contract.PutIn, `{"amount":"5"}`, "k")
-	firstStamp, repeatedStamp := first.Stamp, repeated.Stamp
+	repeated := f.act(id, contract.DepositMoney, `{"amount":"5"}`, "k")
+	firstStamp, repeatedStamp := first.Header, repeated.Header
 	sameStamp := firstStamp.Started == repeatedStamp.Started && firstStamp.Updated == repeatedStamp.Updated && firstStamp.Version == repeatedStamp.Version && firstStamp.Number == repeatedStamp.Number
 	if !repeated.Replay || first.Replay || f.balance(repeated) != "1005" || !sameStamp || repeated.Record.Status != contract.Active {
 		t.Errorf("first %+v, again %+v", first, repeated)
 	}
-	other := ActionRequest{Author: ledger.ByAdminToken.Author(), Org: f.org, ID: id, Product: contract.Safekeeping, Reading: contract.Secular, Action: contract.PutIn, Input: parseInput(t, `{"amount":"6"}`),
+	other := ActionRequest{Author: ledger.ByAdminToken.Author(), Org: f.org, ID: id, Product: contract.Safekeeping, Reading: contract.Secular, Action: contract.DepositMoney, Input: parseInput(t, `{"amount":"6"}`),
 		Key: actors.Key{Scope: actors.UserKeyScope, Text: "k", Hash: [32]byte{2}}}
 	if _, err := f.service.Act(other); !ledger.IsRefusal(err, ledger.Conflict) {
 		t.Errorf("another request with the key: %v", err)
@@ -227,7 +227,7 @@ func TestEachOrganizationHasItsOwnNumbers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := created.Record.Number(created.Stamp.Started, created.Stamp.Number); created.Stamp.Number != n || !strings.HasPrefix(got, "SD-2026-00000") {
+			if got := created.Record.Number(created.Header.Started, created.Header.Number); created.Header.Number != n || !strings.HasPrefix(got, "SD-2026-00000") {
 				t.Errorf("number %d is %s", n, got)
 			}
 		}

@@ -48,7 +48,7 @@ func TestActionIsRefusedWithoutRoomForItsDueDates(t *testing.T) {
 	if d.Reserve, err = maxReserved.Sub(money.FromUint64(120)); err != nil { // as if other contracts had reserved all room but 120
 		t.Fatal(err)
 	}
-	f.MustSubmit(changeOf(f.org, &d, funded.Stamp.Version, ledger.BySystem.Author()))
+	f.MustSubmit(changeOf(f.org, &d, funded.Header.Version, ledger.BySystem.Author()))
 	if _, err := f.service.Act(f.fundPartnership(f.org, "AED", money.Prod)); err != nil {
 		t.Errorf("there is room for one: %v", err)
 	}

@@ -132,7 +132,7 @@ func TestRejectedLookupsTakeTheSameSteps(t *testing.T) {
 func (f *fixture) lookupSteps(org ledger.ID, key []byte) map[string]func() (undo func()) {
 	o, known := f.org(org)
 	if !known {
-		o = f.decoy
+		o = f.absentOrganization
 	}
 	hash, ownerNumber := secret.HashToken(key), noKey.Partner
 	found, hasKey := o.key(hash)
@@ -144,15 +144,15 @@ func (f *fixture) lookupSteps(org ledger.ID, key []byte) map[string]func() (undo
 	return map[string]func() func(){
 		"the key": func() func() {
 			o.globalIndex = new(globalIndex)
-			o.globalIndex.keys.put(keyPlace{o.id, hash}, new(viewRecord[directory.APIKey])) // reading an empty record panics
+			o.globalIndex.keys.put(keyIndexKey{o.id, hash}, new(viewRecord[directory.APIKey])) // reading an empty record panics
 			return undo
 		},
 		"its partner": func() func() {
 			o.globalIndex = new(globalIndex)
 			if hasKey {
-				o.globalIndex.keys.put(keyPlace{o.id, hash}, found)
+				o.globalIndex.keys.put(keyIndexKey{o.id, hash}, found)
 			}
-			o.globalIndex.partners.put(partnerPlace{o.id, ownerNumber}, new(viewRecord[directory.Partner]))
+			o.globalIndex.partners.put(partnerIndexKey{o.id, ownerNumber}, new(viewRecord[directory.Partner]))
 			return undo
 		},
 		"the organization": func() func() {
@@ -241,7 +241,7 @@ func TestAdminTokensAreMintedAndAdmitted(t *testing.T) {
 	if f.AdminTokens() != 0 || f.AdminToken([]byte("mza_")) || f.AdminToken(nil) {
 		t.Error("an administration token out of nothing")
 	}
-	minted := must(f.MintAdminToken(ctx))
+	minted := must(f.CreateAdminToken(ctx))
 	operatorsToken := []byte("0123456789abcdef")
 	if err := f.AdmitAdminToken(ctx, operatorsToken); err != nil {
 		t.Fatal(err)

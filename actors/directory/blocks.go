@@ -26,7 +26,7 @@ type blocklist struct {
 	}
 
 	prefixes atomic.Pointer[[]netip.Prefix] // the listed address ranges; single addresses are in values
-	order    atomic.Pointer[[]*listing]     // listings in the order of creation; some may be inactive
+	order    atomic.Pointer[[]*blockEntry]  // entries in the order of creation; some may be inactive
 	inactive int                            // number of inactive entries in order; only the organization's actor uses it
 }
 
@@ -38,8 +38,8 @@ type blockValue struct {
 	value string
 }
 
-// listing is the part of a blocklist entry that stays in memory. The entry is active now, or was active before.
-type listing struct {
+// blockEntry is the part of a blocklist entry that stays in memory. The entry is active now, or was active before.
+type blockEntry struct {
 	creation
 	blockValue
 	inactive atomic.Bool
@@ -146,7 +146,7 @@ func (l *blocklist) covers(address netip.Addr) bool {
 	return false
 }
 
-func (l *blocklist) inCreationOrder() []*listing {
+func (l *blocklist) inCreationOrder() []*blockEntry {
 	if order := l.order.Load(); order != nil {
 		return *order
 	}
@@ -160,8 +160,8 @@ func (l *blocklist) publish(b *directory.Block) {
 	known, listed := l.values.Load(value)
 	switch {
 	case b.Active && !listed:
-		added := &listing{creation: creation{b.Created, b.ID}, blockValue: value}
-		l.insertListing(added)
+		added := &blockEntry{creation: creation{b.Created, b.ID}, blockValue: value}
+		l.insertEntry(added)
 		l.addRange(b)
 		l.values.Store(value, added)
 		l.updateBIN(value, true)
@@ -171,7 +171,7 @@ func (l *blocklist) publish(b *directory.Block) {
 		l.values.Delete(value)
 		l.updateBIN(value, false)
 		l.removeRange(b)
-		known.(*listing).inactive.Store(true)
+		known.(*blockEntry).inactive.Store(true)
 		l.inactive++
 		l.dropInactive()
 	}
@@ -198,19 +198,19 @@ func (l *blocklist) removeRange(b *directory.Block) {
 	}
 }
 
-// insertListing inserts a listing into the order of creation.
-func (l *blocklist) insertListing(p *listing) {
+// insertEntry inserts an entry into the order of creation.
+func (l *blocklist) insertEntry(p *blockEntry) {
 	order := l.inCreationOrder()
 	if n := len(order); n == 0 || compareCreation(order[n-1].creation, p.creation) < 0 {
 		order = append(order, p)
 	} else {
-		at, _ := slices.BinarySearchFunc(order, p.creation, compareListing)
+		at, _ := slices.BinarySearchFunc(order, p.creation, compareBlockEntry)
 		order = slices.Insert(slices.Clone(order), at, p)
 	}
 	l.order.Store(&order)
 }
 
-func compareListing(p *listing, s creation) int { return compareCreation(p.creation, s) }
+func compareBlockEntry(p *blockEntry, s creation) int { return compareCreation(p.creation, s) }
 
 // dropInactive removes inactive listings from the order if they are more than maxInactive and more than
 // half of the order.
@@ -219,7 +219,7 @@ func (l *blocklist) dropInactive() {
 	if l.inactive <= max(maxInactive, len(order)/2) {
 		return
 	}
-	order = slices.DeleteFunc(slices.Clone(order), func(p *listing) bool { return p.inactive.Load() })
+	order = slices.DeleteFunc(slices.Clone(order), func(p *blockEntry) bool { return p.inactive.Load() })
 	order = slices.Clip(order)
 	l.order.Store(&order)
 	l.inactive = 0
@@ -231,7 +231,7 @@ func (l *blocklist) pageAfter(after Cursor, kind directory.BlockKind, limit int)
 	order := l.inCreationOrder()
 	end := len(order)
 	if !after.IsZero() {
-		end, _ = slices.BinarySearchFunc(order, creation{after.At, after.ID}, compareListing)
+		end, _ = slices.BinarySearchFunc(order, creation{after.At, after.ID}, compareBlockEntry)
 	}
 	for i := end - 1; i >= 0; i-- {
 		p := order[i]
@@ -274,7 +274,7 @@ func (s *Service) CreateBlock(ctx context.Context, org ledger.ID, d directory.Bl
 		if err := o.blocks.checkRoom(op, b); err != nil {
 			return nil, nil, err
 		}
-		old, stamp, err := s.storedBlock(org, b.ID)
+		old, header, err := s.storedBlock(org, b.ID)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -285,10 +285,10 @@ func (s *Service) CreateBlock(ctx context.Context, org ledger.ID, d directory.Bl
 		}
 		next = b
 		next.Updated = 0 // the journal sets it
-		return &posting.Change{Steps: []posting.Step{stepWithoutSecrets(directory.Blocks, org, stamp.Version, b, event)}}, b, nil
-	}, func(stamps []posting.Stamp) {
+		return &posting.Change{Steps: []posting.Step{stepWithoutSecrets(directory.Blocks, org, header.Version, b, event)}}, b, nil
+	}, func(headers []posting.RecordHeader) {
 		o, _ := s.org(org)
-		o.putBlock(next, stamps[0])
+		o.putBlock(next, headers[0])
 	})
 	if err != nil {
 		return nil, err
@@ -324,7 +324,7 @@ func (s *Service) DeleteBlock(ctx context.Context, org, id ledger.ID) (*director
 		if _, err := s.writable(op, org); err != nil {
 			return nil, nil, err
 		}
-		old, stamp, err := s.storedBlock(org, id)
+		old, header, err := s.storedBlock(org, id)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -333,10 +333,10 @@ func (s *Service) DeleteBlock(ctx context.Context, org, id ledger.ID) (*director
 			return nil, nil, nil
 		}
 		next.Updated = 0 // the journal sets it
-		return &posting.Change{Steps: []posting.Step{stepWithoutSecrets(directory.Blocks, org, stamp.Version, b, event)}}, b, nil
-	}, func(stamps []posting.Stamp) {
+		return &posting.Change{Steps: []posting.Step{stepWithoutSecrets(directory.Blocks, org, header.Version, b, event)}}, b, nil
+	}, func(headers []posting.RecordHeader) {
 		o, _ := s.org(org)
-		o.putBlock(next, stamps[0])
+		o.putBlock(next, headers[0])
 	})
 	if err != nil {
 		return nil, err
@@ -392,41 +392,41 @@ func (s *Service) ListBlocks(org ledger.ID, p BlockPage) (rows []*directory.Bloc
 }
 
 // storedBlock reads an entry from the store. If the entry does not exist, it returns nil.
-func (s *Service) storedBlock(org, id ledger.ID) (*directory.Block, posting.Stamp, error) {
+func (s *Service) storedBlock(org, id ledger.ID) (*directory.Block, posting.RecordHeader, error) {
 	v := s.rt.Journal.View()
 	defer v.Close()
 	return blockIn(v, org, id)
 }
 
-func blockIn(v *posting.View, org, id ledger.ID) (*directory.Block, posting.Stamp, error) {
+func blockIn(v *posting.View, org, id ledger.ID) (*directory.Block, posting.RecordHeader, error) {
 	r, found, err := v.Record(org, ledger.Source{Kind: ledger.Block, ID: id})
 	if err != nil || !found {
-		return nil, posting.Stamp{}, err
+		return nil, posting.RecordHeader{}, err
 	}
-	b, err := directory.Blocks.Read(envelopeOf(org, id, r.Stamp), r.Payload, nil)
+	b, err := directory.Blocks.Read(metadataOf(org, id, r.Header), r.Payload, nil)
 	if err != nil {
-		return nil, posting.Stamp{}, unreadable(ledger.Block, id, err)
+		return nil, posting.RecordHeader{}, unreadable(ledger.Block, id, err)
 	}
-	return b, r.Stamp, nil
+	return b, r.Header, nil
 }
 
 // putBlock sets the times of a durable entry and publishes it.
-func (o *organization) putBlock(b *directory.Block, stamp posting.Stamp) {
-	b.Created, b.Updated = stamp.Started, stamp.Updated
+func (o *organization) putBlock(b *directory.Block, header posting.RecordHeader) {
+	b.Created, b.Updated = header.Started, header.Updated
 	o.blocks.publish(b)
 }
 
 // loadBlocks reads the blocklist. There may be a million entries, so while it reads, it keeps only the part of each
 // entry that stays in memory.
 func (o *organization) loadBlocks(v *posting.View) error {
-	var order []*listing
+	var order []*blockEntry
 	err := v.Records(o.id, ledger.Block, func(id ledger.ID, r posting.Record) (bool, error) {
-		b, err := directory.Blocks.Read(envelopeOf(o.id, id, r.Stamp), r.Payload, nil)
+		b, err := directory.Blocks.Read(metadataOf(o.id, id, r.Header), r.Payload, nil)
 		if err != nil {
 			return false, unreadable(ledger.Block, id, err)
 		}
 		if b.Active {
-			order = append(order, &listing{creation: creation{r.Stamp.Started, id}, blockValue: blockValue{b.Kind, b.Value}})
+			order = append(order, &blockEntry{creation: creation{r.Header.Started, id}, blockValue: blockValue{b.Kind, b.Value}})
 		}
 		return true, nil
 	})
@@ -434,7 +434,7 @@ func (o *organization) loadBlocks(v *posting.View) error {
 		return err
 	}
 	// In the order of creation, each entry is simply appended to the listings.
-	slices.SortFunc(order, func(a, b *listing) int { return compareCreation(a.creation, b.creation) })
+	slices.SortFunc(order, func(a, b *blockEntry) int { return compareCreation(a.creation, b.creation) })
 	for _, p := range order {
 		o.blocks.publish(&directory.Block{ID: p.id, Kind: p.kind, Value: p.value, Active: true, Created: p.started})
 	}

@@ -23,7 +23,7 @@ type storedRow struct {
 }
 
 // storedRowOf returns the stored row of a record, without sealed secrets.
-func storedRowOf[R any](k kind[R], r *R) storedRow {
+func storedRowOf[R any](k recordKind[R], r *R) storedRow {
 	id := ledger.ID{1}
 	return storedRow{must(k.columns.AppendStored(nil, r, nil)), func(b []byte) error { _, err := readAt(keylessService, k, id, id, b); return err }}
 }
@@ -37,8 +37,8 @@ func storedRows() map[string]storedRow {
 		}),
 		"partner": storedRowOf(partners, &directory.Partner{Number: 1, Name: "A", Login: "a"}),
 		"key":     storedRowOf(keys, &directory.APIKey{Partner: 1, Name: "k", Prefix: "mzk_", Hash: [32]byte{1}}),
-		"answer": {must(replyType.AppendStored(nil, &Answer{Status: 201, Body: []byte("{}")}, nil)), func(b []byte) error {
-			return replyType.ReadStored(b, new(Answer), nil)
+		"answer": {must(replyType.AppendStored(nil, &CachedReply{Status: 201, Body: []byte("{}")}, nil)), func(b []byte) error {
+			return replyType.ReadStored(b, new(CachedReply), nil)
 		}},
 		"organization": {
 			must(directory.Organizations.AppendStored(nil, &directory.Organization{Name: "A", Type: directory.Bank, Status: directory.Active}, nil)),
@@ -70,8 +70,8 @@ func TestInvalidStoredValuesAreErrors(t *testing.T) {
 		t.Error("malformed settings were accepted")
 	}
 	for _, status := range []int{1, 199, 300, 409} { // only replies to successful writes are stored
-		payload := must(replyType.AppendStored(nil, &Answer{Status: status}, nil))
-		if err := replyType.ReadStored(payload, new(Answer), nil); !errors.Is(err, schema.ErrStored) {
+		payload := must(replyType.AppendStored(nil, &CachedReply{Status: status}, nil))
+		if err := replyType.ReadStored(payload, new(CachedReply), nil); !errors.Is(err, schema.ErrStored) {
 			t.Errorf("an answer of status %d was accepted", status)
 		}
 	}

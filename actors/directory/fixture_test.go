@@ -90,8 +90,8 @@ func (f *fixture) issueKey(p *directory.Partner) (*directory.APIKey, []byte) {
 }
 
 // readAt reads a stored record as if it belonged to the organization and had the id.
-func readAt[R any](s *Service, k kind[R], org, id ledger.ID, stored []byte) (*R, error) {
-	return k.decoder(s)(schema.Envelope{Org: org, ID: id}, stored)
+func readAt[R any](s *Service, k recordKind[R], org, id ledger.ID, stored []byte) (*R, error) {
+	return k.decoder(s)(schema.RowMetadata{Org: org, ID: id}, stored)
 }
 
 // sources parses addresses and prefixes from which a partner may come.

@@ -79,9 +79,9 @@ func (o *organization) limitsOf(partner int64) []*directory.Limit {
 }
 
 // putLimit publishes a durable limit in the view (the records in memory).
-func (o *organization) putLimit(l *directory.Limit, stamp posting.Stamp) {
-	l.Created = stamp.Started
-	o.limits.put(l.ID, l, stamp)
+func (o *organization) putLimit(l *directory.Limit, header posting.RecordHeader) {
+	l.Created = header.Started
+	o.limits.put(l.ID, l, header)
 	var active []*directory.Limit
 	for _, old := range o.limitsOf(l.Partner) {
 		if old.ID != l.ID {

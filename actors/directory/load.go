@@ -26,11 +26,11 @@ func (s *Service) loadFrom(v *posting.View) error {
 	}
 	p := s.newPlatform()
 	if found {
-		if p, err = directory.Platforms.Read(envelopeOf(directory.PlatformOrg, directory.PlatformID, r.Stamp), r.Payload, nil); err != nil {
+		if p, err = directory.Platforms.Read(metadataOf(directory.PlatformOrg, directory.PlatformID, r.Header), r.Payload, nil); err != nil {
 			return fmt.Errorf("directory: the platform's record: %w", err)
 		}
 	}
-	s.putPlatform(p, r.Stamp)
+	s.putPlatform(p, r.Header)
 	return v.Organizations(func(id ledger.ID) (bool, error) {
 		if _, known := s.org(id); known || id == directory.PlatformOrg {
 			return true, nil
@@ -56,7 +56,7 @@ func (s *Service) loadOrg(v *posting.View, id ledger.ID) error {
 	if err != nil || !found {
 		return err
 	}
-	record, err := directory.Organizations.Read(envelopeOf(id, id, r.Stamp), r.Payload, nil)
+	record, err := directory.Organizations.Read(metadataOf(id, id, r.Header), r.Payload, nil)
 	if err != nil {
 		return unreadable(ledger.Organization, id, err)
 	}
@@ -64,7 +64,7 @@ func (s *Service) loadOrg(v *posting.View, id ledger.ID) error {
 	if err := o.load(v, s, ledger.MicrosOf(s.rt.Clock.Now())); err != nil {
 		return err
 	}
-	s.putOrganization(o, record, r.Stamp)
+	s.putOrganization(o, record, r.Header)
 	return nil
 }
 
@@ -80,28 +80,28 @@ func (o *organization) load(v *posting.View, s *Service, now ledger.Micros) erro
 	return o.loadBlocks(v)
 }
 
-// storedRecord is a record and its stamp (version and times), as read from the store.
+// storedRecord is a record and its header (version and times), as read from the store.
 type storedRecord[T any] struct {
 	record *T
-	stamp  posting.Stamp
+	header posting.RecordHeader
 }
 
 // readKind returns the records of one kind for which keep returns true, or all records if keep is nil. The
 // result is in the order of creation, so that each record can be appended to the end of its index. All other
 // records take no memory, however many of them the store has.
-func readKind[T any](v *posting.View, org ledger.ID, kind ledger.Kind, decode func(at schema.Envelope, payload []byte) (*T, error), keep func(*T) bool) ([]storedRecord[T], error) {
+func readKind[T any](v *posting.View, org ledger.ID, kind ledger.Kind, decode func(at schema.RowMetadata, payload []byte) (*T, error), keep func(*T) bool) ([]storedRecord[T], error) {
 	var records []storedRecord[T]
 	err := v.Records(org, kind, func(id ledger.ID, r posting.Record) (bool, error) {
-		record, err := decode(envelopeOf(org, id, r.Stamp), r.Payload)
+		record, err := decode(metadataOf(org, id, r.Header), r.Payload)
 		if err != nil {
 			return false, unreadable(kind, id, err)
 		}
 		if keep == nil || keep(record) {
-			records = append(records, storedRecord[T]{record, r.Stamp})
+			records = append(records, storedRecord[T]{record, r.Header})
 		}
 		return true, nil
 	})
-	slices.SortFunc(records, func(a, b storedRecord[T]) int { return cmp.Compare(a.stamp.Started, b.stamp.Started) })
+	slices.SortFunc(records, func(a, b storedRecord[T]) int { return cmp.Compare(a.header.Started, b.header.Started) })
 	return records, err
 }
 

@@ -203,18 +203,18 @@ const maxFromSource = 64
 // refused attempt does not count as a failure of the login.
 var ErrCrowded = errors.New("directory.Login: too many attempts from one address at once")
 
-// hashingPlaces limits how many login attempts hash a password at the same time, because anybody can make attempts. The
+// hashingSlots limits how many login attempts hash a password at the same time, because anybody can make attempts. The
 // places are shared fairly among networks, and among the sources of each network, so a flood slows down only its own
 // networks.
-type hashingPlaces struct{ gate *fair.Gate[netip.Prefix] }
+type hashingSlots struct{ gate *fair.Gate[netip.Prefix] }
 
-func newHashingPlaces() hashingPlaces {
-	return hashingPlaces{fair.New[netip.Prefix](fair.Bounds{MaxInside: maxHashing, MaxWaiting: maxHashWaiting, PerMember: maxFromSource})}
+func newHashingSlots() hashingSlots {
+	return hashingSlots{fair.New[netip.Prefix](fair.Bounds{MaxInside: maxHashing, MaxWaiting: maxHashWaiting, PerMember: maxFromSource})}
 }
 
 // enter waits for a place to hash. If the attempt's own source or network has too many attempts, the error is ErrCrowded.
 // If too many attempts from elsewhere wait, the error is actors.ErrBusy. If ctx ends first, the error is Unavailable.
-func (t hashingPlaces) enter(ctx context.Context, from netip.Addr) (*fair.Place[netip.Prefix], error) {
+func (t hashingSlots) enter(ctx context.Context, from netip.Addr) (*fair.Place[netip.Prefix], error) {
 	place, err := t.gate.Enter(ctx, source.SiteOf(from), source.Of(from))
 	switch {
 	case err == nil:

@@ -39,12 +39,12 @@ func (s *Service) LogIn(ctx context.Context, l Login) (*directory.Session, secre
 	var token secret.Text
 	err := s.checkPassword(ctx, &l, func(account *loginAccount) (err error) {
 		if account.partnerInactive() {
-			s.noteLogin(&l, logins.Deactivated)
+			s.recordLogin(&l, logins.Deactivated)
 			return ledger.Refuse("directory.LogIn", ledger.Forbidden, "the partner is deactivated")
 		}
 		session, token, err = s.beginSession(ctx, account, &l)
 		if err == nil {
-			s.noteLogin(&l, logins.Succeeded)
+			s.recordLogin(&l, logins.Succeeded)
 		}
 		return err
 	})
@@ -56,7 +56,7 @@ func (s *Service) LogIn(ctx context.Context, l Login) (*directory.Session, secre
 func (s *Service) checkPassword(ctx context.Context, l *Login, then func(*loginAccount) error) error {
 	key := loginKey(l.Org, l.Login)
 	if err := s.lockout.check(s.rt.Clock, key); err != nil {
-		s.noteLogin(l, logins.LockedOut)
+		s.recordLogin(l, logins.LockedOut)
 		return err // an attempt for a login that is locked out must not take a place to hash
 	}
 	place, err := s.hashing.enter(ctx, l.Source)
@@ -69,17 +69,17 @@ func (s *Service) checkPassword(ctx context.Context, l *Login, then func(*loginA
 	if err != nil {
 		var locked *LockedOut
 		if errors.As(err, &locked) {
-			s.noteLogin(l, logins.LockedOut)
+			s.recordLogin(l, logins.LockedOut)
 		}
 		return err
 	}
 	failed := false
 	defer func() {
 		if end(failed); failed {
-			s.noteLogin(l, logins.Failed)
+			s.recordLogin(l, logins.Failed)
 		}
 	}()
-	account, hash := s.person(l.Org, l.Login)
+	account, hash := s.findAccount(l.Org, l.Login)
 	passMatches := s.passwords.verify(hash, l.Pass)
 	leave()
 	sourceAllowed := account.mayLogInFrom(l.Source)
@@ -116,14 +116,14 @@ func (s *Service) loginOf(n *directory.Session) (login string, ok bool) {
 	return "", false
 }
 
-// noteLogin adds a login attempt to the organization's log. If the organization does not exist, it does nothing.
-func (s *Service) noteLogin(l *Login, outcome logins.Outcome) {
+// recordLogin adds a login attempt to the organization's log. If the organization does not exist, it does nothing.
+func (s *Service) recordLogin(l *Login, outcome logins.Outcome) {
 	o, known := s.org(l.Org)
 	if !known {
 		return
 	}
 	a := logins.Attempt{At: ledger.MicrosOf(s.rt.Clock.Now()), Outcome: outcome, Source: l.Source, Console: l.Console}
-	if account, _ := s.person(l.Org, l.Login); account.org != nil {
+	if account, _ := s.findAccount(l.Org, l.Login); account.org != nil {
 		a.Login, a.User, a.Partner = l.Login, account.userID(), account.ownNumber()
 	}
 	o.loginLog.Add(a)
@@ -152,9 +152,9 @@ type loginAccount struct {
 	partner *directory.Partner // the partner if the account acts for only this partner, and nil otherwise
 }
 
-// person finds the account that a login belongs to, and the hash of its password. If the login is unknown, the account and the
+// findAccount finds the account that a login belongs to, and the hash of its password. If the login is unknown, the account and the
 // hash are empty.
-func (s *Service) person(id ledger.ID, login string) (loginAccount, string) {
+func (s *Service) findAccount(id ledger.ID, login string) (loginAccount, string) {
 	o, ok := s.org(id)
 	if !ok {
 		return loginAccount{}, ""
@@ -218,14 +218,14 @@ const (
 )
 
 // Bounds of hashing: how many hashes run at once and how many may wait. The bounds apply separately to requests that set
-// passwords and to logins (hashingPlaces).
+// passwords and to logins (hashingSlots).
 const (
 	maxHashing     = 2
 	maxHashWaiting = 256
 )
 
 // passwordHasher hashes and verifies passwords. Requests that set a password wait at settingGate, but logins wait elsewhere
-// (hashingPlaces), so a flood of logins does not keep administrators from setting passwords.
+// (hashingSlots), so a flood of logins does not keep administrators from setting passwords.
 type passwordHasher struct {
 	settingGate gate
 	memory      uint32 // KiB per hash

@@ -49,7 +49,7 @@ func (s *Service) keyInForce(org ledger.ID, key []byte, now ledger.Micros) (*vie
 	hash := secret.HashToken(key)
 	o, known := s.org(org)
 	if !known {
-		o = s.decoy
+		o = s.absentOrganization
 	}
 	k, found := noKey, false
 	keyInView, ok := o.key(hash)
@@ -61,7 +61,7 @@ func (s *Service) keyInForce(org ledger.ID, key []byte, now ledger.Micros) (*vie
 		p, hasOwner = owner.record(), true
 	}
 	hashMatches := subtle.ConstantTimeCompare(hash[:], k.Hash[:]) == 1
-	valid, active := k.Valid(now), o.ownRecord.record().Active()
+	valid, active := k.IsValid(now), o.ownRecord.record().Active()
 	if !(known && found && hasOwner && hashMatches && valid && active) {
 		return nil, nil, nil, false
 	}

@@ -103,13 +103,13 @@ func (s *Service) reservePartnerNumbers(ctx context.Context, n int) ([]int64, er
 func (s *Service) addMerchants(ctx context.Context, org ledger.ID, draft *MerchantsDraft, first int, numbers []int64) ([]Merchant, error) {
 	const op = "directory.AddMerchants"
 	var added []Merchant
-	var batch *seeding
+	var batch *seeder
 	err := s.run(ctx, org, op, func(now ledger.Micros) (*posting.Change, error) {
 		o, err := s.writable(op, org)
 		if err != nil {
 			return nil, err
 		}
-		batch = &seeding{service: s, now: now}
+		batch = &seeder{service: s, now: now}
 		for i, number := range numbers {
 			m, err := batch.addMerchant(o, number, draft.Terminals, draft.keysOf(first+i))
 			if err != nil {
@@ -118,7 +118,7 @@ func (s *Service) addMerchants(ctx context.Context, org ledger.ID, draft *Mercha
 			added = append(added, m)
 		}
 		return &batch.change, nil
-	}, func(stamps []posting.Stamp) { batch.publish(stamps) })
+	}, func(headers []posting.RecordHeader) { batch.publish(headers) })
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func (s *Service) addMerchants(ctx context.Context, org ledger.ID, draft *Mercha
 }
 
 // addMerchant adds a partner, and the partner's terminals and keys, to the Change.
-func (n *seeding) addMerchant(o *organization, number int64, terminals, keys int) (Merchant, error) {
+func (n *seeder) addMerchant(o *organization, number int64, terminals, keys int) (Merchant, error) {
 	name := "Merchant " + strconv.FormatInt(number, 10)
 	p, err := n.addPartner(o, directory.Partner{Number: number, Name: name, Login: "merchant-" + strconv.FormatInt(number, 10)})
 	if err != nil {

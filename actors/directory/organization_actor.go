@@ -13,9 +13,9 @@ import (
 type command struct {
 	op      string
 	decide  func(now ledger.Micros) (*posting.Change, error)
-	publish func([]posting.Stamp) // called with the stamps of the written records
-	reply   chan error            // receives the command's result; its capacity is 1
-	done    func(error)           // called with the command's result if no caller waits; may be called twice
+	publish func([]posting.RecordHeader) // called with the headers of the written records
+	reply   chan error                   // receives the command's result; its capacity is 1
+	done    func(error)                  // called with the command's result if no caller waits; may be called twice
 }
 
 // Refuse implements actors.Refusable.
@@ -85,7 +85,7 @@ func (a *organizationActor) Committed(_ *actors.Context, _ *posting.Change, rece
 	m := a.pending
 	switch {
 	case receipt.Err == nil:
-		m.publish(receipt.Stamps)
+		m.publish(receipt.Headers)
 	case codeOf(receipt.Err) == ledger.StaleVersion:
 		// The view and the store disagree, so reload the view before the next decision.
 		a.service.mustReload.Store(a.org, true)

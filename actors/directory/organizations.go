@@ -20,8 +20,8 @@ func (s *Service) CreateOrganization(ctx context.Context, draft directory.Organi
 		}
 		created = o
 		return &posting.Change{Steps: []posting.Step{stepWithoutSecrets(directory.Organizations, o.ID, 0, o, event)}}, o, nil
-	}, func(stamps []posting.Stamp) {
-		s.putOrganization(newOrg(created.ID, &s.global), created, stamps[0])
+	}, func(headers []posting.RecordHeader) {
+		s.putOrganization(newOrg(created.ID, &s.global), created, headers[0])
 	})
 	if err != nil {
 		return nil, err
@@ -44,9 +44,9 @@ func (s *Service) PatchOrganization(ctx context.Context, id ledger.ID, change sc
 		if next = patched; err != nil || event.Name == "" {
 			return nil, nil, err
 		}
-		return &posting.Change{Steps: []posting.Step{stepWithoutSecrets(directory.Organizations, id, old.stamp.Version, next, event)}}, next, nil
-	}, func(stamps []posting.Stamp) {
-		s.organizations.put(id, next, stamps[0])
+		return &posting.Change{Steps: []posting.Step{stepWithoutSecrets(directory.Organizations, id, old.header.Version, next, event)}}, next, nil
+	}, func(headers []posting.RecordHeader) {
+		s.organizations.put(id, next, headers[0])
 	})
 	if err != nil {
 		return nil, err

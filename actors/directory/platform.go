@@ -13,8 +13,8 @@ import (
 // MinAdminToken is the minimum length in bytes of an administration token that an operator supplies.
 const MinAdminToken = 16
 
-// MintAdminToken makes a further administration token. Errors are *ledger.Refusal.
-func (s *Service) MintAdminToken(ctx context.Context) (secret.Text, error) {
+// CreateAdminToken makes a further administration token. Errors are *ledger.Refusal.
+func (s *Service) CreateAdminToken(ctx context.Context) (secret.Text, error) {
 	token := secret.NewToken(adminPrefix, s.random)
 	if err := s.AdmitAdminToken(ctx, []byte(token)); err != nil {
 		return "", err
@@ -68,10 +68,10 @@ func (s *Service) rotate(ctx context.Context, retired secret.Text, change func(p
 			return nil, nil, err
 		}
 		return &posting.Change{Steps: []posting.Step{
-			stepWithoutSecrets(directory.Platforms, directory.PlatformOrg, old.stamp.Version, next, next.RotationEvent()),
+			stepWithoutSecrets(directory.Platforms, directory.PlatformOrg, old.header.Version, next, next.RotationEvent()),
 		}}, successor, nil
-	}, func(stamps []posting.Stamp) {
-		s.putPlatform(next, stamps[0])
+	}, func(headers []posting.RecordHeader) {
+		s.putPlatform(next, headers[0])
 		if s.onRotation != nil && retired != "" {
 			s.onRotation(retired, successor)
 		}
@@ -97,9 +97,9 @@ func (s *Service) changePlatform(ctx context.Context, op string, change func(*di
 		if next, err = change(old.record); err != nil || next == old.record {
 			return nil, err
 		}
-		return &posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{platformStep(old.stamp.Version, next)}}, nil
-	}, func(stamps []posting.Stamp) {
-		s.putPlatform(next, stamps[0])
+		return &posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{platformStep(old.header.Version, next)}}, nil
+	}, func(headers []posting.RecordHeader) {
+		s.putPlatform(next, headers[0])
 	})
 }
 

@@ -49,7 +49,7 @@ func (s *Service) PutRate(ctx context.Context, org ledger.ID, draft directory.Ra
 		var version uint64
 		if inView, ok := o.rateOf(draft.From, draft.To); ok {
 			old := inView.now.Load()
-			version = old.stamp.Version
+			version = old.header.Version
 			next, event, err = old.record.Revalue(draft.Value)
 		} else {
 			next, event, err = directory.NewRate(org, draft)
@@ -59,9 +59,9 @@ func (s *Service) PutRate(ctx context.Context, org ledger.ID, draft directory.Ra
 		}
 		next.Updated = 0 // the journal sets it
 		return &posting.Change{Steps: []posting.Step{stepWithoutSecrets(directory.Rates, org, version, next, event)}}, next, nil
-	}, func(stamps []posting.Stamp) {
+	}, func(headers []posting.RecordHeader) {
 		o, _ := s.org(org)
-		o.putRate(next, stamps[0])
+		o.putRate(next, headers[0])
 	})
 	if err != nil {
 		return nil, err

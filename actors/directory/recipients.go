@@ -132,9 +132,9 @@ func (s *Service) AlertTerminals(fn func(org ledger.ID, terminals []*directory.T
 	return nil
 }
 
-// ReceiverOf returns a partner's number. The recipient is the id of this partner, or of a terminal of this partner. If the
+// PartnerOfRecipient returns a partner's number. The recipient is the id of this partner, or of a terminal of this partner. If the
 // organization has no such partner or terminal, the result is false.
-func (s *Service) ReceiverOf(org, recipient ledger.ID) (number int64, ok bool) {
+func (s *Service) PartnerOfRecipient(org, recipient ledger.ID) (number int64, ok bool) {
 	o, ok := s.org(org)
 	if !ok {
 		return 0, false

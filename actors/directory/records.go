@@ -19,12 +19,12 @@ var (
 	errNoEvent   = errors.New("there is no event before the stored reply")
 )
 
-// kind describes a type of records, and says in which index of the view (the records in memory) they are.
-type kind[R any] struct {
+// recordKind describes a type of records, and says in which index of the view (the records in memory) they are.
+type recordKind[R any] struct {
 	columns *schema.Type[R]
 	source  ledger.Kind
 	index   func(*organization) *index[R]
-	put     func(*organization, *R, posting.Stamp) // publishes a durable record
+	put     func(*organization, *R, posting.RecordHeader) // publishes a durable record
 
 	partnerOf           func(*R) int64 // number of a record's partner; nil if lists cannot be restricted to a partner
 	derive              func(*R) error // sets the fields that are computed from the stored columns; may be nil
@@ -32,35 +32,35 @@ type kind[R any] struct {
 }
 
 var (
-	partners = kind[directory.Partner]{
+	partners = recordKind[directory.Partner]{
 		columns: directory.Partners, source: ledger.Partner, index: func(o *organization) *index[directory.Partner] { return &o.partners },
 		put: (*organization).putPartner, partnerOf: func(p *directory.Partner) int64 { return p.Number },
 	}
-	terminals = kind[directory.Terminal]{
+	terminals = recordKind[directory.Terminal]{
 		columns: directory.Terminals, source: ledger.Terminal, index: func(o *organization) *index[directory.Terminal] { return &o.terminals },
 		put: (*organization).putTerminal, partnerOf: func(t *directory.Terminal) int64 { return t.Partner }, derive: (*directory.Terminal).Reparse,
 	}
-	keys = kind[directory.APIKey]{
+	keys = recordKind[directory.APIKey]{
 		columns: directory.APIKeys, source: ledger.APIKey, index: func(o *organization) *index[directory.APIKey] { return &o.keys },
 		put: (*organization).putKey, partnerOf: func(k *directory.APIKey) int64 { return k.Partner },
 		changeableInArchive: true, // a key can always be revoked
 	}
-	users = kind[directory.User]{
+	users = recordKind[directory.User]{
 		columns: directory.Users, source: ledger.User, index: func(o *organization) *index[directory.User] { return &o.users },
 		put: (*organization).putUser, partnerOf: func(u *directory.User) int64 { return u.Partner },
 	}
-	limits = kind[directory.Limit]{
+	limits = recordKind[directory.Limit]{
 		columns: directory.Limits, source: ledger.Limit, index: func(o *organization) *index[directory.Limit] { return &o.limits },
 		put: (*organization).putLimit, partnerOf: func(l *directory.Limit) int64 { return l.Partner },
 	}
-	rates = kind[directory.Rate]{
+	rates = recordKind[directory.Rate]{
 		columns: directory.Rates, source: ledger.Rate, index: func(o *organization) *index[directory.Rate] { return &o.rates },
 		put: (*organization).putRate,
 	}
 )
 
 // find finds a record of the organization by its id.
-func (k kind[R]) find(s *Service, org, id ledger.ID) (*R, bool) {
+func (k recordKind[R]) find(s *Service, org, id ledger.ID) (*R, bool) {
 	if o, ok := s.org(org); ok {
 		if c, ok := k.index(o).get(id); ok {
 			return c.record(), true
@@ -70,7 +70,7 @@ func (k kind[R]) find(s *Service, org, id ledger.ID) (*R, bool) {
 }
 
 // list returns a page of the organization's records of this kind.
-func (k kind[R]) list(s *Service, org ledger.ID, p Page) ([]*R, Cursor, error) {
+func (k recordKind[R]) list(s *Service, org ledger.ID, p Page) ([]*R, Cursor, error) {
 	o, ok := s.org(org)
 	if !ok {
 		return nil, Cursor{}, notFound("directory.List", "organization")
@@ -80,7 +80,7 @@ func (k kind[R]) list(s *Service, org ledger.ID, p Page) ([]*R, Cursor, error) {
 
 // order returns the organization's records of this kind in the order of creation. If partner is not 0, it returns only the
 // records of the partner with this number.
-func (k kind[R]) order(o *organization, partner int64) []creation {
+func (k recordKind[R]) order(o *organization, partner int64) []creation {
 	if partner == 0 || k.partnerOf == nil {
 		return k.index(o).inCreationOrder()
 	}
@@ -92,7 +92,7 @@ const recordsAtOnce = 64
 
 // each calls fn with each of the organization's records of this kind, newest first, until fn returns false. nameOf returns a
 // record's name; each reads the names in advance, because fn will need them.
-func (k kind[R]) each(s *Service, org ledger.ID, nameOf func(*R) string, fn func(*R) (more bool)) error {
+func (k recordKind[R]) each(s *Service, org ledger.ID, nameOf func(*R) string, fn func(*R) (more bool)) error {
 	o, ok := s.org(org)
 	if !ok {
 		return notFound("directory.Each", "organization")
@@ -128,21 +128,21 @@ func (k kind[R]) each(s *Service, org ledger.ID, nameOf func(*R) string, fn func
 }
 
 // load reads the organization's records of the kind from the store and publishes them.
-func (k kind[R]) load(s *Service, v *posting.View, o *organization) error {
+func (k recordKind[R]) load(s *Service, v *posting.View, o *organization) error {
 	all, err := readKind(v, o.id, k.source, k.decoder(s), nil)
 	if err != nil {
 		return err
 	}
 	for _, r := range all {
-		k.put(o, r.record, r.stamp)
+		k.put(o, r.record, r.header)
 	}
 	return nil
 }
 
 // decoder returns the function that reads a stored record.
-func (k kind[R]) decoder(s *Service) func(at schema.Envelope, payload []byte) (*R, error) {
-	return func(at schema.Envelope, payload []byte) (*R, error) {
-		r, err := k.columns.Read(at, payload, vault{s, at.Org, at.ID, k.columns.Name})
+func (k recordKind[R]) decoder(s *Service) func(at schema.RowMetadata, payload []byte) (*R, error) {
+	return func(at schema.RowMetadata, payload []byte) (*R, error) {
+		r, err := k.columns.Read(at, payload, columnSealer{s, at.Org, at.ID, k.columns.Name})
 		if err == nil && k.derive != nil {
 			err = k.derive(r)
 		}
@@ -151,7 +151,7 @@ func (k kind[R]) decoder(s *Service) func(at schema.Envelope, payload []byte) (*
 }
 
 // create makes a new record of an organization durable. The function decide runs in the organization's actor.
-func (k kind[R]) create(ctx context.Context, s *Service, op string, org ledger.ID, decide func(o *organization, now ledger.Micros) (*R, ledger.Event, []ledger.Claim, error)) (*R, error) {
+func (k recordKind[R]) create(ctx context.Context, s *Service, op string, org ledger.ID, decide func(o *organization, now ledger.Micros) (*R, ledger.Event, []ledger.Claim, error)) (*R, error) {
 	if _, err := s.writable(op, org); err != nil {
 		return nil, err
 	}
@@ -168,9 +168,9 @@ func (k kind[R]) create(ctx context.Context, s *Service, op string, org ledger.I
 		created = r
 		step, err := recordStep(s, k.columns, org, 0, r, event)
 		return &posting.Change{Steps: []posting.Step{step}, Claims: claims}, r, err
-	}, func(stamps []posting.Stamp) {
+	}, func(headers []posting.RecordHeader) {
 		o, _ := s.org(org)
-		k.put(o, created, stamps[0])
+		k.put(o, created, headers[0])
 	})
 	if err != nil {
 		return nil, err
@@ -180,7 +180,7 @@ func (k kind[R]) create(ctx context.Context, s *Service, op string, org ledger.I
 
 // change makes the next version of a record durable. The function find looks up the record. The function decide runs in the
 // organization's actor. If decide returns an event without a name, nothing changes.
-func (k kind[R]) change(ctx context.Context, s *Service, op string, org ledger.ID, find func(*organization) (*viewRecord[R], bool), decide func(o *organization, old *R, now ledger.Micros) (*R, ledger.Event, error)) (*R, error) {
+func (k recordKind[R]) change(ctx context.Context, s *Service, op string, org ledger.ID, find func(*organization) (*viewRecord[R], bool), decide func(o *organization, old *R, now ledger.Micros) (*R, ledger.Event, error)) (*R, error) {
 	o, ok := s.org(org)
 	if ok {
 		_, ok = find(o)
@@ -199,11 +199,11 @@ func (k kind[R]) change(ctx context.Context, s *Service, op string, org ledger.I
 		if next = changed; err != nil || event.Name == "" {
 			return nil, nil, err
 		}
-		step, err := recordStep(s, k.columns, org, old.stamp.Version, next, event)
+		step, err := recordStep(s, k.columns, org, old.header.Version, next, event)
 		return &posting.Change{Steps: []posting.Step{step}}, next, err
-	}, func(stamps []posting.Stamp) {
+	}, func(headers []posting.RecordHeader) {
 		o, _ := s.org(org)
-		k.put(o, next, stamps[0])
+		k.put(o, next, headers[0])
 	})
 	if err != nil {
 		return nil, err
@@ -211,20 +211,20 @@ func (k kind[R]) change(ctx context.Context, s *Service, op string, org ledger.I
 	return next, nil
 }
 
-// envelopeOf returns a record's envelope: the fields that the store keeps outside of the payload.
-func envelopeOf(org, id ledger.ID, stamp posting.Stamp) schema.Envelope {
-	return schema.Envelope{Org: org, ID: id, Created: stamp.Started, Updated: stamp.Updated, Seq: stamp.SettledSeq}
+// metadataOf returns a record's metadata: the fields that the store keeps outside of the payload.
+func metadataOf(org, id ledger.ID, header posting.RecordHeader) schema.RowMetadata {
+	return schema.RowMetadata{Org: org, ID: id, Created: header.Started, Updated: header.Updated, Seq: header.SettledSeq}
 }
 
 // at returns a function that looks up the record with the given id in an organization.
-func (k kind[R]) at(id ledger.ID) func(*organization) (*viewRecord[R], bool) {
+func (k recordKind[R]) at(id ledger.ID) func(*organization) (*viewRecord[R], bool) {
 	return func(o *organization) (*viewRecord[R], bool) { return k.index(o).get(id) }
 }
 
 // recordStep returns a Step (one record's part of a Change) with the record in its stored form. In the stored form, secrets
 // are sealed (encrypted).
 func recordStep[R any](s *Service, columns *schema.Type[R], org ledger.ID, expect uint64, r *R, events ...ledger.Event) (posting.Step, error) {
-	stored, err := columns.AppendStored(nil, r, vault{s, org, events[0].Source.ID, columns.Name})
+	stored, err := columns.AppendStored(nil, r, columnSealer{s, org, events[0].Source.ID, columns.Name})
 	return step(org, expect, stored, events...), err
 }
 
@@ -235,15 +235,15 @@ func stepWithoutSecrets[R any](columns *schema.Type[R], org ledger.ID, expect ui
 	return step(org, expect, stored, events...)
 }
 
-// vault seals the secret columns of one record, and binds each ciphertext to the record and the column.
-type vault struct {
+// columnSealer seals the secret columns of one record, and binds each ciphertext to the record and the column.
+type columnSealer struct {
 	service *Service
 	org, id ledger.ID
 	name    string // the name of the record's type
 }
 
-// Seal implements schema.Vault.
-func (v vault) Seal(c *schema.Column, plaintext []byte) ([]byte, error) {
+// Seal implements schema.Sealer.
+func (v columnSealer) Seal(c *schema.Column, plaintext []byte) ([]byte, error) {
 	sealed, err := v.service.sealer.Seal(plaintext, v.context(c))
 	if err != nil {
 		return nil, ledger.Refuse("directory.seal", ledger.Unavailable, "the keyring can't seal %s", c.Name)
@@ -251,10 +251,10 @@ func (v vault) Seal(c *schema.Column, plaintext []byte) ([]byte, error) {
 	return sealed, nil
 }
 
-// Open implements schema.Vault. If a secret cannot be decrypted, for example because the keyring lacks the key, the record
+// Open implements schema.Sealer. If a secret cannot be decrypted, for example because the keyring lacks the key, the record
 // is read without the secret. Until the secret is set again, notifications are not signed, or the connected platform refuses
 // this server's requests; everything else works.
-func (v vault) Open(c *schema.Column, sealed []byte) ([]byte, bool) {
+func (v columnSealer) Open(c *schema.Column, sealed []byte) ([]byte, bool) {
 	plaintext, err := v.service.sealer.Open(sealed, v.context(c))
 	if err != nil && v.service.sealer != NoKeys {
 		v.service.rt.Log.Error("a sealed secret does not open: set it again", v.name, v.id.String(), "secret", c.Name, "error", err)
@@ -262,7 +262,7 @@ func (v vault) Open(c *schema.Column, sealed []byte) ([]byte, bool) {
 	return plaintext, err == nil
 }
 
-func (v vault) context(c *schema.Column) []byte { return sealedContext(c.Name, v.org, v.id) }
+func (v columnSealer) context(c *schema.Column) []byte { return sealedContext(c.Name, v.org, v.id) }
 
 // NoKeys is a Sealer without keys, which can neither encrypt nor decrypt. It is for callers that have no keyring and do not
 // change any secret. With NoKeys, failures to decrypt a secret are not logged.

@@ -75,17 +75,17 @@ func (s *Service) Seed(ctx context.Context, in SeedInput) (*Sandbox, error) {
 			return nil, err
 		}
 	}
-	var seed *seeding
+	var seed *seeder
 	err = s.run(ctx, directory.PlatformOrg, op, func(now ledger.Micros) (*posting.Change, error) {
 		if !s.Empty() {
 			return nil, ledger.Refuse(op, ledger.Conflict, "the store isn't empty")
 		}
-		seed = &seeding{service: s, now: now, platform: s.platform.Load().record}
+		seed = &seeder{service: s, now: now, platform: s.platform.Load().record}
 		if err := seed.addEverything(in, hash, hashes); err != nil {
 			return nil, err
 		}
 		return &seed.change, nil
-	}, func(stamps []posting.Stamp) { seed.publish(stamps) })
+	}, func(headers []posting.RecordHeader) { seed.publish(headers) })
 	if err != nil {
 		return nil, err
 	}
@@ -100,30 +100,30 @@ func (s *Service) newPass(ctx context.Context) (pass secret.Text, hash string, e
 	return pass, hash, err
 }
 
-// seeding collects the steps of one Change and, for each step, the function that publishes it.
-type seeding struct {
+// seeder collects the steps of one Change and, for each step, the function that publishes it.
+type seeder struct {
 	service    *Service
 	now        ledger.Micros
 	platform   *directory.Platform
 	firstOrg   *organization
 	change     posting.Change
-	publishers []func(posting.Stamp)
+	publishers []func(posting.RecordHeader)
 	sandbox    Sandbox
 }
 
-func (n *seeding) add(put func(posting.Stamp), s posting.Step, claims ...ledger.Claim) {
+func (n *seeder) add(put func(posting.RecordHeader), s posting.Step, claims ...ledger.Claim) {
 	n.change.Steps = append(n.change.Steps, s)
 	n.change.Claims = append(n.change.Claims, claims...)
 	n.publishers = append(n.publishers, put)
 }
 
-func (n *seeding) publish(stamps []posting.Stamp) {
+func (n *seeder) publish(headers []posting.RecordHeader) {
 	for i, put := range n.publishers {
-		put(stamps[i])
+		put(headers[i])
 	}
 }
 
-func (n *seeding) addEverything(in SeedInput, passHash string, userHashes map[directory.Role]string) (err error) {
+func (n *seeder) addEverything(in SeedInput, passHash string, userHashes map[directory.Role]string) (err error) {
 	first := directory.Organization{
 		Name: "Sandbox bank", Type: directory.Bank, Status: directory.Active, Modules: []string{directory.ParticipatoryFinance, directory.IslamicFinance},
 	}
@@ -148,19 +148,19 @@ func (n *seeding) addEverything(in SeedInput, passHash string, userHashes map[di
 		return err
 	}
 	platform := n.platform
-	n.add(func(stamp posting.Stamp) { n.service.putPlatform(platform, stamp) }, platformStep(0, platform))
+	n.add(func(header posting.RecordHeader) { n.service.putPlatform(platform, header) }, platformStep(0, platform))
 	return nil
 }
 
 // addOrganization adds one organization with a partner, terminals, an API key, sessions and opening balances.
-func (n *seeding) addOrganization(draft directory.Organization, partnerName, passHash string, demo *SandboxOrganization, roles ...directory.Role) error {
+func (n *seeder) addOrganization(draft directory.Organization, partnerName, passHash string, demo *SandboxOrganization, roles ...directory.Role) error {
 	draft.ID = n.service.placement.NewOrganization()
 	record, event, err := directory.NewOrganization(draft)
 	if err != nil {
 		return err
 	}
 	o := newOrg(record.ID, &n.service.global)
-	n.add(func(stamp posting.Stamp) { n.service.putOrganization(o, record, stamp) }, stepWithoutSecrets(directory.Organizations, record.ID, 0, record, event))
+	n.add(func(header posting.RecordHeader) { n.service.putOrganization(o, record, header) }, stepWithoutSecrets(directory.Organizations, record.ID, 0, record, event))
 
 	var number int64
 	n.platform, number = n.platform.ReservePartnerNumber()
@@ -187,14 +187,14 @@ func (n *seeding) addOrganization(draft directory.Organization, partnerName, pas
 }
 
 // addPartner adds an active partner.
-func (n *seeding) addPartner(o *organization, draft directory.Partner) (*directory.Partner, error) {
+func (n *seeder) addPartner(o *organization, draft directory.Partner) (*directory.Partner, error) {
 	draft.ID, draft.Org, draft.Active = uuid.New(), o.id, true
 	p, event, err := directory.NewPartner(draft, false)
 	if err != nil {
 		return nil, err
 	}
 	step, err := recordStep(n.service, directory.Partners, o.id, 0, p, event)
-	n.add(func(stamp posting.Stamp) { o.putPartner(p, stamp) }, step, partnerClaims(p)...)
+	n.add(func(header posting.RecordHeader) { o.putPartner(p, header) }, step, partnerClaims(p)...)
 	return p, err
 }
 
@@ -203,17 +203,17 @@ func demoUser(role directory.Role, passHash string) directory.User {
 	return directory.User{ID: uuid.New(), Login: DemoUser{Role: role}.Login(), Name: "Sandbox " + string(role), PassHash: passHash, Roles: directory.Roles{role}, Active: true}
 }
 
-func (n *seeding) addUser(o *organization, draft directory.User) error {
+func (n *seeder) addUser(o *organization, draft directory.User) error {
 	draft.Org = o.id
 	u, event, err := directory.NewUser(draft)
 	if err != nil {
 		return err
 	}
-	n.add(func(stamp posting.Stamp) { o.putUser(u, stamp) }, stepWithoutSecrets(directory.Users, o.id, 0, u, event), loginClaim(u))
+	n.add(func(header posting.RecordHeader) { o.putUser(u, header) }, stepWithoutSecrets(directory.Users, o.id, 0, u, event), loginClaim(u))
 	return nil
 }
 
-func (n *seeding) addTerminals(o *organization, owner *directory.Partner) error {
+func (n *seeder) addTerminals(o *organization, owner *directory.Partner) error {
 	for _, env := range []money.Env{money.Prod, money.Test} {
 		for _, kind := range []directory.TerminalType{directory.PaymentTerminal, directory.PayoutTerminal} {
 			if err := n.addTerminal(o, owner, kind, env); err != nil {
@@ -225,7 +225,7 @@ func (n *seeding) addTerminals(o *organization, owner *directory.Partner) error 
 }
 
 // addTerminal adds a terminal of the simulator.
-func (n *seeding) addTerminal(o *organization, owner *directory.Partner, kind directory.TerminalType, env money.Env) error {
+func (n *seeder) addTerminal(o *organization, owner *directory.Partner, kind directory.TerminalType, env money.Env) error {
 	t, event, err := directory.NewTerminal(directory.Terminal{
 		ID: uuid.New(), Org: o.id, Partner: owner.Number, Name: "Simulator " + string(kind) + " " + env.String(),
 		Provider: directory.Simulator, Type: kind, Active: true, Env: env,
@@ -234,24 +234,24 @@ func (n *seeding) addTerminal(o *organization, owner *directory.Partner, kind di
 		return err
 	}
 	step, err := recordStep(n.service, directory.Terminals, o.id, 0, t, event)
-	n.add(func(stamp posting.Stamp) { o.putTerminal(t, stamp) }, step)
+	n.add(func(header posting.RecordHeader) { o.putTerminal(t, header) }, step)
 	return err
 }
 
-func (n *seeding) addKey(o *organization, owner *directory.Partner, demo *SandboxOrganization) (err error) {
+func (n *seeder) addKey(o *organization, owner *directory.Partner, demo *SandboxOrganization) (err error) {
 	demo.APIKey, err = n.issueKey(o, sandboxKey(owner.Number))
 	return err
 }
 
 // issueKey adds a key and returns its value.
-func (n *seeding) issueKey(o *organization, draft directory.APIKey) (secret.Text, error) {
+func (n *seeder) issueKey(o *organization, draft directory.APIKey) (secret.Text, error) {
 	draft.Org = o.id
 	value := fillNewKey(&draft, n.service.random)
 	k, event, err := directory.NewAPIKey(draft, n.now)
 	if err != nil {
 		return "", err
 	}
-	n.add(func(stamp posting.Stamp) { o.putKey(k, stamp) }, stepWithoutSecrets(directory.APIKeys, o.id, 0, k, event), hashClaim(o.id, k.Hash, k.ID))
+	n.add(func(header posting.RecordHeader) { o.putKey(k, header) }, stepWithoutSecrets(directory.APIKeys, o.id, 0, k, event), hashClaim(o.id, k.Hash, k.ID))
 	return secret.Text(value), nil
 }
 
@@ -259,9 +259,9 @@ func sandboxKey(partner int64) directory.APIKey {
 	return directory.APIKey{Partner: partner, Name: "sandbox"}
 }
 
-func (n *seeding) addSession(o *organization, role directory.Role, demo *SandboxOrganization) {
+func (n *seeder) addSession(o *organization, role directory.Role, demo *SandboxOrganization) {
 	record, event, token := n.service.newUnownedSession(o.id, role)
-	n.add(func(stamp posting.Stamp) { o.putSession(record, stamp) }, stepWithoutSecrets(directory.Sessions, o.id, 0, record, event), hashClaim(o.id, record.Hash, record.ID))
+	n.add(func(header posting.RecordHeader) { o.putSession(record, header) }, stepWithoutSecrets(directory.Sessions, o.id, 0, record, event), hashClaim(o.id, record.Hash, record.ID))
 	if role == directory.Auditor {
 		demo.AuditorToken = secret.Text(token)
 		return
@@ -271,12 +271,12 @@ func (n *seeding) addSession(o *organization, role directory.Role, demo *Sandbox
 
 // addOpeningBalances adds the partner's opening balances. Like every other movement of money, they count towards the maximum
 // of an asset's totals.
-func (n *seeding) addOpeningBalances(owner *directory.Partner) error {
-	record, events, err := directory.NewOpening(uuid.New(), owner)
+func (n *seeder) addOpeningBalances(owner *directory.Partner) error {
+	record, events, err := directory.NewOpeningBalance(uuid.New(), owner)
 	if err != nil {
 		return err
 	}
-	n.add(func(posting.Stamp) {}, stepWithoutSecrets(directory.Settlements, owner.Org, 0, record, events...), record.Claim())
+	n.add(func(posting.RecordHeader) {}, stepWithoutSecrets(directory.Settlements, owner.Org, 0, record, events...), record.Claim())
 	n.change.Counters = append(n.change.Counters, record.Counters()...)
 	return nil
 }
@@ -320,7 +320,7 @@ func (s *Service) Reissue(ctx context.Context, value Value) (secret.Text, error)
 	}
 	switch value {
 	case AdminToken:
-		return s.MintAdminToken(ctx)
+		return s.CreateAdminToken(ctx)
 	case PartnerPass:
 		return s.reissuePass(ctx, sandbox.First)
 	case APIKey:
@@ -347,7 +347,7 @@ func (s *Service) Reissue(ctx context.Context, value Value) (secret.Text, error)
 // check costs one password hash, except for an empty password, which is never right. Errors are
 // *ledger.Refusal.
 func (s *Service) PassInForce(ctx context.Context, org ledger.ID, login string, pass []byte) (bool, error) {
-	account, hash := s.person(org, login)
+	account, hash := s.findAccount(org, login)
 	if !account.mayLogIn() || len(pass) == 0 {
 		return false, nil
 	}
@@ -367,7 +367,7 @@ func (s *Service) reissueUserPass(ctx context.Context, org ledger.ID, role direc
 	if err != nil {
 		return "", err
 	}
-	account, _ := s.person(org, DemoUser{Role: role}.Login())
+	account, _ := s.findAccount(org, DemoUser{Role: role}.Login())
 	switch {
 	case account.user == nil && account.partner == nil:
 		_, err = users.create(ctx, s, op, org, func(*organization, ledger.Micros) (*directory.User, ledger.Event, []ledger.Claim, error) {
@@ -417,9 +417,9 @@ func (s *Service) reissueSession(ctx context.Context, org ledger.ID, role direct
 			Steps:  []posting.Step{stepWithoutSecrets(directory.Sessions, org, 0, record, event)},
 			Claims: []ledger.Claim{hashClaim(org, record.Hash, record.ID)},
 		}, nil
-	}, func(stamps []posting.Stamp) {
+	}, func(headers []posting.RecordHeader) {
 		o, _ := s.org(org)
-		o.putSession(record, stamps[0])
+		o.putSession(record, headers[0])
 	})
 	if err != nil {
 		return "", err

@@ -115,11 +115,11 @@ func TestSeedBalances(t *testing.T) {
 	if got := totals.Available().String(); got != "100000000" {
 		t.Errorf("available %s", got)
 	}
-	headroomTaken := must(v.Counter(sandbox.Second.Org, ledger.Headroom(sandbox.Second.Org, usd, money.Amount{}).Key, ""))
+	headroomTaken := must(v.Counter(sandbox.Second.Org, ledger.ReserveHeadroom(sandbox.Second.Org, usd, money.Amount{}).Key, ""))
 	if headroomTaken.String() != "100000000" {
 		t.Errorf("headroom taken %v", headroomTaken)
 	}
-	if owner, found, err := v.Claim(sandbox.First.Org, ledger.ClaimSettlement, directory.SettlementKey(1, directory.OpeningReference)); err != nil || !found || len(owner) != 16 {
+	if owner, found, err := v.Claim(sandbox.First.Org, ledger.ClaimSettlement, directory.SettlementKey(1, directory.OpeningBalanceReference)); err != nil || !found || len(owner) != 16 {
 		t.Error("the opening settlement has no claim", found, err)
 	}
 }
@@ -136,7 +136,7 @@ func TestSeedNeedsAnEmptyStore(t *testing.T) {
 	wantCode(t, "a store that is no sandbox", err, ledger.NotFound, "")
 
 	withToken := open(t)
-	must(withToken.MintAdminToken(t.Context()))
+	must(withToken.CreateAdminToken(t.Context()))
 	_, err = withToken.Seed(t.Context(), SeedInput{})
 	wantCode(t, "an administration token is there", err, ledger.Conflict, "")
 }

@@ -117,8 +117,8 @@ func TestStoredReplyIsSealed(t *testing.T) {
 	f := open(t)
 	p, _ := f.newSigningPair()
 	next := "canary-of-the-next"
-	ctx := WithStoredReply(t.Context(), adminKey("k"), func(made any) Answer {
-		return Answer{Status: 200, Body: []byte(made.(*directory.Partner).Secret)}
+	ctx := WithCachedReply(t.Context(), adminKey("k"), func(made any) CachedReply {
+		return CachedReply{Status: 200, Body: []byte(made.(*directory.Partner).Secret)}
 	})
 	must(f.PatchPartner(ctx, p.Org, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Secret = next }))
 	for _, org := range []ledger.ID{p.Org, directory.PlatformOrg} {
@@ -126,7 +126,7 @@ func TestStoredReplyIsSealed(t *testing.T) {
 			t.Errorf("%d rows have the secret", n)
 		}
 	}
-	if a, found, err := f.StoredReply(adminKey("k")); err != nil || !found || string(a.Body) != next {
+	if a, found, err := f.FindCachedReply(adminKey("k")); err != nil || !found || string(a.Body) != next {
 		t.Errorf("the answer is not kept: %v %v", found, err)
 	}
 }

@@ -18,8 +18,8 @@ import (
 	"mizan/posting"
 )
 
-// keepIdle is how long an organization's actor stays in memory without work.
-const keepIdle = 10 * time.Minute
+// idleTimeout is how long an organization's actor stays in memory without work.
+const idleTimeout = 10 * time.Minute
 
 // Bounds of commands. At most maxCommands commands run at the same time, because one actor accepts no more while it makes a
 // Change durable. Further commands wait, at most maxWaiting of them.
@@ -35,16 +35,16 @@ type Service struct {
 	registry *actors.Registry[ledger.ID]
 	random   io.Reader
 
-	organizations index[directory.Organization]  // the records of the organizations themselves
-	orgs          table[ledger.ID, organization] // each organization's part of the view (the records in memory)
-	platform      atomic.Pointer[version[directory.Platform]]
-	mustReload    sync.Map      // contains the id of each organization whose part of the view must be read again
-	global        globalIndex   // finds keys, partners and terminals of all organizations
-	decoy         *organization // the organization that lookups search when the requested one does not exist
+	organizations      index[directory.Organization]  // the records of the organizations themselves
+	orgs               table[ledger.ID, organization] // each organization's part of the view (the records in memory)
+	platform           atomic.Pointer[version[directory.Platform]]
+	mustReload         sync.Map      // contains the id of each organization whose part of the view must be read again
+	global             globalIndex   // finds keys, partners and terminals of all organizations
+	absentOrganization *organization // the organization that lookups search when the requested one does not exist
 
 	passwords   *passwordHasher
 	lockout     *lockout
-	hashing     hashingPlaces
+	hashing     hashingSlots
 	pendingUses *pendingUses                         // times of last uses of keys and sessions that are not stored yet
 	onRotation  func(retired, successor secret.Text) // nil if no callback is set
 	commands    gate
@@ -73,12 +73,12 @@ func Start(rt *actors.Runtime, sealer Sealer) (*Service, error) {
 func StartAt(rt *actors.Runtime, sealer Sealer, placement Placement) (*Service, error) {
 	s := &Service{
 		rt: rt, placement: placement, sealer: sealer, random: rand.Reader,
-		passwords: newPasswordHasher(), lockout: newLockout(), hashing: newHashingPlaces(), pendingUses: newPendingUses(), commands: newGate(maxCommands, maxWaiting),
+		passwords: newPasswordHasher(), lockout: newLockout(), hashing: newHashingSlots(), pendingUses: newPendingUses(), commands: newGate(maxCommands, maxWaiting),
 	}
-	s.decoy = newOrg(ledger.ID{}, &s.global)
-	s.decoy.ownRecord = &viewRecord[directory.Organization]{}
-	s.decoy.ownRecord.set(&directory.Organization{}, posting.Stamp{})
-	s.registry = actors.NewRegistry(rt, "directory", keepIdle, func(id ledger.ID) actors.Behaviour {
+	s.absentOrganization = newOrg(ledger.ID{}, &s.global)
+	s.absentOrganization.ownRecord = &viewRecord[directory.Organization]{}
+	s.absentOrganization.ownRecord.set(&directory.Organization{}, posting.RecordHeader{})
+	s.registry = actors.NewRegistry(rt, "directory", idleTimeout, func(id ledger.ID) actors.Behaviour {
 		return &organizationActor{service: s, org: id}
 	})
 	if err := s.load(); err != nil {
@@ -104,15 +104,15 @@ func (s *Service) AllowPrivateAddresses(allowed bool) { s.privateAddressesAllowe
 
 // Empty tells whether the store is new: it has neither a platform record nor an organization.
 func (s *Service) Empty() bool {
-	return s.platform.Load().stamp.Version == 0 && s.organizations.size() == 0
+	return s.platform.Load().header.Version == 0 && s.organizations.size() == 0
 }
 
 // run sends a command to an organization's actor. The actor calls decide, makes the change durable, and calls publish with
-// the stamps (versions and times) of the written records. If decide returns no change, nothing is written. If the change
+// the headers (versions and times) of the written records. If decide returns no change, nothing is written. If the change
 // has no author, its author is the author in ctx. decide and publish run on the goroutine that runs the actor. When run
 // returns, both have ended, unless run has timed out. After a time-out, decide and publish may still run, so the caller
 // must not read variables that they set.
-func (s *Service) run(ctx context.Context, org ledger.ID, op string, decide func(now ledger.Micros) (*posting.Change, error), publish func([]posting.Stamp)) error {
+func (s *Service) run(ctx context.Context, org ledger.ID, op string, decide func(now ledger.Micros) (*posting.Change, error), publish func([]posting.RecordHeader)) error {
 	leave, err := s.commands.enter(ctx, op)
 	if err != nil {
 		return err

@@ -279,7 +279,7 @@ func TestRestartFindsEverything(t *testing.T) {
 	rate := must(f.PutRate(ctx, org.ID, directory.Rate{From: "USD", To: "RUB", Value: testRate}))
 	active := directory.Active
 	changedOrg := must(f.PatchOrganization(ctx, org.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = active }))
-	adminToken := must(f.MintAdminToken(ctx))
+	adminToken := must(f.CreateAdminToken(ctx))
 
 	f.restart()
 	if got, _ := f.Organization(org.ID); !reflect.DeepEqual(got, changedOrg) {
@@ -380,7 +380,7 @@ func TestPanicIsAnsweredAndTheViewReadAgain(t *testing.T) {
 	}
 	err = f.run(ctx, org.ID, "test", func(ledger.Micros) (*posting.Change, error) {
 		return &posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{stepWithoutSecrets(directory.APIKeys, org.ID, 0, k, event)}}, nil
-	}, func([]posting.Stamp) { panic("in the publication") })
+	}, func([]posting.RecordHeader) { panic("in the publication") })
 	wantCode(t, "a panic in the publication", err, ledger.Internal, "")
 	f.Runtime.Quiesce()
 	if got, _, ok := f.Authenticate(org.ID, []byte(value)); !ok || got.ID != id {
@@ -394,7 +394,7 @@ func TestPanicIsAnsweredAndTheViewReadAgain(t *testing.T) {
 			return nil, err
 		}
 		return &posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{stepWithoutSecrets(directory.Organizations, id, 0, other, event)}}, nil
-	}, func([]posting.Stamp) { panic("in the publication") })
+	}, func([]posting.RecordHeader) { panic("in the publication") })
 	wantCode(t, "a panic in the platform's publication", err, ledger.Internal, "")
 	f.Runtime.Quiesce()
 	if got, ok := f.Organization(id); !ok || got.Name != "Two" {

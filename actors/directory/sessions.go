@@ -87,14 +87,14 @@ func (s *Service) beginSession(ctx context.Context, account *loginAccount, l *Lo
 		if oldest := o.makeRoom(n, now); oldest != nil {
 			old := oldest.now.Load()
 			ended, event = old.record.Revoke(now)
-			change.Steps = append(change.Steps, stepWithoutSecrets(directory.Sessions, org, old.stamp.Version, ended, event))
+			change.Steps = append(change.Steps, stepWithoutSecrets(directory.Sessions, org, old.header.Version, ended, event))
 		}
 		return change, nil
-	}, func(stamps []posting.Stamp) {
+	}, func(headers []posting.RecordHeader) {
 		o, _ := s.org(org)
-		o.putSession(created, stamps[0])
+		o.putSession(created, headers[0])
 		if ended != nil {
-			o.endSession(ended, stamps[1])
+			o.endSession(ended, headers[1])
 		}
 	})
 	if err != nil {
@@ -124,10 +124,10 @@ func (s *Service) LogOut(ctx context.Context, n *directory.Session) error {
 		old := inView.now.Load()
 		var event ledger.Event
 		ended, event = old.record.Revoke(now)
-		return &posting.Change{Author: n.Author(), Steps: []posting.Step{stepWithoutSecrets(directory.Sessions, n.Org, old.stamp.Version, ended, event)}}, nil
-	}, func(stamps []posting.Stamp) {
+		return &posting.Change{Author: n.Author(), Steps: []posting.Step{stepWithoutSecrets(directory.Sessions, n.Org, old.header.Version, ended, event)}}, nil
+	}, func(headers []posting.RecordHeader) {
 		o, _ := s.org(n.Org)
-		o.endSession(ended, stamps[0])
+		o.endSession(ended, headers[0])
 	})
 }
 
@@ -164,7 +164,7 @@ func (s *Service) sessionInForce(id ledger.ID, token []byte, now ledger.Micros, 
 	hash := secret.HashToken(token)
 	o, known := s.org(id)
 	if !known {
-		o = s.decoy
+		o = s.absentOrganization
 	}
 	n, used := noSession, ledger.Micros(0)
 	inView, found := o.session(hash)
@@ -172,7 +172,7 @@ func (s *Service) sessionInForce(id ledger.ID, token []byte, now ledger.Micros, 
 		n, used = inView.record(), ledger.Micros(inView.used.Load())
 	}
 	hashMatches := subtle.ConstantTimeCompare(hash[:], n.Hash[:]) == 1
-	valid, currentEpoch, idle, active := n.Valid(now), o.inCurrentEpoch(n), n.IdleTooLong(used, now), o.ownRecord.record().Active()
+	valid, currentEpoch, idle, active := n.IsValid(now), o.inCurrentEpoch(n), n.IdleTooLong(used, now), o.ownRecord.record().Active()
 	if !(known && found && hashMatches && n.Console == console && valid && currentEpoch && !idle && active) {
 		return nil, nil, false
 	}
@@ -196,7 +196,7 @@ func (o *organization) inCurrentEpoch(n *directory.Session) bool {
 // latest use may be recorded only there.
 func (o *organization) sessionOver(c *viewRecord[directory.Session], now ledger.Micros) bool {
 	n := c.record()
-	return !n.Valid(now) || !o.inCurrentEpoch(n) || n.IdleTooLong(ledger.Micros(c.used.Load()), now)
+	return !n.IsValid(now) || !o.inCurrentEpoch(n) || n.IdleTooLong(ledger.Micros(c.used.Load()), now)
 }
 
 func (o *organization) session(hash [32]byte) (*viewRecord[directory.Session], bool) {
@@ -209,15 +209,15 @@ func (o *organization) session(hash [32]byte) (*viewRecord[directory.Session], b
 
 // putSession publishes a durable session. Sessions are not in an index, because an index never drops a record. A session that
 // is over is dropped from the view (the records in memory) and stays only in the store.
-func (o *organization) putSession(n *directory.Session, stamp posting.Stamp) {
-	n.Created = stamp.Started
-	o.putAuthor(n, stamp)
+func (o *organization) putSession(n *directory.Session, header posting.RecordHeader) {
+	n.Created = header.Started
+	o.putAuthor(n, header)
 	if c, ok := o.session(n.Hash); ok {
-		c.set(n, stamp)
+		c.set(n, header)
 		return
 	}
 	c := new(viewRecord[directory.Session])
-	c.set(n, stamp)
+	c.set(n, header)
 	if n.Epoch != 0 {
 		if o.sessionsByOwner == nil {
 			o.sessionsByOwner = make(sessionsByOwner)
@@ -230,8 +230,8 @@ func (o *organization) putSession(n *directory.Session, stamp posting.Stamp) {
 // putAuthor sets AuthorSeq, which identifies the author of the events that the session's requests cause. AuthorSeq is the
 // FirstSeq of the user or partner who logged in. If no login began the session, it is the FirstSeq of the session itself. The
 // user or partner must be in the view before the session.
-func (o *organization) putAuthor(n *directory.Session, stamp posting.Stamp) {
-	n.AuthorSeq = stamp.FirstSeq
+func (o *organization) putAuthor(n *directory.Session, header posting.RecordHeader) {
+	n.AuthorSeq = header.FirstSeq
 	if n.Epoch == 0 {
 		return
 	}
@@ -244,14 +244,14 @@ func (o *organization) putAuthor(n *directory.Session, stamp posting.Stamp) {
 
 // endSession publishes that a session is revoked. A request that has already found the session sees the revocation, and later
 // requests do not find the session.
-func (o *organization) endSession(n *directory.Session, stamp posting.Stamp) {
-	n.Created = stamp.Started
-	o.putAuthor(n, stamp)
+func (o *organization) endSession(n *directory.Session, header posting.RecordHeader) {
+	n.Created = header.Started
+	o.putAuthor(n, header)
 	c, ok := o.session(n.Hash)
 	if !ok {
 		return
 	}
-	c.set(n, stamp)
+	c.set(n, header)
 	o.drop(c)
 	owner := ownerOf(n)
 	remaining := slices.DeleteFunc(o.sessionsByOwner[owner], func(other *viewRecord[directory.Session]) bool { return other == c })
@@ -273,7 +273,7 @@ func (o *organization) readSessions(v *posting.View, now ledger.Micros, newest *
 		if n.Epoch != 0 {
 			newest.Offer(o.successOf(n))
 		}
-		return n.Valid(now) && o.inCurrentEpoch(n) && !n.IdleTooLong(0, now)
+		return n.IsValid(now) && o.inCurrentEpoch(n) && !n.IdleTooLong(0, now)
 	})
 }
 
@@ -289,7 +289,7 @@ func (o *organization) successOf(n *directory.Session) logins.Attempt {
 	return a
 }
 
-func readSession(at schema.Envelope, payload []byte) (*directory.Session, error) {
+func readSession(at schema.RowMetadata, payload []byte) (*directory.Session, error) {
 	return directory.Sessions.Read(at, payload, nil)
 }
 
@@ -303,7 +303,7 @@ func (o *organization) loadSessions(v *posting.View, now ledger.Micros) error {
 	}
 	newest.AddTo(&o.loginLog)
 	for _, n := range live {
-		o.putSession(n.record, n.stamp)
+		o.putSession(n.record, n.header)
 	}
 	return nil
 }
@@ -385,16 +385,16 @@ func (s *Service) EndOwnSessions(ctx context.Context, n *directory.Session, choo
 			}
 			next, event := old.record.Revoke(now)
 			ended = append(ended, next)
-			change.Steps = append(change.Steps, stepWithoutSecrets(directory.Sessions, n.Org, old.stamp.Version, next, event))
+			change.Steps = append(change.Steps, stepWithoutSecrets(directory.Sessions, n.Org, old.header.Version, next, event))
 		}
 		if len(ended) == 0 {
 			return nil, nil
 		}
 		return &change, nil
-	}, func(stamps []posting.Stamp) {
+	}, func(headers []posting.RecordHeader) {
 		o, _ := s.org(n.Org)
 		for i, session := range ended {
-			o.endSession(session, stamps[i])
+			o.endSession(session, headers[i])
 		}
 	})
 	if err != nil {

@@ -401,7 +401,7 @@ func TestPasswordChangedDuringALoginBeginsNoSession(t *testing.T) {
 	f := open(t)
 	o := f.newOrganization("One")
 	u := f.newUser(o.ID, "anna", "client")
-	account, _ := f.person(o.ID, "anna")
+	account, _ := f.findAccount(o.ID, "anna")
 	must(f.PatchUser(t.Context(), o.ID, u.ID, func(_ *directory.User, _ *schema.Faults) {}, []byte(goodPass+" again")))
 	_, _, err := f.beginSession(context.Background(), &account, &Login{Org: o.ID, Login: "anna"})
 	wantCode(t, "a session of an old password", err, ledger.Unauthorized, "")

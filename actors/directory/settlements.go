@@ -70,8 +70,8 @@ func (s *Service) settle(ctx context.Context, org ledger.ID, op, amountField str
 		}
 		settlement = requested
 		return s.settlementChange(requested, event), requested, nil
-	}, func(stamps []posting.Stamp) {
-		settlement.Created, settlement.Seq = stamps[0].Started, stamps[0].SettledSeq
+	}, func(headers []posting.RecordHeader) {
+		settlement.Created, settlement.Seq = headers[0].Started, headers[0].SettledSeq
 	})
 	if err != nil {
 		return nil, false, nameAmountField(op, amountField, err)
@@ -140,7 +140,7 @@ func readSettlement(view *posting.View, org, id ledger.ID) (*directory.Settlemen
 	if err != nil || !found {
 		return nil, false, err
 	}
-	settlement, err := directory.Settlements.Read(envelopeOf(org, id, stored.Stamp), stored.Payload, nil)
+	settlement, err := directory.Settlements.Read(metadataOf(org, id, stored.Header), stored.Payload, nil)
 	if err != nil {
 		return nil, false, unreadable(ledger.Settlement, id, err)
 	}
@@ -193,7 +193,7 @@ func (s *Service) listSettlements(org ledger.ID, list ledger.List, terminal ledg
 	defer view.Close()
 	readCount := 0
 	var last Cursor // the last row that was read
-	err = view.List(org, list, posting.Walk{Before: p.After.At}, func(row posting.ListRow) (bool, error) {
+	err = view.List(org, list, posting.ListRange{Before: p.After.At}, func(row posting.ListRow) (bool, error) {
 		if readCount++; readCount > maxSettlements {
 			next = last
 			return false, nil

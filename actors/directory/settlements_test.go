@@ -102,7 +102,7 @@ func TestASettlementBeyondTheHeadroomIsOutOfRange(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := f.commit(&posting.Change{Counters: []ledger.CounterGuard{ledger.Headroom(o.ID, settlementAsset, nearlyAll)}}); err != nil {
+	if err := f.commit(&posting.Change{Counters: []ledger.CounterGuard{ledger.ReserveHeadroom(o.ID, settlementAsset, nearlyAll)}}); err != nil {
 		t.Fatal(err)
 	}
 	f.settle(p, 99, "fits")

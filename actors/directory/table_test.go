@@ -58,10 +58,10 @@ func TestTableReadersSeeEarlierWrites(t *testing.T) {
 }
 
 func TestAReadOfATableAllocatesNothing(t *testing.T) {
-	var numbers table[keyPlace, int]
+	var numbers table[keyIndexKey, int]
 	one := 1
-	numbers.put(keyPlace{}, &one)
-	if n := testing.AllocsPerRun(100, func() { numbers.get(keyPlace{}); numbers.get(keyPlace{hash: [32]byte{1}}) }); n != 0 {
+	numbers.put(keyIndexKey{}, &one)
+	if n := testing.AllocsPerRun(100, func() { numbers.get(keyIndexKey{}); numbers.get(keyIndexKey{hash: [32]byte{1}}) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }

@@ -133,7 +133,7 @@ func TestRotationOfAdminTokens(t *testing.T) {
 	ctx := t.Context()
 	_, err := f.RotateAllAdminTokens(ctx)
 	wantCode(t, "nothing to rotate", err, ledger.Conflict, "")
-	firstToken, otherToken := must(f.MintAdminToken(ctx)), must(f.MintAdminToken(ctx))
+	firstToken, otherToken := must(f.CreateAdminToken(ctx)), must(f.CreateAdminToken(ctx))
 	rotations := 0
 	f.OnRotation(func(retired, _ secret.Text) {
 		if rotations++; retired != firstToken {

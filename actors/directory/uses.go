@@ -42,15 +42,15 @@ type pendingUse struct {
 // publishableStep is a step of a Change and the function that publishes it.
 type publishableStep struct {
 	step posting.Step
-	put  func(posting.Stamp)
+	put  func(posting.RecordHeader)
 }
 
-// useWrite is a command that writes last uses; no caller waits for it. It is an actors.Observer, so it does not count
+// useWrite is a command that writes last uses; no caller waits for it. It is an actors.OutcomeWaiter, so it does not count
 // towards the maximum number of waiting commands.
 type useWrite struct{ *command }
 
-// Observes implements actors.Observer.
-func (*useWrite) Observes() {}
+// Observes implements actors.OutcomeWaiter.
+func (*useWrite) OnlyWaits() {}
 
 func newPendingUses() *pendingUses {
 	return &pendingUses{queued: make(map[ledger.ID][]pendingUse), writing: make(map[ledger.ID]bool)}
@@ -89,7 +89,7 @@ func pendingKeyUse(keyInView *viewRecord[directory.APIKey], id ledger.ID) pendin
 		if event.Name == "" {
 			return publishableStep{}, false
 		}
-		return publishableStep{stepWithoutSecrets(directory.APIKeys, o.id, old.stamp.Version, next, event), func(stamp posting.Stamp) { o.putKey(next, stamp) }}, true
+		return publishableStep{stepWithoutSecrets(directory.APIKeys, o.id, old.header.Version, next, event), func(header posting.RecordHeader) { o.putKey(next, header) }}, true
 	}}
 }
 
@@ -113,7 +113,7 @@ func pendingSessionUse(sessionInView *viewRecord[directory.Session], hash [32]by
 		if event.Name == "" {
 			return publishableStep{}, false
 		}
-		return publishableStep{stepWithoutSecrets(directory.Sessions, o.id, old.stamp.Version, next, event), func(stamp posting.Stamp) { o.putSession(next, stamp) }}, true
+		return publishableStep{stepWithoutSecrets(directory.Sessions, o.id, old.header.Version, next, event), func(header posting.RecordHeader) { o.putSession(next, header) }}, true
 	}}
 }
 
@@ -148,17 +148,17 @@ func (s *Service) sendUses(org ledger.ID) {
 			change, publishers = changeOf(o, batch)
 			return change, nil
 		},
-		publish: func(stamps []posting.Stamp) { publishers.publish(stamps) },
+		publish: func(headers []posting.RecordHeader) { publishers.publish(headers) },
 		done:    func(error) { once.Do(func() { s.finishBatch(org, batch) }) },
 	}})
 }
 
 // usePublishers publishes the steps of a Change of last uses, in their order.
-type usePublishers []func(posting.Stamp)
+type usePublishers []func(posting.RecordHeader)
 
-func (p usePublishers) publish(stamps []posting.Stamp) {
+func (p usePublishers) publish(headers []posting.RecordHeader) {
 	for i, put := range p {
-		put(stamps[i])
+		put(headers[i])
 	}
 }
 
@@ -239,7 +239,7 @@ func (s *Service) flushUsesOf(ctx context.Context, o *organization) error {
 			}
 			change, publishers = changeOf(current, uses)
 			return change, nil
-		}, func(stamps []posting.Stamp) { publishers.publish(stamps) })
+		}, func(headers []posting.RecordHeader) { publishers.publish(headers) })
 		if err != nil {
 			return err
 		}

@@ -20,7 +20,7 @@ import (
 // version is one version of a record. It is immutable.
 type version[T any] struct {
 	record *T
-	stamp  posting.Stamp
+	header posting.RecordHeader
 }
 
 // viewRecord holds the current version of a record. Only the actor of the record's organization replaces the version.
@@ -33,8 +33,8 @@ type viewRecord[T any] struct {
 
 func (c *viewRecord[T]) record() *T { return c.now.Load().record }
 
-func (c *viewRecord[T]) set(record *T, stamp posting.Stamp) {
-	c.now.Store(&version[T]{record: record, stamp: stamp})
+func (c *viewRecord[T]) set(record *T, header posting.RecordHeader) {
+	c.now.Store(&version[T]{record: record, header: header})
 }
 
 // creation is the key by which records are sorted in the order of their creation.
@@ -71,10 +71,10 @@ func (x *index[T]) inCreationOrder() []creation {
 func (x *index[T]) size() int { return len(x.inCreationOrder()) }
 
 // put publishes a record and returns it. Only one goroutine at a time may call put.
-func (x *index[T]) put(id ledger.ID, record *T, stamp posting.Stamp) *viewRecord[T] {
+func (x *index[T]) put(id ledger.ID, record *T, header posting.RecordHeader) *viewRecord[T] {
 	if c, ok := x.get(id); ok {
 		old := c.record()
-		c.set(record, stamp)
+		c.set(record, header)
 		x.partners.replaced(old, record)
 		return c
 	}
@@ -83,11 +83,11 @@ func (x *index[T]) put(id ledger.ID, record *T, stamp posting.Stamp) *viewRecord
 	added := &struct {
 		view viewRecord[T]
 		now  version[T]
-	}{now: version[T]{record: record, stamp: stamp}}
+	}{now: version[T]{record: record, header: header}}
 	c := &added.view
 	c.now.Store(&added.now)
 	x.records.put(id, c)
-	x.insert(creation{stamp.Started, id})
+	x.insert(creation{header.Started, id})
 	return c
 }
 
@@ -179,29 +179,29 @@ func newOrg(id ledger.ID, global *globalIndex) *organization {
 // kind of record. So a caller cannot find out from the time of a lookup whether the organization does not
 // exist or only lacks the key.
 type globalIndex struct {
-	keys     table[keyPlace, viewRecord[directory.APIKey]]
-	partners table[partnerPlace, viewRecord[directory.Partner]]
+	keys     table[keyIndexKey, viewRecord[directory.APIKey]]
+	partners table[partnerIndexKey, viewRecord[directory.Partner]]
 
 	terminals table[ledger.ID, viewRecord[directory.Terminal]]
 	remote    sync.Map // ledger.ID → *viewRecord[directory.Terminal], terminals whose parameters have an address to call
 }
 
-type keyPlace struct {
+type keyIndexKey struct {
 	org  ledger.ID
 	hash [32]byte
 }
 
-type partnerPlace struct {
+type partnerIndexKey struct {
 	org    ledger.ID
 	number int64
 }
 
 func (o *organization) partner(number int64) (*viewRecord[directory.Partner], bool) {
-	return o.globalIndex.partners.get(partnerPlace{o.id, number})
+	return o.globalIndex.partners.get(partnerIndexKey{o.id, number})
 }
 
 func (o *organization) key(hash [32]byte) (*viewRecord[directory.APIKey], bool) {
-	return o.globalIndex.keys.get(keyPlace{o.id, hash})
+	return o.globalIndex.keys.get(keyIndexKey{o.id, hash})
 }
 
 func (o *organization) terminalsOf(partner int64) []*directory.Terminal {
@@ -215,16 +215,16 @@ func (o *organization) terminalsOf(partner int64) []*directory.Terminal {
 // The put functions publish a durable record. They set the record's field Created, so the record must not be visible to
 // another goroutine yet.
 
-func (o *organization) putPartner(p *directory.Partner, stamp posting.Stamp) {
-	p.Created, p.FirstSeq = stamp.Started, stamp.FirstSeq
-	c := o.partners.put(p.ID, p, stamp)
-	o.globalIndex.partners.put(partnerPlace{o.id, p.Number}, c)
+func (o *organization) putPartner(p *directory.Partner, header posting.RecordHeader) {
+	p.Created, p.FirstSeq = header.Started, header.FirstSeq
+	c := o.partners.put(p.ID, p, header)
+	o.globalIndex.partners.put(partnerIndexKey{o.id, p.Number}, c)
 	o.logins.Store(p.Login, p.ID)
 }
 
-func (o *organization) putTerminal(t *directory.Terminal, stamp posting.Stamp) {
-	t.Created = stamp.Started
-	o.globalIndex.putTerminal(o.terminals.put(t.ID, t, stamp))
+func (o *organization) putTerminal(t *directory.Terminal, header posting.RecordHeader) {
+	t.Created = header.Started
+	o.globalIndex.putTerminal(o.terminals.put(t.ID, t, header))
 	var ordered []*directory.Terminal
 	for _, old := range o.terminalsOf(t.Partner) {
 		if old.ID != t.ID {
@@ -236,14 +236,14 @@ func (o *organization) putTerminal(t *directory.Terminal, stamp posting.Stamp) {
 	o.terminalsByPartner.put(t.Partner, &ordered)
 }
 
-func (o *organization) putKey(k *directory.APIKey, stamp posting.Stamp) {
-	k.Created, k.FirstSeq = stamp.Started, stamp.FirstSeq
-	o.globalIndex.keys.put(keyPlace{o.id, k.Hash}, o.keys.put(k.ID, k, stamp))
+func (o *organization) putKey(k *directory.APIKey, header posting.RecordHeader) {
+	k.Created, k.FirstSeq = header.Started, header.FirstSeq
+	o.globalIndex.keys.put(keyIndexKey{o.id, k.Hash}, o.keys.put(k.ID, k, header))
 }
 
-func (o *organization) putRate(r *directory.Rate, stamp posting.Stamp) {
-	r.Created, r.Updated = stamp.Started, stamp.Updated
-	o.ratesByPair.Store(pair{r.From, r.To}, o.rates.put(r.ID, r, stamp))
+func (o *organization) putRate(r *directory.Rate, header posting.RecordHeader) {
+	r.Created, r.Updated = header.Started, header.Updated
+	o.ratesByPair.Store(pair{r.From, r.To}, o.rates.put(r.ID, r, header))
 }
 
 func (s *Service) org(id ledger.ID) (*organization, bool) {
@@ -251,14 +251,14 @@ func (s *Service) org(id ledger.ID) (*organization, bool) {
 }
 
 // putOrganization publishes a durable organization; o holds the other records of the organization.
-func (s *Service) putOrganization(o *organization, record *directory.Organization, stamp posting.Stamp) {
-	record.Created = stamp.Started
-	o.ownRecord = s.organizations.put(record.ID, record, stamp)
+func (s *Service) putOrganization(o *organization, record *directory.Organization, header posting.RecordHeader) {
+	record.Created = header.Started
+	o.ownRecord = s.organizations.put(record.ID, record, header)
 	s.orgs.put(record.ID, o)
 }
 
-func (s *Service) putPlatform(p *directory.Platform, stamp posting.Stamp) {
-	s.platform.Store(&version[directory.Platform]{record: p, stamp: stamp})
+func (s *Service) putPlatform(p *directory.Platform, header posting.RecordHeader) {
+	s.platform.Store(&version[directory.Platform]{record: p, header: header})
 }
 
 // putTerminal enters a terminal into the tables of all organizations. When an organization is reloaded, its terminals get

@@ -10,7 +10,7 @@ import (
 )
 
 // Chunk is a stretch of an organization's journal with the events of transactions in it. A consumer may use it until
-// Take returns.
+// Consume returns.
 type Chunk struct {
 	Org    ledger.ID
 	View   *posting.View
@@ -24,7 +24,7 @@ type Chunk struct {
 // Transaction is the record of a transaction, read from the chunk's view. The record may be newer than the chunk's
 // events.
 type Transaction struct {
-	Stamp   posting.Stamp
+	Header  posting.RecordHeader
 	payload []byte
 	record  *payment.Record // nil: not decoded yet
 }
@@ -48,7 +48,7 @@ func ReadTransaction(view *posting.View, org, id ledger.ID) (*Transaction, error
 	if err == nil && !found {
 		err = fmt.Errorf("transaction %v has an event but no record", id)
 	}
-	return &Transaction{Stamp: stored.Stamp, payload: stored.Payload}, err
+	return &Transaction{Header: stored.Header, payload: stored.Payload}, err
 }
 
 // Record returns the decoded record, which the caller must not change.

@@ -4,4 +4,4 @@ package follower
 var RunFor = (*Follower).run
 
 // TimeFor returns how long a run may take, given the number of events booked since the last run.
-var TimeFor = timeFor
+var TimeFor = runTime

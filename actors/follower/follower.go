@@ -37,9 +37,9 @@ type Consumer interface {
 	// know the organization yet, it reads its stored position from the view.
 	Position(view *posting.View, org ledger.ID) (seq uint64, err error)
 
-	// Take processes a chunk of events that begins after the consumer's position. Afterwards the consumer's position is
-	// the chunk's Last. If Take fails, the consumer gets the events after its old position again.
-	Take(c *Chunk) error
+	// Consume processes a chunk of events that begins after the consumer's position. Afterwards the consumer's position is
+	// the chunk's Last. If Consume fails, the consumer gets the events after its old position again.
+	Consume(c *Chunk) error
 
 	// Store makes durable what the consumer has only in memory, if it is enough to be worth a write.
 	Store() error
@@ -98,7 +98,7 @@ func (f *Follower) begin() {
 	err := f.rt.Go(func() {
 		delay := pauseAfterError // applies after an error or a panic
 		defer func() { f.schedule(delay) }()
-		err := f.run(timeFor)
+		err := f.run(runTime)
 		switch {
 		case err == nil:
 			delay = pause
@@ -111,9 +111,9 @@ func (f *Follower) begin() {
 	}
 }
 
-// timeFor returns how long a run may take, given the number of events booked since the last run. If
+// runTime returns how long a run may take, given the number of events booked since the last run. If
 // they are few, the run may take longer, so that it catches up after a start or a time of heavy load.
-func timeFor(booked uint64) time.Duration {
+func runTime(booked uint64) time.Duration {
 	if booked > fewEvents {
 		return busyTime
 	}
@@ -126,7 +126,7 @@ func (f *Follower) Follow() error {
 }
 
 // run passes new events to the consumers until none is left or the run's time is over, and then calls Store of each consumer.
-// timeFor returns the run's time; it is called with the number of events that were booked since the last run.
+// runTime returns the run's time; it is called with the number of events that were booked since the last run.
 func (f *Follower) run(timeFor func(booked uint64) time.Duration) error {
 	f.running.Lock()
 	defer f.running.Unlock()
@@ -152,7 +152,7 @@ func (f *Follower) readAll(timeFor func(booked uint64) time.Duration) (complete 
 	began := time.Now()
 	view := f.View()
 	defer view.Close()
-	waiting, size, err := f.waiting(view)
+	waiting, size, err := f.consumersBehind(view)
 	end := began.Add(timeFor(size - cmp.Or(f.size, size)))
 	f.size = size
 	lag := make(map[Consumer]uint64)
@@ -162,15 +162,15 @@ func (f *Follower) readAll(timeFor func(booked uint64) time.Duration) (complete 
 		failed, readErr := f.readChunk(view, waiting, waiting[turn])
 		err = errors.Join(err, readErr)
 		for i := range failed {
-			lag[failed[i].Consumer] += failed[i].left()
+			lag[failed[i].Consumer] += failed[i].remaining()
 		}
-		waiting = slices.DeleteFunc(waiting, func(w *waitingConsumer) bool { return w.left() == 0 || slices.Contains(failed, w) })
+		waiting = slices.DeleteFunc(waiting, func(w *waitingConsumer) bool { return w.remaining() == 0 || slices.Contains(failed, w) })
 		if f.rt.Context().Err() != nil || !time.Now().Before(end) {
 			break
 		}
 	}
 	for _, w := range waiting {
-		lag[w.Consumer] += w.left()
+		lag[w.Consumer] += w.remaining()
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -186,13 +186,13 @@ type waitingConsumer struct {
 	size uint64 // number of events in the journal
 }
 
-// left returns the number of events that the consumer has not processed yet.
-func (w *waitingConsumer) left() uint64 { return w.size - w.seq }
+// remaining returns the number of events that the consumer has not processed yet.
+func (w *waitingConsumer) remaining() uint64 { return w.size - w.seq }
 
-// waiting lists each pair of a consumer and an organization with events that the consumer has not processed yet. total is
+// consumersBehind lists each pair of a consumer and an organization with events that the consumer has not processed yet. total is
 // the number of events in all journals. If a consumer's position cannot be read, waiting leaves the consumer out, and the
 // error names the consumer.
-func (f *Follower) waiting(view *posting.View) (list []*waitingConsumer, total uint64, err error) {
+func (f *Follower) consumersBehind(view *posting.View) (list []*waitingConsumer, total uint64, err error) {
 	type journal struct {
 		org  ledger.ID
 		size uint64
@@ -240,7 +240,7 @@ func (f *Follower) readChunk(view *posting.View, waiting []*waitingConsumer, fir
 		return takers, err
 	}
 	for _, w := range takers {
-		if takeErr := w.Take(c); takeErr != nil {
+		if takeErr := w.Consume(c); takeErr != nil {
 			failed, err = append(failed, w), errors.Join(err, fmt.Errorf("%s: %w", w.Name(), takeErr))
 			continue
 		}
@@ -274,7 +274,7 @@ func (f *Follower) CatchUp(c Consumer, org ledger.ID) error {
 			waiting = append(waiting, &waitingConsumer{other, org, seq, size})
 		}
 	}
-	for behind.left() > 0 {
+	for behind.remaining() > 0 {
 		if failed, err := f.readChunk(view, waiting, behind); slices.Contains(failed, behind) {
 			return err
 		}

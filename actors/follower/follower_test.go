@@ -47,7 +47,7 @@ func (l *log) Name() string { return l.name }
 
 func (l *log) Position(_ *posting.View, org ledger.ID) (uint64, error) { return l.last[org], nil }
 
-func (l *log) Take(c *follower.Chunk) error {
+func (l *log) Consume(c *follower.Chunk) error {
 	if l.err != nil {
 		return l.err
 	}
@@ -63,8 +63,8 @@ func (l *log) Take(c *follower.Chunk) error {
 		must(l.t, err)
 		r, err := transaction.Record()
 		must(l.t, err)
-		if r.ID != e.Source.ID || transaction.Stamp.LastSeq < e.Seq {
-			l.t.Errorf("event %d of %v comes with the record of %v as of event %d", e.Seq, e.Source.ID, r.ID, transaction.Stamp.LastSeq)
+		if r.ID != e.Source.ID || transaction.Header.LastSeq < e.Seq {
+			l.t.Errorf("event %d of %v comes with the record of %v as of event %d", e.Seq, e.Source.ID, r.ID, transaction.Header.LastSeq)
 		}
 		l.records = append(l.records, r)
 	}

@@ -84,7 +84,7 @@ func (s *Service) attempt(k destinationKey, n *posting.Notice, reachedOperators 
 // observe passes an attempt's duration and result to the observer that New was given. A panic of the observer does
 // not affect the attempt.
 func (s *Service) observe(channel posting.Channel, failed bool, took time.Duration) {
-	defer func() { s.runtime.Recovered("the observer of delivery attempts", recover()) }()
+	defer func() { s.runtime.LogPanic("the observer of delivery attempts", recover()) }()
 	s.observer(channel, failed, took)
 }
 
@@ -93,7 +93,7 @@ func (s *Service) observe(channel posting.Channel, failed bool, took time.Durati
 func (s *Service) makeAttempt(k destinationKey, n *posting.Notice, reachedOperators []byte, origin tracing.Origin) (r report, hasReport bool) {
 	defer func() {
 		if panicValue := recover(); panicValue != nil {
-			s.runtime.Recovered("a delivery", panicValue)
+			s.runtime.LogPanic("a delivery", panicValue)
 			r, hasReport = s.unwrittenReport(reachedOperators), true
 		}
 	}()

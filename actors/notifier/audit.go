@@ -14,42 +14,42 @@ type RowKind byte
 
 // The kinds of rows, with the function that reads each.
 const (
-	MarksRows       RowKind = rowMarks      // read by ReadMarks
-	DeliveryRows    RowKind = rowDeliveries // read by ReadDelivery
-	RetryRows       RowKind = rowRetries    // read by ReadWaiting
-	ParkedRows      RowKind = rowParked     // read by ReadWaiting
-	CursorRow       RowKind = rowCursor     // read by ReadCursor; every notice on an earlier page has a mark or its own row
-	BulletinKeyRows RowKind = rowPosted     // read by ReadBulletinKey
-	NoticesRows     RowKind = rowNotices    // written by the journal's writer; posting/store defines their form
+	AcknowledgementsRows RowKind = rowAcknowledgements // read by ReadAcknowledgements
+	DeliveryRows         RowKind = rowDeliveries       // read by ReadDelivery
+	RetryRows            RowKind = rowRetries          // read by ReadWaiting
+	ParkedRows           RowKind = rowParked           // read by ReadWaiting
+	CursorRow            RowKind = rowCursor           // read by ReadCursor; every notice on an earlier page has a mark or its own row
+	BulletinKeyRows      RowKind = rowBulletinKeys     // read by ReadBulletinKey
+	NoticesRows          RowKind = rowNotices          // written by the journal's writer; posting/store defines their form
 )
 
-// Mark is the stored result of a first attempt that was acknowledged. A row of marks stores many of them.
-type Mark struct {
+// Acknowledgement is the stored result of a first attempt that was acknowledged. A row of marks stores many of them.
+type Acknowledgement struct {
 	ID
 	Attempt
 }
 
-// PageOfMarks returns the page of notices to which the row of marks with this key belongs. The page is
-// identified by the booked time of its first notice. If the key cannot be parsed, PageOfMarks returns an error.
-func PageOfMarks(key []byte) (ledger.Micros, error) {
-	if len(key) != 1+8+idSize || key[0] != rowMarks {
+// PageOfAcknowledgements returns the page of notices to which the row of marks with this key belongs. The page is
+// identified by the booked time of its first notice. If the key cannot be parsed, PageOfAcknowledgements returns an error.
+func PageOfAcknowledgements(key []byte) (ledger.Micros, error) {
+	if len(key) != 1+8+idSize || key[0] != rowAcknowledgements {
 		return 0, fmt.Errorf("marks of deliveries with key %x", key)
 	}
 	return ledger.Micros(binary.BigEndian.Uint64(key[1:])), nil
 }
 
-// ReadMarks parses a row of marks and calls fn with each mark. If the row cannot be parsed, ReadMarks returns
+// ReadAcknowledgements parses a row of marks and calls fn with each mark. If the row cannot be parsed, ReadAcknowledgements returns
 // an error.
-func ReadMarks(key, value []byte, fn func(m Mark)) error {
-	pageStart, err := PageOfMarks(key)
+func ReadAcknowledgements(key, value []byte, fn func(m Acknowledgement)) error {
+	pageStart, err := PageOfAcknowledgements(key)
 	if err != nil {
 		return err
 	}
 	isFirst, keyDiffers := true, false
-	err = eachMark(pageStart, value, func(m mark) {
+	err = eachAcknowledgement(pageStart, value, func(m acknowledgement) {
 		keyDiffers = keyDiffers || isFirst && m.ID != readID(key[1+8:])
 		isFirst = false
-		fn(Mark{m.ID, Attempt{At: m.at, Status: m.status, Took: m.took}})
+		fn(Acknowledgement{m.ID, Attempt{At: m.at, Status: m.status, Took: m.took}})
 	})
 	if err == nil && (isFirst || keyDiffers) {
 		err = fmt.Errorf("marks of deliveries: the first mark differs from the key")
@@ -116,10 +116,10 @@ func ReadCursor(key, value []byte) (ledger.Micros, error) {
 }
 
 // ReadBulletinKey parses the row that stores the key of a bulletin (a message to operators that is about no
-// event), and returns the bulletin's id. With this row, Post recognises a bulletin that was already posted. If the
+// event), and returns the bulletin's id. With this row, PostBulletin recognises a bulletin that was already posted. If the
 // row cannot be parsed, ReadBulletinKey returns an error.
 func ReadBulletinKey(key, value []byte) (ID, error) {
-	if len(key) < 2 || len(value) != idSize || readID(value).Channel != posting.Bulletin {
+	if len(key) < 2 || len(value) != idSize || readID(value).Channel != posting.OperatorBulletin {
 		return ID{}, fmt.Errorf("key of a message to operators: unknown form")
 	}
 	return readID(value), nil

@@ -40,7 +40,7 @@ func TestBacklogsHaveWhatWaitsAndWhatIsParked(t *testing.T) {
 	wantRows(Backlog{"merchants", Pending, 2, age(first)})
 
 	f.advance(9 * time.Hour)
-	operators := f.notify(firstOrg, posting.Operators, ledger.ID(uuid.New()))
+	operators := f.notify(firstOrg, posting.OperatorAlert, ledger.ID(uuid.New()))
 	f.advance(time.Second)
 	wantRows(Backlog{"operators", Pending, 1, age(operators)}, Backlog{"merchants", Parked, 2, age(first)})
 }

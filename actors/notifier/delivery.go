@@ -51,11 +51,11 @@ type Delivery struct {
 	replayRequests       int    // number of requests to deliver the notice again
 }
 
-// gaps are the times from a failed attempt to the next one. No gap follows the sixth attempt, which is the last.
-var gaps = [...]time.Duration{30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour}
+// retryDelays are the times from a failed attempt to the next one. No delay follows the sixth attempt, which is the last.
+var retryDelays = [...]time.Duration{30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour}
 
 // MaxAttempts is the number of failed attempts after which a delivery is parked.
-const MaxAttempts = len(gaps) + 1
+const MaxAttempts = len(retryDelays) + 1
 
 // maxStoredAttempts bounds the number of a delivery's latest attempts that are stored. If a delivery is requested
 // again and again, it has more attempts than this.
@@ -76,7 +76,7 @@ func (d *Delivery) addAttempt(a Attempt, now ledger.Micros, minWait time.Duratio
 	case tries >= MaxAttempts:
 		d.State, d.Next = Parked, 0
 	default:
-		d.State, d.Next = Pending, now+ledger.Micros(max(gaps[tries-1], minWait)/time.Microsecond)
+		d.State, d.Next = Pending, now+ledger.Micros(max(retryDelays[tries-1], minWait)/time.Microsecond)
 	}
 }
 

@@ -159,7 +159,7 @@ func (l *deliveryLog) fill(draft *draft) {
 			l.writeResult(draft, next.attempted, next.at)
 		case next.postponed != nil:
 			draft.postponedCount++
-			if l.latest(draft, idOf(next.postponed)) == nil && !l.isMarked(draft, next.postponed) {
+			if l.latest(draft, idOf(next.postponed)) == nil && !l.isAcknowledged(draft, next.postponed) {
 				l.put(draft, pendingDelivery(next.postponed, next.at), nil)
 			}
 		default:
@@ -170,8 +170,8 @@ func (l *deliveryLog) fill(draft *draft) {
 			break
 		}
 	}
-	for pageStart, row := range draft.markRows {
-		draft.put(l.org, row.firstID.append(keyMarks(pageStart)), row.value)
+	for pageStart, row := range draft.acknowledgementsRows {
+		draft.put(l.org, row.firstID.append(keyAcknowledgements(pageStart)), row.value)
 	}
 	maps.Copy(l.submittedDeliveries, draft.deliveries)
 }
@@ -241,11 +241,11 @@ func (l *deliveryLog) writeResult(draft *draft, attempted *attemptedNotice, now 
 	previous := l.latest(draft, id)
 	var next *Delivery
 	switch {
-	case previous == nil && l.isMarked(draft, &attempted.notice):
+	case previous == nil && l.isAcknowledged(draft, &attempted.notice):
 		return // a duplicate of a notice that already has a mark
 	case previous == nil && attempted.report.Failure == "" && attempted.notice.PageStart != 0:
 		delete(l.replayRequested, id)
-		draft.addMark(&mark{ID: id, pageStart: attempted.notice.PageStart, at: attempted.report.At, status: attempted.report.Status, took: attempted.report.Took})
+		draft.addAcknowledgement(&acknowledgement{ID: id, pageStart: attempted.notice.PageStart, at: attempted.report.At, status: attempted.report.Status, took: attempted.report.Took})
 		return
 	case previous == nil:
 		next = pendingDelivery(&attempted.notice, now)
@@ -265,35 +265,35 @@ func (l *deliveryLog) writeResult(draft *draft, attempted *attemptedNotice, now 
 	l.put(draft, next, previous)
 }
 
-// isMarked reports whether the notice has a mark, which says that its first attempt was acknowledged. It reads
+// isAcknowledged reports whether the notice has a mark, which says that its first attempt was acknowledged. It reads
 // the marks only if a rescan has run, because only a rescan causes duplicates. Marks of earlier Changes are
 // already durable, because a Change is begun only after the receipt for the previous one.
-func (l *deliveryLog) isMarked(draft *draft, n *posting.Notice) bool {
+func (l *deliveryLog) isAcknowledged(draft *draft, n *posting.Notice) bool {
 	if !l.service.rescanned.Load() || n.PageStart == 0 {
 		return false
 	}
 	markedIDs := draft.markedByPage[n.PageStart]
 	if markedIDs == nil {
-		markedIDs = l.marksOf(draft, n.PageStart)
+		markedIDs = l.acknowledgedOn(draft, n.PageStart)
 		draft.markedByPage[n.PageStart] = markedIDs
 	}
 	return markedIDs[idOf(n)]
 }
 
-// marksOf returns the ids of a page's notices that have marks in the store or in the draft.
-func (l *deliveryLog) marksOf(draft *draft, pageStart ledger.Micros) map[ID]bool {
+// acknowledgedOn returns the ids of a page's notices that have marks in the store or in the draft.
+func (l *deliveryLog) acknowledgedOn(draft *draft, pageStart ledger.Micros) map[ID]bool {
 	view := l.service.runtime.Journal.View()
 	defer view.Close()
-	marked, err := readMarks(view, l.org, pageStart)
+	acknowledged, err := readAcknowledgements(view, l.org, pageStart)
 	if err != nil {
 		panic(err)
 	}
-	markedIDs := make(map[ID]bool, len(marked))
-	for id := range marked {
+	markedIDs := make(map[ID]bool, len(acknowledged))
+	for id := range acknowledged {
 		markedIDs[id] = true
 	}
-	if row := draft.markRows[pageStart]; row != nil {
-		_ = eachMark(pageStart, row.value, func(m mark) { markedIDs[m.ID] = true }) // the draft has written the row itself, so parsing cannot fail
+	if row := draft.acknowledgementsRows[pageStart]; row != nil {
+		_ = eachAcknowledgement(pageStart, row.value, func(m acknowledgement) { markedIDs[m.ID] = true }) // the draft has written the row itself, so parsing cannot fail
 	}
 	return markedIDs
 }

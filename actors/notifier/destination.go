@@ -342,7 +342,7 @@ func (d *destination) takeTurn(c *actors.Context) bool {
 	d.awaitsTurn = true
 	c.Expect()
 	service, k := d.service, d.key
-	service.runtime.CallIn(wait, func() { service.destinations.Tell(k, turnCame{}) })
+	service.runtime.CallAfter(wait, func() { service.destinations.Tell(k, turnCame{}) })
 	return false
 }
 

@@ -63,7 +63,7 @@ func TestPanicOfTheOperatorsSenderCostsAnAttempt(t *testing.T) {
 			return Attempt{At: ledger.MicrosOf(f.Clock.Now())}, nil, 0
 		}
 	})
-	id := f.notify(firstOrg, posting.Operators, uuid.New())[0]
+	id := f.notify(firstOrg, posting.OperatorAlert, uuid.New())[0]
 	f.advance(24 * time.Hour)
 	f.wantDelivery(id, Delivered, 3)
 }

@@ -116,7 +116,7 @@ func (f *fixture) start() {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	f.Runtime.Start(func(posting.Item) bool { return false })
+	f.Runtime.Start(func(posting.DueItem) bool { return false })
 	if f.beforeResume != nil {
 		f.beforeResume(f)
 	}
@@ -239,7 +239,7 @@ func (f *fixture) rows(org ledger.ID, kind byte) (keys [][]byte) {
 // wantRows checks how many rows of each kind there are.
 func (f *fixture) wantRows(want map[byte]int) {
 	f.t.Helper()
-	for _, kind := range []byte{rowMarks, rowDeliveries, rowRetries, rowParked, rowPosted, rowNotices} {
+	for _, kind := range []byte{rowAcknowledgements, rowDeliveries, rowRetries, rowParked, rowBulletinKeys, rowNotices} {
 		if got := len(f.rows(firstOrg, kind)); got != want[kind] {
 			f.t.Errorf("%d rows of kind %c, want %d", got, kind, want[kind])
 		}

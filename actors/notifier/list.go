@@ -60,13 +60,13 @@ func (s *Service) List(org ledger.ID, q Query) (deliveries []*Delivery, next Pos
 	if err != nil {
 		return nil, Position{}, err
 	}
-	removedBefore, err := Removed(view, org)
+	removedBefore, err := RemovedBefore(view, org)
 	if err != nil {
 		return nil, Position{}, err
 	}
-	search := &listing{
+	search := &pageSearch{
 		limits: s.limits, view: view, org: org, query: &q, retentionStart: retentionStart, removedBefore: removedBefore,
-		oldestID: ID{q.From, posting.Webhook}, upperBound: ID{1<<63 - 1, posting.Bulletin}, amongUntried: q.Before.Untried,
+		oldestID: ID{q.From, posting.Webhook}, upperBound: ID{1<<63 - 1, posting.OperatorBulletin}, amongUntried: q.Before.Untried,
 	}
 	if q.Until != 0 && q.Until < search.upperBound.Booked {
 		search.upperBound = ID{q.Until + 1, posting.Webhook}
@@ -81,8 +81,8 @@ func (s *Service) List(org ledger.ID, q Query) (deliveries []*Delivery, next Pos
 	return search.deliveries, search.nextPosition, err
 }
 
-// listing is a search for the deliveries of one page. It begins with the newest delivery.
-type listing struct {
+// pageSearch is a search for the deliveries of one page. It begins with the newest delivery.
+type pageSearch struct {
 	limits         limits
 	view           *posting.View
 	org            ledger.ID
@@ -102,7 +102,7 @@ type listing struct {
 	rowsRead     int
 }
 
-func (l *listing) run() error {
+func (l *pageSearch) run() error {
 	switch {
 	case l.query.Transaction != (ledger.ID{}):
 		return l.listOfTransaction()
@@ -119,13 +119,13 @@ func (l *listing) run() error {
 
 // endPage ends the page because a bound was reached before the end of the list. The next page begins after the given
 // ID.
-func (l *listing) endPage(after ID) {
+func (l *pageSearch) endPage(after ID) {
 	l.pageEnded, l.nextPosition = true, Position{after, l.amongUntried}
 }
 
 // add puts a delivery on the page if the query selects it. A delivery beyond the limit ends the
 // page.
-func (l *listing) add(d *Delivery) {
+func (l *pageSearch) add(d *Delivery) {
 	switch {
 	case isExpired(d, l.retentionStart) || l.query.State != 0 && d.State != l.query.State:
 	case l.query.To != (ledger.ID{}) && d.To != l.query.To:
@@ -138,7 +138,7 @@ func (l *listing) add(d *Delivery) {
 
 // listPending lists the deliveries that wait for another attempt, which have rows of their own, and
 // then those that were not tried yet.
-func (l *listing) listPending() error {
+func (l *pageSearch) listPending() error {
 	if !l.amongUntried {
 		if err := l.listIndexed(rowRetries); err != nil || l.pageEnded {
 			return err
@@ -150,7 +150,7 @@ func (l *listing) listPending() error {
 
 // listUntried lists pending deliveries without a row of their own. It stops at the cursor, a page of notices:
 // every notice on an earlier page has a mark (its first attempt was acknowledged) or a row of its own.
-func (l *listing) listUntried() error {
+func (l *pageSearch) listUntried() error {
 	cursor, err := readCursor(l.view, l.org)
 	if err != nil {
 		return err
@@ -164,7 +164,7 @@ func (l *listing) listUntried() error {
 			return false, nil
 		}
 		l.rowsRead += len(notices)
-		marked, err := readMarks(l.view, l.org, pageStart)
+		acknowledged, err := readAcknowledgements(l.view, l.org, pageStart)
 		if err != nil {
 			return false, err
 		}
@@ -174,7 +174,7 @@ func (l *listing) listUntried() error {
 			if l.pageEnded || id.compare(l.oldestID) < 0 {
 				return false, nil
 			}
-			if err := l.addUntried(&notices[i], marked); err != nil {
+			if err := l.addUntried(&notices[i], acknowledged); err != nil {
 				return false, err
 			}
 		}
@@ -185,21 +185,21 @@ func (l *listing) listUntried() error {
 
 // addUntried lists the delivery of a notice if the store has no result of an attempt: the notice has no mark (of an
 // acknowledged first attempt), and the delivery has no row of its own.
-func (l *listing) addUntried(n *posting.Notice, marked map[ID]mark) error {
+func (l *pageSearch) addUntried(n *posting.Notice, acknowledged map[ID]acknowledgement) error {
 	id := idOf(n)
-	if _, isMarked := marked[id]; isMarked || id.compare(l.readDownTo) >= 0 || n.Booked < l.removedBefore || l.query.To != (ledger.ID{}) && l.query.To != n.To {
+	if _, isMarked := acknowledged[id]; isMarked || id.compare(l.readDownTo) >= 0 || n.Booked < l.removedBefore || l.query.To != (ledger.ID{}) && l.query.To != n.To {
 		return nil
 	}
 	hasRow, err := hasOwnRow(l.view, l.org, id)
 	if err == nil && !hasRow {
-		l.add(deliveryWithoutRow(n, marked))
+		l.add(deliveryWithoutRow(n, acknowledged))
 	}
 	return err
 }
 
 // listPages reads pages of notices, newest first. For each page it lists the deliveries of events in the
 // page's time range.
-func (l *listing) listPages() error {
+func (l *pageSearch) listPages() error {
 	return l.view.NoticePages(l.org, l.readDownTo.Booked, func(pageStart ledger.Micros, notices []posting.Notice) (bool, error) {
 		if l.pagesRead++; l.pagesRead > maxListedPages {
 			l.endPage(l.readDownTo)
@@ -209,9 +209,9 @@ func (l *listing) listPages() error {
 		if downTo.compare(l.oldestID) < 0 {
 			downTo = l.oldestID
 		}
-		marked, err := readMarks(l.view, l.org, pageStart)
+		acknowledged, err := readAcknowledgements(l.view, l.org, pageStart)
 		if err == nil {
-			err = l.listDownTo(downTo, notices, marked)
+			err = l.listDownTo(downTo, notices, acknowledged)
 		}
 		return !l.pageEnded && downTo != l.oldestID && pageStart > l.removedBefore, err
 	})
@@ -219,7 +219,7 @@ func (l *listing) listPages() error {
 
 // listDownTo lists the deliveries that are not older than downTo: all deliveries with rows of their own, and
 // from the given notices the deliveries without such a row.
-func (l *listing) listDownTo(downTo ID, notices []posting.Notice, marked map[ID]mark) error {
+func (l *pageSearch) listDownTo(downTo ID, notices []posting.Notice, acknowledged map[ID]acknowledgement) error {
 	for !l.pageEnded && downTo.compare(l.readDownTo) < 0 {
 		if l.rowsRead >= maxListedRows {
 			l.endPage(l.readDownTo)
@@ -234,7 +234,7 @@ func (l *listing) listDownTo(downTo ID, notices []posting.Notice, marked map[ID]
 			reachedID = rows[len(rows)-1].ID
 		}
 		l.rowsRead += len(rows) + len(notices)
-		rows = append(rows, l.withoutRow(reachedID, rows, notices, marked)...)
+		rows = append(rows, l.withoutRow(reachedID, rows, notices, acknowledged)...)
 		slices.SortFunc(rows, func(a, b *Delivery) int { return b.compare(a.ID) })
 		for i := 0; i < len(rows) && !l.pageEnded; i++ {
 			l.add(rows[i])
@@ -246,7 +246,7 @@ func (l *listing) listDownTo(downTo ID, notices []posting.Notice, marked map[ID]
 
 // withoutRow returns deliveries of the given notices. It leaves out a delivery that is older than downTo, is
 // in withRows or is not selected by the query.
-func (l *listing) withoutRow(downTo ID, withRows []*Delivery, notices []posting.Notice, marked map[ID]mark) (withoutRows []*Delivery) {
+func (l *pageSearch) withoutRow(downTo ID, withRows []*Delivery, notices []posting.Notice, acknowledged map[ID]acknowledgement) (withoutRows []*Delivery) {
 	for i := range notices {
 		n := &notices[i]
 		id := idOf(n)
@@ -254,10 +254,10 @@ func (l *listing) withoutRow(downTo ID, withRows []*Delivery, notices []posting.
 			continue
 		}
 		_, hasRow := slices.BinarySearchFunc(withRows, id, func(d *Delivery, id ID) int { return id.compare(d.ID) })
-		if _, isMarked := marked[id]; hasRow || isMarked && n.Booked < l.retentionStart || l.query.State != 0 && !isMarked {
+		if _, isMarked := acknowledged[id]; hasRow || isMarked && n.Booked < l.retentionStart || l.query.State != 0 && !isMarked {
 			continue
 		}
-		withoutRows = append(withoutRows, deliveryWithoutRow(n, marked))
+		withoutRows = append(withoutRows, deliveryWithoutRow(n, acknowledged))
 	}
 	return withoutRows
 }
@@ -265,7 +265,7 @@ func (l *listing) withoutRow(downTo ID, withRows []*Delivery, notices []posting.
 // unlistedWithRow returns the deliveries with rows of their own that are not listed yet and not older than downTo, in
 // the list's order. If there are more than maxDeliveriesRead, unlistedWithRow returns only the first of them, and
 // complete is false.
-func (l *listing) unlistedWithRow(downTo ID) (withRows []*Delivery, complete bool, err error) {
+func (l *pageSearch) unlistedWithRow(downTo ID) (withRows []*Delivery, complete bool, err error) {
 	complete = true
 	err = l.view.KVsDescending(l.org, []byte{rowDeliveries}, keyDelivery(l.readDownTo), func(row, value []byte) (bool, error) {
 		id, ok := idAtEnd(row, 1)
@@ -298,7 +298,7 @@ func idAtEnd(row []byte, prefixLen int) (id ID, ok bool) {
 // listIndexed lists waiting or parked deliveries. It finds them by index rows, whose keys contain the ids of
 // the deliveries. If there are too many index rows, listIndexed reads the rows of all deliveries instead:
 // most of those deliveries then wait or are parked, so few rows are read in vain.
-func (l *listing) listIndexed(kind byte) error {
+func (l *pageSearch) listIndexed(kind byte) error {
 	ids, complete, err := l.indexedIDs(kind)
 	if err != nil {
 		return err
@@ -322,7 +322,7 @@ func (l *listing) listIndexed(kind byte) error {
 
 // indexedIDs returns the ids of the deliveries that have an index row of the given kind and that the query
 // selects. If there are too many rows, complete is false.
-func (l *listing) indexedIDs(kind byte) (ids []ID, complete bool, err error) {
+func (l *pageSearch) indexedIDs(kind byte) (ids []ID, complete bool, err error) {
 	prefixes := [][]byte{{kind}}
 	if to := l.query.To; to != (ledger.ID{}) {
 		prefixes = prefixes[:0]
@@ -357,7 +357,7 @@ func (l *listing) indexedIDs(kind byte) (ids []ID, complete bool, err error) {
 }
 
 // listOfTransaction lists the deliveries of one transaction. It finds them by the transaction's events.
-func (l *listing) listOfTransaction() error {
+func (l *pageSearch) listOfTransaction() error {
 	source, eventsRead := ledger.Source{Kind: ledger.Transaction, ID: l.query.Transaction}, 0
 	return l.view.SourceEvents(l.org, source, func(event ledger.Event) (bool, error) {
 		if event.Booked < l.oldestID.Booked {
@@ -370,7 +370,7 @@ func (l *listing) listOfTransaction() error {
 			l.endPage(ID{event.Booked + 1, posting.Webhook})
 			return false, nil
 		}
-		for _, channel := range [...]posting.Channel{posting.PayerReceipt, posting.Operators, posting.Webhook} {
+		for _, channel := range [...]posting.Channel{posting.PayerReceipt, posting.OperatorAlert, posting.Webhook} {
 			id := ID{event.Booked, channel}
 			if l.pageEnded || id.compare(l.readDownTo) >= 0 {
 				continue

@@ -63,9 +63,9 @@ func TestListAgreesWithSingleReads(t *testing.T) {
 		case 0:
 			addIDs(f.notifyMany(to, 1+random.IntN(20))...)
 		case 1:
-			addIDs(f.notify(firstOrg, [...]posting.Channel{posting.Operators, posting.PayerReceipt}[random.IntN(2)], to)...)
+			addIDs(f.notify(firstOrg, [...]posting.Channel{posting.OperatorAlert, posting.PayerReceipt}[random.IntN(2)], to)...)
 		case 2:
-			if err := f.Post(firstOrg, to, []byte("b"), fmt.Sprint(i)); err != nil {
+			if err := f.PostBulletin(firstOrg, to, []byte("b"), fmt.Sprint(i)); err != nil {
 				t.Fatal(err)
 			}
 		case 3:
@@ -84,8 +84,8 @@ func TestListAgreesWithSingleReads(t *testing.T) {
 	f.quiesce()
 	listed, _ := f.listAll(Query{Limit: 10_000})
 	var all []*Delivery
-	for _, d := range listed { // Post does not return the ids of bulletins
-		if d.Channel == posting.Bulletin {
+	for _, d := range listed { // PostBulletin does not return the ids of bulletins
+		if d.Channel == posting.OperatorBulletin {
 			addIDs(d.ID)
 		}
 	}
@@ -157,7 +157,7 @@ func (f *fixture) parkBulletins(to ledger.ID, from ledger.Micros, n int) {
 	for chunkStart := 0; chunkStart < n; chunkStart += 500 {
 		c := &posting.Change{Author: ledger.BySystem.Author()}
 		for i := chunkStart; i < min(n, chunkStart+500); i++ {
-			d := &Delivery{ID: ID{from + ledger.Micros(i), posting.Bulletin}, To: to, State: Parked, body: []byte("b")}
+			d := &Delivery{ID: ID{from + ledger.Micros(i), posting.OperatorBulletin}, To: to, State: Parked, body: []byte("b")}
 			row, err := encodeDelivery(d)
 			if err != nil {
 				f.t.Fatal(err)

@@ -65,14 +65,14 @@ type listeners struct {
 	byOrg map[ledger.ID]map[*Listener]bool // guarded by mu
 	ended bool                             // guarded by mu: no more listeners are accepted
 
-	cutOff atomic.Uint64 // number of listeners that have ended because they read too slowly
+	slowEnded atomic.Uint64 // number of listeners that have ended because they read too slowly
 }
 
 // Listeners returns the number of listeners.
-func (s *Service) Listeners() int { return s.runtime.Listening.Total() }
+func (s *Service) Listeners() int { return s.runtime.Listeners.Total() }
 
 // SlowListeners returns the number of listeners that were ended because they read too slowly.
-func (s *Service) SlowListeners() uint64 { return s.listeners.cutOff.Load() }
+func (s *Service) SlowListeners() uint64 { return s.listeners.slowEnded.Load() }
 
 // Listen begins to follow an organization's notifications. If a terminal or partner has no secret, its
 // notifications are signed with the given secret. The caller must close the listener. The error is a
@@ -82,7 +82,7 @@ func (s *Service) Listen(org ledger.ID, secret string) (*Listener, error) {
 	all := &s.listeners
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	switch listening := &s.runtime.Listening; {
+	switch listening := &s.runtime.Listeners; {
 	case all.ended:
 		return nil, ledger.Refuse(op, ledger.Unavailable, "%v", ErrListeningEnded)
 	case listening.Count(org) >= maxListenersOfOrg:
@@ -98,7 +98,7 @@ func (s *Service) Listen(org ledger.ID, secret string) (*Listener, error) {
 		all.byOrg[org] = make(map[*Listener]bool)
 	}
 	all.byOrg[org][l] = true
-	l.leave = s.runtime.Listening.Add(org)
+	l.leave = s.runtime.Listeners.Add(org)
 	return l, nil
 }
 
@@ -144,9 +144,9 @@ func (s *Service) endListeners() {
 	}
 }
 
-// publish passes notices on to the organization's listeners. It never waits for a listener.
-func (s *Service) publish(org ledger.ID, notices []posting.Notice) {
-	if !s.runtime.Listening.HasListener(org) {
+// passToListeners passes notices on to the organization's listeners. It never waits for a listener.
+func (s *Service) passToListeners(org ledger.ID, notices []posting.Notice) {
+	if !s.runtime.Listeners.HasListener(org) {
 		return
 	}
 	s.listeners.mu.Lock()
@@ -167,7 +167,7 @@ func (l *Listener) add(notices []posting.Notice) {
 		}
 		if len(l.unread) >= maxUnread || l.unreadBytes+len(n.Body) > maxUnreadBodyBytes {
 			l.endLocked(ErrSlowListener)
-			l.service.listeners.cutOff.Add(1)
+			l.service.listeners.slowEnded.Add(1)
 			return
 		}
 		if _, isTest := n.Subject.(testEvent); len(l.unread) >= maxUnreadRecords && !isTest {
@@ -238,7 +238,7 @@ func (l *Listener) write(n *posting.Notice) (notification *Notification, ok bool
 	s := l.service
 	defer func() {
 		if panicValue := recover(); panicValue != nil {
-			s.runtime.Recovered("a listener's notification", panicValue)
+			s.runtime.LogPanic("a listener's notification", panicValue)
 			notification, ok = nil, false
 		}
 	}()

@@ -188,7 +188,7 @@ func TestNotificationOfTheSubscriptionStreamIsUnsigned(t *testing.T) {
 	to := f.destinationOf(startReceiver(t, alwaysStatus(200)))
 	l := f.listen()
 	f.notify(firstOrg, posting.Stream, to)
-	f.notify(firstOrg, posting.Operators, to) // a notice for operators, so no listener gets it
+	f.notify(firstOrg, posting.OperatorAlert, to) // a notice for operators, so no listener gets it
 	n := f.next(l)
 	if n.Channel != posting.Stream || n.Event != (ledger.ID{}) || len(n.Message.Headers) != 1 {
 		t.Errorf("notification %+v", n)
@@ -254,11 +254,11 @@ func TestListenerOfLongNotificationsEnds(t *testing.T) {
 	f := newFixture(t)
 	l := f.listen()
 	long := posting.Notice{Channel: posting.Webhook, Body: make([]byte, maxUnreadBodyBytes/2)}
-	f.publish(firstOrg, []posting.Notice{long, long})
+	f.passToListeners(firstOrg, []posting.Notice{long, long})
 	if l.ended != nil || len(l.unread) != 2 {
 		t.Errorf("%d notices wait, ended with %v", len(l.unread), l.ended)
 	}
-	f.publish(firstOrg, []posting.Notice{{Channel: posting.Webhook, Body: []byte("x")}})
+	f.passToListeners(firstOrg, []posting.Notice{{Channel: posting.Webhook, Body: []byte("x")}})
 	if _, err := l.Next(t.Context()); !errors.Is(err, ErrSlowListener) || l.unread != nil {
 		t.Errorf("ended with %v, %d notices wait", err, len(l.unread))
 	}
@@ -320,7 +320,7 @@ func TestListenersAreBounded(t *testing.T) {
 	for _, l := range all {
 		l.Close()
 	}
-	if n := f.Runtime.Listening.Total(); n != 0 || len(f.listeners.byOrg) != 0 {
+	if n := f.Runtime.Listeners.Total(); n != 0 || len(f.listeners.byOrg) != 0 {
 		t.Errorf("%d listeners are left", n)
 	}
 }

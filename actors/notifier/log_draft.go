@@ -10,28 +10,28 @@ import (
 // draft is a Change (the rows that become durable together) of a delivery log, with the actions that follow once it is
 // durable.
 type draft struct {
-	change         posting.Change
-	size           int
-	markRows       map[ledger.Micros]*markRow    // rows of marks, by page
-	markedByPage   map[ledger.Micros]map[ID]bool // by page: notices that have a mark in the store or in the draft
-	deliveries     map[ID]*Delivery              // new states of deliveries
-	callbacks      []func(error)
-	releasedIDs    map[destinationKey][]ID // by destination: deliveries read from the store whose results are in the draft
-	postponedCount int                     // number of notices that wait in memory until the Change is durable
-	postedKeys     []string                // keys with which bulletins (messages to operators about no event) are posted
-	cursor         ledger.Micros           // new cursor (a page; all notices before it have stored results); 0 if not moved
-	mayBeRefused   bool                    // the draft consists of one command, which the writer may refuse
+	change               posting.Change
+	size                 int
+	acknowledgementsRows map[ledger.Micros]*acknowledgementsRow // rows of marks, by page
+	markedByPage         map[ledger.Micros]map[ID]bool          // by page: notices that have a mark in the store or in the draft
+	deliveries           map[ID]*Delivery                       // new states of deliveries
+	callbacks            []func(error)
+	releasedIDs          map[destinationKey][]ID // by destination: deliveries read from the store whose results are in the draft
+	postponedCount       int                     // number of notices that wait in memory until the Change is durable
+	postedKeys           []string                // keys with which bulletins (messages to operators about no event) are posted
+	cursor               ledger.Micros           // new cursor (a page; all notices before it have stored results); 0 if not moved
+	mayBeRefused         bool                    // the draft consists of one command, which the writer may refuse
 }
 
 func newDraft() *draft {
 	return &draft{
-		markRows: make(map[ledger.Micros]*markRow), markedByPage: make(map[ledger.Micros]map[ID]bool),
+		acknowledgementsRows: make(map[ledger.Micros]*acknowledgementsRow), markedByPage: make(map[ledger.Micros]map[ID]bool),
 		deliveries: make(map[ID]*Delivery), releasedIDs: make(map[destinationKey][]ID),
 	}
 }
 
-// markRow is one page's row of marks.
-type markRow struct {
+// acknowledgementsRow is one page's row of marks.
+type acknowledgementsRow struct {
 	firstID ID
 	value   []byte
 }
@@ -41,14 +41,14 @@ func (d *draft) put(org ledger.ID, key, value []byte) {
 	d.size += len(key) + len(value)
 }
 
-// addMark adds an acknowledged first attempt to the row of its page.
-func (d *draft) addMark(m *mark) {
-	row := d.markRows[m.pageStart]
+// addAcknowledgement adds an acknowledged first attempt to the row of its page.
+func (d *draft) addAcknowledgement(m *acknowledgement) {
+	row := d.acknowledgementsRows[m.pageStart]
 	if row == nil {
-		row = &markRow{firstID: m.ID}
-		d.markRows[m.pageStart] = row
+		row = &acknowledgementsRow{firstID: m.ID}
+		d.acknowledgementsRows[m.pageStart] = row
 	}
-	row.value = appendMark(row.value, m)
+	row.value = appendAcknowledgement(row.value, m)
 	if markedIDs := d.markedByPage[m.pageStart]; markedIDs != nil {
 		markedIDs[m.ID] = true
 	}

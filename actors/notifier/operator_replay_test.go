@@ -27,7 +27,7 @@ func TestReplayNotifiesUnreachedOperatorsOrAll(t *testing.T) {
 			return a, []byte("both"), 0
 		}
 	})
-	id := f.notify(firstOrg, posting.Operators, uuid.New())[0]
+	id := f.notify(firstOrg, posting.OperatorAlert, uuid.New())[0]
 	f.advance(24 * time.Hour)
 	f.wantDelivery(id, Parked, MaxAttempts)
 	reachedBefore, reachesAll = nil, true

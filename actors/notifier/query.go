@@ -19,13 +19,13 @@ func (s *Service) Read(org ledger.ID, id ID) (*Delivery, error) {
 // retentionStart returns the start of the retention time. Finished deliveries of earlier events are not shown
 // any more, whether or not they were removed already.
 func (s *Service) retentionStart(view *posting.View, org ledger.ID) (ledger.Micros, error) {
-	removedBefore, err := Removed(view, org)
+	removedBefore, err := RemovedBefore(view, org)
 	return max(removedBefore, ledger.MicrosOf(s.runtime.Clock.Now())-s.retention), err
 }
 
 // readFrom reads the state of a delivery from a view. The error is a *ledger.Refusal.
 func readFrom(view *posting.View, org ledger.ID, id ID, retentionStart ledger.Micros) (*Delivery, error) {
-	removedBefore, err := Removed(view, org) // pages and marks before this time may be incomplete, so they are not used
+	removedBefore, err := RemovedBefore(view, org) // pages and marks before this time may be incomplete, so they are not used
 	if err != nil {
 		return nil, err
 	}
@@ -57,11 +57,11 @@ func readFrom(view *posting.View, org ledger.ID, id ID, retentionStart ledger.Mi
 	if notice == nil {
 		return nil, notFound()
 	}
-	marked, err := readMarks(view, org, notice.PageStart)
+	acknowledged, err := readAcknowledgements(view, org, notice.PageStart)
 	if err != nil {
 		return nil, err
 	}
-	if d = deliveryWithoutRow(notice, marked); isExpired(d, retentionStart) {
+	if d = deliveryWithoutRow(notice, acknowledged); isExpired(d, retentionStart) {
 		return nil, notFound()
 	}
 	return d, nil
@@ -74,10 +74,10 @@ func isExpired(d *Delivery, retentionStart ledger.Micros) bool {
 }
 
 // deliveryWithoutRow returns the delivery of a notice that has no delivery row of its own.
-func deliveryWithoutRow(n *posting.Notice, marked map[ID]mark) *Delivery {
+func deliveryWithoutRow(n *posting.Notice, acknowledged map[ID]acknowledgement) *Delivery {
 	d := pendingDelivery(n, n.Booked)
 	d.body = append([]byte(nil), n.Body...)
-	if m, ok := marked[d.ID]; ok {
+	if m, ok := acknowledged[d.ID]; ok {
 		d.State, d.Next = Delivered, 0
 		d.Attempts = []Attempt{{At: m.at, Status: m.status, Took: m.took}}
 	}

@@ -150,7 +150,7 @@ func TestHangingReceiptsDelayNobodyElse(t *testing.T) {
 	waitFor(t, "all workers for receipts are busy", func() bool { return mailing.Load() == maxReceiptWorkers })
 	merchant := startReceiver(t, alwaysStatus(200))
 	f.notifyOne(f.destinationOf(merchant))
-	f.notify(firstOrg, posting.Operators, uuid.New())
+	f.notify(firstOrg, posting.OperatorAlert, uuid.New())
 	waitFor(t, "the merchant is notified", func() bool { return merchant.count() == 1 })
 	receiveFrom(t, "the operators are notified", operatorsNotified)
 	if n := mailing.Load(); n != maxReceiptWorkers {

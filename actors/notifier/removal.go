@@ -121,7 +121,7 @@ func (l *deliveryLog) removeOld(draft *draft, before ledger.Micros, progress rem
 	if err != nil {
 		return nil, err
 	}
-	if err := r.removeMarks(&progress.marks, firstStaying); err != nil {
+	if err := r.removeAcknowledgements(&progress.marks, firstStaying); err != nil {
 		return nil, err
 	}
 	progress.marks.finished = progress.marks.finished && progress.pages.finished
@@ -163,10 +163,10 @@ func (r *removal) removePages(at *rowProgress, before ledger.Micros) (firstStayi
 	return firstStaying, err
 }
 
-// removeMarks removes the marks of all pages before firstStaying.
-func (r *removal) removeMarks(at *rowProgress, firstStaying ledger.Micros) error {
+// removeAcknowledgements removes the marks of all pages before firstStaying.
+func (r *removal) removeAcknowledgements(at *rowProgress, firstStaying ledger.Micros) error {
 	at.finished = true
-	return r.view.KVKeys(r.log.org, []byte{rowMarks}, at.from, func(row []byte) ([]byte, bool, error) {
+	return r.view.KVKeys(r.log.org, []byte{rowAcknowledgements}, at.from, func(row []byte) ([]byte, bool, error) {
 		if ledger.Micros(binary.BigEndian.Uint64(row[1:])) >= firstStaying {
 			return nil, false, nil
 		}
@@ -212,7 +212,7 @@ func (r *removal) removeStoredDeliveries(at *rowProgress, cursor ledger.Micros) 
 // removeBulletinKeys removes the rows of the keys with which old bulletins were posted.
 func (r *removal) removeBulletinKeys(at *rowProgress) error {
 	at.finished = true
-	return r.view.KVsAscending(r.log.org, []byte{rowPosted}, at.from, func(row, value []byte) (bool, error) {
+	return r.view.KVsAscending(r.log.org, []byte{rowBulletinKeys}, at.from, func(row, value []byte) (bool, error) {
 		if r.isFullAt(at, row) {
 			at.finished = false
 			return false, nil

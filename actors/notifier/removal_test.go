@@ -26,7 +26,7 @@ func TestFinishedDeliveriesAreRemovedAfterTheRetention(t *testing.T) {
 	for _, r := range []*receiver{answering, answersSecond, failing} {
 		oldIDs = append(oldIDs, f.notifyMany(f.destinationOf(r), 3)...)
 	}
-	if err := f.Post(firstOrg, uuid.New(), []byte("b"), "key"); err != nil {
+	if err := f.PostBulletin(firstOrg, uuid.New(), []byte("b"), "key"); err != nil {
 		t.Fatal(err)
 	}
 	f.advance(20 * 24 * time.Hour)
@@ -112,7 +112,7 @@ func TestRetentionRemovesMoreThanOneChangeHolds(t *testing.T) {
 	last := f.notifyOne(to)
 	f.advance(2 * 24 * time.Hour)
 	f.wantDelivery(last, Delivered, 1)
-	f.wantRows(map[byte]int{rowNotices: 2, rowMarks: 2}) // the page before the last stays, because some of its notices may be too new
+	f.wantRows(map[byte]int{rowNotices: 2, rowAcknowledgements: 2}) // the page before the last stays, because some of its notices may be too new
 }
 
 // A retention run that finds nothing old writes nothing.
@@ -132,7 +132,7 @@ func TestRetentionWithoutOldRowsWritesNothing(t *testing.T) {
 func TestBulletinsKeyIsKeptAsLongAsTheBulletin(t *testing.T) {
 	f := newFixture(t)
 	for day := range 32 {
-		if err := f.Post(firstOrg, uuid.New(), []byte("b"), "key"); err != nil {
+		if err := f.PostBulletin(firstOrg, uuid.New(), []byte("b"), "key"); err != nil {
 			t.Fatal(err)
 		}
 		f.quiesce()
@@ -178,7 +178,7 @@ func TestFailedRetentionDoesNotAffectOtherOrganizations(t *testing.T) {
 func TestRetentionSkipsUnreadableRows(t *testing.T) {
 	f := newFixture(t, func(f *fixture) { f.retention = 10 * time.Hour })
 	id := f.notifyOne(f.destinationOf(startReceiver(t, alwaysStatus(500))))
-	f.plant(firstOrg, keyDelivery(ID{id.Booked - 1, posting.Bulletin}), []byte{0xff})
+	f.plant(firstOrg, keyDelivery(ID{id.Booked - 1, posting.OperatorBulletin}), []byte{0xff})
 	f.advance(2 * 24 * time.Hour)
 	f.notifyOne(uuid.New()) // a later page, so that the first one can be removed
 	f.advance(2 * 24 * time.Hour)

@@ -39,7 +39,7 @@ func (s *Service) Replay(org ledger.ID, id ID, addRows AddToChange[*Delivery]) (
 		return nil, err
 	}
 	delivery := <-done
-	s.publish(org, []posting.Notice{delivery.notice()})
+	s.passToListeners(org, []posting.Notice{delivery.notice()})
 	return delivery, nil
 }
 
@@ -165,10 +165,10 @@ func (l *deliveryLog) replayParked(draft *draft, to ledger.ID, from, until ledge
 	return replayed, nil, nil
 }
 
-// Post sends a terminal's operators a bulletin (a message about no event). If a bulletin was already posted
-// with the same key, Post sends nothing. Post returns when the bulletin is durable.
-func (s *Service) Post(org, to ledger.ID, body []byte, key string) error {
-	row := append([]byte{rowPosted}, key...)
+// PostBulletin sends a terminal's operators a bulletin (a message about no event). If a bulletin was already posted
+// with the same key, PostBulletin sends nothing. PostBulletin returns when the bulletin is durable.
+func (s *Service) PostBulletin(org, to ledger.ID, body []byte, key string) error {
+	row := append([]byte{rowBulletinKeys}, key...)
 	return s.writeLog(org, func(l *deliveryLog, d *draft, now ledger.Micros) error {
 		if l.postingKeys[string(row)] {
 			return nil
@@ -185,10 +185,10 @@ func (s *Service) Post(org, to ledger.ID, body []byte, key string) error {
 		l.postingKeys[string(row)] = true
 		d.postedKeys = append(d.postedKeys, string(row))
 		l.lastBulletin = max(l.lastBulletin+1, now)
-		for l.latest(d, ID{l.lastBulletin, posting.Bulletin}) != nil {
+		for l.latest(d, ID{l.lastBulletin, posting.OperatorBulletin}) != nil {
 			l.lastBulletin++
 		}
-		id := ID{l.lastBulletin, posting.Bulletin}
+		id := ID{l.lastBulletin, posting.OperatorBulletin}
 		l.put(d, &Delivery{ID: id, To: to, State: Pending, Next: now, body: body}, nil)
 		d.put(org, row, id.append(nil))
 		return nil
@@ -214,12 +214,12 @@ const onlyListeners = "no notify_url is set, so only streams of notifications go
 // nor tried again. isSent is false if there is neither an address nor a listener.
 func (s *Service) Test(org, to ledger.ID) (event ledger.ID, a Attempt, isSent bool) {
 	address, hasAddress := s.addresses.Address(org, to)
-	if !hasAddress && !s.runtime.Listening.HasListener(org) {
+	if !hasAddress && !s.runtime.Listeners.HasListener(org) {
 		return event, a, false
 	}
 	event = uuid.New()
 	now := ledger.MicrosOf(s.runtime.Clock.Now())
-	s.publish(org, []posting.Notice{{
+	s.passToListeners(org, []posting.Notice{{
 		Channel: posting.Webhook, IsTransient: !hasAddress, To: to, Body: testData, Subject: testEvent(event), Booked: now,
 	}})
 	if !hasAddress {

@@ -185,7 +185,7 @@ func TestABulletinIsPostedOnceForItsKey(t *testing.T) {
 	to := uuid.New()
 	post := func(org ledger.ID, body, key string) {
 		t.Helper()
-		if err := f.Post(org, to, []byte(body), key); err != nil {
+		if err := f.PostBulletin(org, to, []byte(body), key); err != nil {
 			t.Fatal(err)
 		}
 		f.quiesce()
@@ -200,10 +200,10 @@ func TestABulletinIsPostedOnceForItsKey(t *testing.T) {
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("notified %q, want %q", got, want)
 	}
-	f.wantRows(map[byte]int{rowDeliveries: 2, rowPosted: 2})
+	f.wantRows(map[byte]int{rowDeliveries: 2, rowBulletinKeys: 2})
 	for _, key := range f.rows(firstOrg, rowDeliveries) {
 		d := f.wantDelivery(readID(key[1:]), Delivered, 1)
-		if d.Channel != posting.Bulletin || d.To != to {
+		if d.Channel != posting.OperatorBulletin || d.To != to {
 			t.Errorf("%+v", d)
 		}
 	}
@@ -231,7 +231,7 @@ func TestRetryGoesToUnreachedOperatorsOnly(t *testing.T) {
 			return Attempt{At: ledger.MicrosOf(now)}, nil, 0
 		}
 	})
-	id := f.notify(firstOrg, posting.Operators, uuid.New())[0]
+	id := f.notify(firstOrg, posting.OperatorAlert, uuid.New())[0]
 	f.quiesce()
 	f.restart()
 	f.advance(24 * time.Hour)
@@ -244,7 +244,7 @@ func TestRetryGoesToUnreachedOperatorsOnly(t *testing.T) {
 
 func TestDeliveryToOperatorsFailsWithoutASender(t *testing.T) {
 	f := newFixture(t)
-	id := f.notify(firstOrg, posting.Operators, uuid.New())[0]
+	id := f.notify(firstOrg, posting.OperatorAlert, uuid.New())[0]
 	f.advance(24 * time.Hour)
 	d := f.wantDelivery(id, Parked, MaxAttempts)
 	if d.Attempts[0].Failure != "notification of operators is not configured" {
@@ -383,7 +383,7 @@ func TestReplayParkedUsesBoundedChanges(t *testing.T) {
 func TestDeliveryLogForgetsKeysOfDurableBulletins(t *testing.T) {
 	f := newFixture(t)
 	for i := range 5 {
-		if err := f.Post(firstOrg, uuid.New(), []byte("b"), fmt.Sprint(i%3)); err != nil {
+		if err := f.PostBulletin(firstOrg, uuid.New(), []byte("b"), fmt.Sprint(i%3)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -395,7 +395,7 @@ func TestDeliveryLogForgetsKeysOfDurableBulletins(t *testing.T) {
 	}); err != nil {
 		t.Error(err)
 	}
-	if got := len(f.rows(firstOrg, rowPosted)); got != 3 {
+	if got := len(f.rows(firstOrg, rowBulletinKeys)); got != 3 {
 		t.Errorf("%d keys are in the store, want 3", got)
 	}
 }
@@ -406,7 +406,7 @@ func TestConcurrentPostsMakeOneBulletin(t *testing.T) {
 	var posters sync.WaitGroup
 	for range 20 {
 		posters.Go(func() {
-			if err := f.Post(firstOrg, uuid.New(), []byte("b"), "key"); err != nil {
+			if err := f.PostBulletin(firstOrg, uuid.New(), []byte("b"), "key"); err != nil {
 				t.Error(err)
 			}
 		})
@@ -434,7 +434,7 @@ func TestReachedOperatorsAreNotNotifiedAgainAfterAFault(t *testing.T) {
 			return Attempt{At: at}, nil, 0
 		}
 	})
-	id := f.notify(firstOrg, posting.Operators, uuid.New())[0]
+	id := f.notify(firstOrg, posting.OperatorAlert, uuid.New())[0]
 	f.advance(24 * time.Hour)
 	f.wantDelivery(id, Delivered, 3)
 	if want := []string{"", "ann", "ann"}; !slices.Equal(reachedBefore, want) {
@@ -467,7 +467,7 @@ func TestReachedOperatorsAreNotNotifiedAgainAfterAStop(t *testing.T) {
 				}
 			})
 			t.Cleanup(gate.open)
-			id := f.notify(firstOrg, posting.Operators, uuid.New())[0]
+			id := f.notify(firstOrg, posting.OperatorAlert, uuid.New())[0]
 			if !atFirstAttempt {
 				f.quiesce()
 				go func() { _ = f.Runtime.Advance(f.Clock.Now().Add(30 * time.Second)) }() // Advance returns when the runtime ends

@@ -113,7 +113,7 @@ func (s *Service) search(search *noticeSearch) {
 			s.panics.searchStarted(search.key())
 		}
 		search.hasBegun = true
-		if err = s.offerUnsettled(search); err == nil && search.afterPanic {
+		if err = s.offerWithoutResult(search); err == nil && search.afterPanic {
 			err = s.wakeDestinations(search)
 		}
 	}
@@ -133,9 +133,9 @@ func (s *Service) searchLater(search *noticeSearch, err error) {
 	s.runtime.ScheduleRetry(failures, func() { s.search(search) })
 }
 
-// offerUnsettled offers the notices without a stored result to their destinations. Notices that do not fit in memory are
+// offerWithoutResult offers the notices without a stored result to their destinations. Notices that do not fit in memory are
 // stored as waiting deliveries.
-func (s *Service) offerUnsettled(search *noticeSearch) error {
+func (s *Service) offerWithoutResult(search *noticeSearch) error {
 	for more := true; more && !s.stopping.Load(); {
 		if search.nextPage == 0 {
 			from, err := s.cursor(search.org)
@@ -145,7 +145,7 @@ func (s *Service) offerUnsettled(search *noticeSearch) error {
 			search.nextPage = from
 		}
 		var found []posting.Notice
-		next, hasMore, err := s.eachUnsettled(search.org, search.nextPage, search.upTo, func(n *posting.Notice) bool {
+		next, hasMore, err := s.eachWithoutResult(search.org, search.nextPage, search.upTo, func(n *posting.Notice) bool {
 			if search.destination == nil || keyOf(search.org, n) == *search.destination {
 				copied := *n
 				copied.Body = append([]byte(nil), n.Body...)

@@ -163,7 +163,7 @@ func TestFailedSearchForNoticesIsRepeated(t *testing.T) {
 	to := f.destinationOf(r)
 	f.Service.Close()
 	ids := []ID{f.notifyOne(to), f.notifyOne(to)}
-	row := ids[1].append(keyMarks(ids[1].Booked))
+	row := ids[1].append(keyAcknowledgements(ids[1].Booked))
 	f.plant(firstOrg, row, []byte{0xff})
 	f.restart()
 	f.quiesce()

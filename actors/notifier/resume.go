@@ -16,8 +16,8 @@ const (
 	lastPage = ledger.Micros(1 << 62) // later than every page, even if booked times are ahead of the clock
 )
 
-// earlierRun says which of an organization's notices are from earlier runs of the process: those on pages up to upTo.
-type earlierRun struct {
+// earlierProcess says which of an organization's notices are from earlier runs of the process: those on pages up to upTo.
+type earlierProcess struct {
 	org  ledger.ID
 	upTo ledger.Micros // the organization's last page of notices when the process started; 0: it had none
 }
@@ -31,7 +31,7 @@ func (s *Service) loadPending() error {
 		if err := s.loadRetries(view, org, s.timers.set); err != nil {
 			return false, err
 		}
-		run := earlierRun{org: org}
+		run := earlierProcess{org: org}
 		err := view.NoticePages(org, 0, func(pageStart ledger.Micros, _ []posting.Notice) (bool, error) {
 			run.upTo = pageStart
 			return false, nil
@@ -99,16 +99,16 @@ func readMicros(view *posting.View, org ledger.ID, row byte) (ledger.Micros, err
 	return ledger.Micros(binary.BigEndian.Uint64(value)), nil
 }
 
-// eachUnsettled reads the pages between from and upTo and calls fn with each notice that has no stored result, until fn
+// eachWithoutResult reads the pages between from and upTo and calls fn with each notice that has no stored result, until fn
 // returns false or maxPages are read. It returns the page to continue from, and whether more pages follow.
-func (s *Service) eachUnsettled(org ledger.ID, from, upTo ledger.Micros, fn func(n *posting.Notice) bool) (next ledger.Micros, hasMore bool, err error) {
+func (s *Service) eachWithoutResult(org ledger.ID, from, upTo ledger.Micros, fn func(n *posting.Notice) bool) (next ledger.Micros, hasMore bool, err error) {
 	view := s.runtime.Journal.View()
 	defer view.Close()
 	pages, wantsMore := 0, true
-	var marked map[ID]mark
+	var acknowledged map[ID]acknowledgement
 	next = from
 	err = view.NoticesAscending(org, from, func(n *posting.Notice) (bool, error) {
-		if n.PageStart != next || marked == nil {
+		if n.PageStart != next || acknowledged == nil {
 			if n.PageStart > upTo {
 				return false, nil
 			}
@@ -117,11 +117,11 @@ func (s *Service) eachUnsettled(org ledger.ID, from, upTo ledger.Micros, fn func
 				return false, nil
 			}
 			next = n.PageStart
-			if marked, err = readMarks(view, org, n.PageStart); err != nil {
+			if acknowledged, err = readAcknowledgements(view, org, n.PageStart); err != nil {
 				return false, err
 			}
 		}
-		if _, ok := marked[idOf(n)]; ok {
+		if _, ok := acknowledged[idOf(n)]; ok {
 			return true, nil
 		}
 		hasRow, err := hasOwnRow(view, org, idOf(n))
@@ -151,7 +151,7 @@ func (s *Service) advanceCursor(org ledger.ID) error {
 	previous := page
 	for more := true; more && err == nil; {
 		stopped := false
-		page, more, err = s.eachUnsettled(org, page, lastPage, func(*posting.Notice) bool {
+		page, more, err = s.eachWithoutResult(org, page, lastPage, func(*posting.Notice) bool {
 			stopped = true
 			return false
 		})
@@ -175,14 +175,14 @@ func (l *deliveryLog) raiseCursor(draft *draft, to ledger.Micros) error {
 	return nil
 }
 
-// readMarks reads the marks of a page.
-func readMarks(view *posting.View, org ledger.ID, pageStart ledger.Micros) (map[ID]mark, error) {
-	marked := make(map[ID]mark)
-	err := view.KVsAscending(org, keyMarks(pageStart), nil, func(_, row []byte) (bool, error) {
-		err := eachMark(pageStart, row, func(m mark) { marked[m.ID] = m })
+// readAcknowledgements reads the marks of a page.
+func readAcknowledgements(view *posting.View, org ledger.ID, pageStart ledger.Micros) (map[ID]acknowledgement, error) {
+	acknowledged := make(map[ID]acknowledgement)
+	err := view.KVsAscending(org, keyAcknowledgements(pageStart), nil, func(_, row []byte) (bool, error) {
+		err := eachAcknowledgement(pageStart, row, func(m acknowledgement) { acknowledged[m.ID] = m })
 		return err == nil, err
 	})
-	return marked, err
+	return acknowledged, err
 }
 
 func hasOwnRow(view *posting.View, org ledger.ID, id ID) (bool, error) {

@@ -32,9 +32,9 @@ func ReadRetention(payload []byte) (ledger.Micros, error) {
 	return ledger.Micros(binary.BigEndian.Uint64(payload)), nil
 }
 
-// Removed returns the time before which an organization's deliveries may have been removed, or 0 if none were
+// RemovedBefore returns the time before which an organization's deliveries may have been removed, or 0 if none were
 // removed. The error comes from the store.
-func Removed(view *posting.View, org ledger.ID) (ledger.Micros, error) {
+func RemovedBefore(view *posting.View, org ledger.ID) (ledger.Micros, error) {
 	_, at, err := readRetentionRecord(view, org)
 	return at, err
 }
@@ -46,7 +46,7 @@ func readRetentionRecord(view *posting.View, org ledger.ID) (version uint64, at 
 		return 0, 0, err
 	}
 	at, err = ReadRetention(r.Payload)
-	return r.Stamp.Version, at, err
+	return r.Header.Version, at, err
 }
 
 // recordRemoval adds an event and a record to the draft. They say that deliveries of events before the given time may

@@ -7,7 +7,7 @@ import (
 
 	"github.com/vmihailenco/msgpack/v5"
 
-	"mizan/internal/packed"
+	"mizan/internal/msgpackcheck"
 	"mizan/ledger"
 	"mizan/posting"
 )
@@ -22,13 +22,13 @@ import (
 // million waiting deliveries need little memory and little time at start, because memory holds only one instant
 // per destination.
 const (
-	rowMarks      = 'd' // d<page><id of the first mark>: acknowledged first attempts of notices of the page
-	rowDeliveries = 'e' // e<id>: a delivery whose first attempt failed or was postponed
-	rowRetries    = 'r' // r<class><to><next><id>: a delivery that waits; the value is empty
-	rowParked     = 'p' // p<class><to><id>: a parked delivery; the value is empty
-	rowCursor     = 'c' // a page; every notice on an earlier page has a mark or a delivery's row
-	rowPosted     = 'i' // i<key>: the key with which a bulletin was posted; the value is the bulletin's id
-	rowNotices    = 'n' // n<page>: written by the journal's writer
+	rowAcknowledgements = 'd' // d<page><id of the first mark>: acknowledged first attempts of notices of the page
+	rowDeliveries       = 'e' // e<id>: a delivery whose first attempt failed or was postponed
+	rowRetries          = 'r' // r<class><to><next><id>: a delivery that waits; the value is empty
+	rowParked           = 'p' // p<class><to><id>: a parked delivery; the value is empty
+	rowCursor           = 'c' // a page; every notice on an earlier page has a mark or a delivery's row
+	rowBulletinKeys     = 'i' // i<key>: the key with which a bulletin was posted; the value is the bulletin's id
+	rowNotices          = 'n' // n<page>: written by the journal's writer
 )
 
 // receiverClass is a kind of receiver. The channels of a class share their destinations.
@@ -45,7 +45,7 @@ var receiverClasses = [...]receiverClass{merchantClass, operatorClass, payerClas
 
 func classOf(c posting.Channel) receiverClass {
 	switch c {
-	case posting.Operators, posting.Bulletin:
+	case posting.OperatorAlert, posting.OperatorBulletin:
 		return operatorClass
 	case posting.PayerReceipt:
 		return payerClass
@@ -96,7 +96,7 @@ func eventMask(org ledger.ID, hash []byte) uint64 {
 func DeliveryOfEvent(org, event ledger.ID) (ID, bool) {
 	firstHalf := binary.BigEndian.Uint64(event[:8])
 	booked := (firstHalf>>16<<12 | firstHalf&0xfff) ^ eventMask(org, event[8:])
-	for channel := posting.Webhook; channel <= posting.Bulletin; channel++ {
+	for channel := posting.Webhook; channel <= posting.OperatorBulletin; channel++ {
 		if id := (ID{ledger.Micros(booked), channel}); EventID(org, id) == event {
 			return id, true
 		}
@@ -140,12 +140,12 @@ func parseRetry(org ledger.ID, row []byte) (k destinationKey, dueAt ledger.Micro
 
 func keyParked(k destinationKey, id ID) []byte { return id.append(keyWaiting(rowParked, k)) }
 
-func keyMarks(pageStart ledger.Micros) []byte {
-	return binary.BigEndian.AppendUint64([]byte{rowMarks}, uint64(pageStart))
+func keyAcknowledgements(pageStart ledger.Micros) []byte {
+	return binary.BigEndian.AppendUint64([]byte{rowAcknowledgements}, uint64(pageStart))
 }
 
-// mark is the result of a first attempt that was acknowledged.
-type mark struct {
+// acknowledgement is the result of a first attempt that was acknowledged.
+type acknowledgement struct {
 	ID
 	pageStart ledger.Micros
 	at        ledger.Micros
@@ -153,8 +153,8 @@ type mark struct {
 	took      int64 // milliseconds
 }
 
-// appendMark appends a mark to the row of its page.
-func appendMark(dst []byte, m *mark) []byte {
+// appendAcknowledgement appends a mark to the row of its page.
+func appendAcknowledgement(dst []byte, m *acknowledgement) []byte {
 	if len(dst) == 0 {
 		dst = append(dst, 1)
 	}
@@ -165,8 +165,8 @@ func appendMark(dst []byte, m *mark) []byte {
 	return binary.AppendUvarint(dst, uint64(m.took))
 }
 
-// eachMark parses a row of marks and calls fn with each mark.
-func eachMark(pageStart ledger.Micros, row []byte, fn func(m mark)) error {
+// eachAcknowledgement parses a row of marks and calls fn with each mark.
+func eachAcknowledgement(pageStart ledger.Micros, row []byte, fn func(m acknowledgement)) error {
 	if len(row) == 0 || row[0] != 1 {
 		return fmt.Errorf("marks of deliveries: unknown form")
 	}
@@ -182,7 +182,7 @@ func eachMark(pageStart ledger.Micros, row []byte, fn func(m mark)) error {
 		return v
 	}
 	for len(unread) > 0 && !damaged {
-		m := mark{pageStart: pageStart}
+		m := acknowledgement{pageStart: pageStart}
 		m.Booked = pageStart + ledger.Micros(readNumber())
 		if len(unread) == 0 {
 			damaged = true
@@ -244,7 +244,7 @@ func encodeDelivery(d *Delivery) ([]byte, error) {
 
 func decodeDelivery(id ID, value []byte) (*Delivery, error) {
 	var row deliveryRow
-	if len(value) == 0 || value[0] != deliveryVersion || !packed.WellFormed(value[1:]) {
+	if len(value) == 0 || value[0] != deliveryVersion || !msgpackcheck.WellFormed(value[1:]) {
 		return nil, fmt.Errorf("delivery: unknown form")
 	}
 	if err := msgpack.Unmarshal(value[1:], &row); err != nil {

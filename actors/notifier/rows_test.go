@@ -22,7 +22,7 @@ func wantCode(t testing.TB, err error, want ledger.Code) {
 	}
 }
 
-var channels = []posting.Channel{posting.Webhook, posting.Stream, posting.Operators, posting.PayerReceipt, posting.Bulletin}
+var channels = []posting.Channel{posting.Webhook, posting.Stream, posting.OperatorAlert, posting.PayerReceipt, posting.OperatorBulletin}
 
 func drawID(t *rapid.T) ledger.ID {
 	return ledger.ID(rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "id"))
@@ -77,22 +77,22 @@ func TestForeignIDsFindNoDelivery(t *testing.T) {
 func TestMarksRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pageStart := ledger.Micros(rapid.Int64Range(1, 1<<50).Draw(t, "page"))
-		var want []mark
+		var want []acknowledgement
 		var row []byte
 		marksUpTo := map[int]int{1: 0} // number of complete marks, by the length of the row
 		for range rapid.IntRange(1, 20).Draw(t, "marks") {
-			m := mark{
+			m := acknowledgement{
 				ID:        ID{pageStart + ledger.Micros(rapid.Int64Range(0, 1<<40).Draw(t, "after")), rapid.SampledFrom(channels).Draw(t, "channel")},
 				pageStart: pageStart, at: ledger.Micros(rapid.Int64Range(1, 1<<51).Draw(t, "at")),
 				status: rapid.IntRange(0, 999).Draw(t, "status"), took: rapid.Int64Range(0, 15_000).Draw(t, "took"),
 			}
 			want = append(want, m)
-			row = appendMark(row, &m)
+			row = appendAcknowledgement(row, &m)
 			marksUpTo[len(row)] = len(want)
 		}
 		for n := range len(row) + 1 {
-			var got []mark
-			err := eachMark(pageStart, row[:n], func(m mark) { got = append(got, m) })
+			var got []acknowledgement
+			err := eachAcknowledgement(pageStart, row[:n], func(m acknowledgement) { got = append(got, m) })
 			wantCount, ok := marksUpTo[n]
 			if ok != (err == nil) || ok && !slices.Equal(got, want[:wantCount]) {
 				t.Fatalf("%d of %d bytes: %+v (%v), want %+v", n, len(row), got, err, want[:wantCount])
@@ -158,8 +158,8 @@ func TestKeyOfAWaitingDeliveryIsParsed(t *testing.T) {
 
 // FuzzRows checks that parsing arbitrary rows does not panic and returns only valid deliveries.
 func FuzzRows(f *testing.F) {
-	m := mark{ID: ID{5, 1}, pageStart: 4, at: 6, status: 200, took: 3}
-	f.Add(appendMark(nil, &m))
+	m := acknowledgement{ID: ID{5, 1}, pageStart: 4, at: 6, status: 200, took: 3}
+	f.Add(appendAcknowledgement(nil, &m))
 	kept, err := encodeDelivery(&Delivery{ID: ID{1, 1}, State: Pending, Attempts: []Attempt{{At: 1, Failure: "status 500"}}, body: []byte("b")})
 	if err != nil {
 		f.Fatal(err)
@@ -169,7 +169,7 @@ func FuzzRows(f *testing.F) {
 	f.Add(bytes.Repeat([]byte{0xff}, 40))
 	f.Fuzz(func(t *testing.T, row []byte) {
 		var again []byte
-		if err := eachMark(4, row, func(m mark) { again = appendMark(again, &m) }); err == nil && len(again) > len(row) {
+		if err := eachAcknowledgement(4, row, func(m acknowledgement) { again = appendAcknowledgement(again, &m) }); err == nil && len(again) > len(row) {
 			t.Errorf("marks of %d bytes are %d when they are written again", len(row), len(again))
 		}
 		d, err := decodeDelivery(ID{1, 1}, row)

@@ -29,7 +29,7 @@ func TestTheFirstAttemptIsMadeAtOnce(t *testing.T) {
 	if a := d.Attempts[0]; a.At != ledger.MicrosOf(startTime) || a.Status != 200 || a.Failure != "" {
 		t.Errorf("attempt %+v", a)
 	}
-	f.wantRows(map[byte]int{rowMarks: 1, rowNotices: 1})
+	f.wantRows(map[byte]int{rowAcknowledgements: 1, rowNotices: 1})
 }
 
 // The clock stops one microsecond before each due time and then moves to it: only then is the attempt made.

@@ -110,11 +110,11 @@ type Service struct {
 	listeners    listeners
 
 	tracer  *tracing.Tracer
-	origins *tracing.Memory[deliveryKey]
+	origins *tracing.OriginCache[deliveryKey]
 	backlog backlogCache
 
-	earlierRuns []earlierRun // found by New in the store, for Resume
-	removalDue  atomic.Int64 // when the next retention run starts, in µs
+	earlierRuns []earlierProcess // found by New in the store, for Resume
+	removalDue  atomic.Int64     // when the next retention run starts, in µs
 }
 
 // New registers the service with the runtime and with the journal. It also reads from the store when waiting
@@ -136,7 +136,7 @@ func New(options Options) (*Service, error) {
 		bodyBuffers: sync.Pool{New: func() any { return new([]byte) }},
 		limits:      limits{maxInMemory, maxWithRecords, slowAnswer, maxChangeBytes, maxIndexKeys, maxUntriedPages},
 		panics:      panics{byDestination: make(map[destinationKey]*panicRecord)},
-		tracer:      options.Tracer, origins: tracing.NewMemory[deliveryKey](maxOrigins),
+		tracer:      options.Tracer, origins: tracing.NewOriginCache[deliveryKey](maxOrigins),
 	}
 	if runtime.HasManualClock() {
 		s.failingTurns.SetLimit(rate.Inf) // commands wait until a move of the clock ends, and it ends after all due attempts
@@ -186,7 +186,7 @@ func (s *Service) offer(org ledger.ID, notices []posting.Notice) {
 	if s.stopping.Load() {
 		return
 	}
-	s.publish(org, notices)
+	s.passToListeners(org, notices)
 	notices = withoutTransient(notices)
 	s.inMemory.Add(int64(len(notices)))
 	for len(notices) > 0 {

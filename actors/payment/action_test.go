@@ -140,7 +140,7 @@ func TestPasswordIsSubmittedOnceAndDecidesTheCharge(t *testing.T) {
 func TestMaterialWithoutRequiredMembersIsNotSent(t *testing.T) {
 	f := open(t)
 	id := f.create(payment.Payment, password, 70, "").Record.ID
-	before := f.mustResult(f.Find(org, id)).Stamp
+	before := f.mustResult(f.Find(org, id)).Header
 	for _, object := range []string{
 		``, `{}`, `{"status":"charged"}`, `{"otp":""}`, `{"otp":" \t"}`, `{"otp":123456}`, `{"otp":null}`, `{"otp":["123456"]}`, `{"OTP":"123456"}`, `{"a":{"otp":"123456"}}`,
 	} {
@@ -155,7 +155,7 @@ func TestMaterialWithoutRequiredMembersIsNotSent(t *testing.T) {
 			t.Errorf("what was submitted is still there: %s", material.Object)
 		}
 	}
-	if after := f.mustResult(f.Find(org, id)).Stamp; after != before {
+	if after := f.mustResult(f.Find(org, id)).Header; after != before {
 		t.Errorf("version %d, before %d", after.Version, before.Version)
 	}
 	f.wantSubmissions(id, actors.Complete, 0)
@@ -469,13 +469,13 @@ func TestFrequentReturnsDoNotPostponeTheInquiry(t *testing.T) {
 		f.useProvider(scriptedProvider(actors.Pay, pendingOutcome).answerInquiries(actors.Pay, inquiryAnswers...))
 	})
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-	before := f.mustResult(f.Find(org, id)).Stamp
+	before := f.mustResult(f.Find(org, id)).Header
 	for range 5 {
 		f.advance(10 * time.Second)
 		if got := f.mustRecord(f.OnReturn(org, id)).Status; got != payment.Charging {
 			t.Errorf("%s", got)
 		}
-		if got := f.mustResult(f.Find(org, id)).Stamp; got != before {
+		if got := f.mustResult(f.Find(org, id)).Header; got != before {
 			t.Errorf("version %d is due at %v, before: version %d, %v", got.Version, got.Due.Time(), before.Version, before.Due.Time())
 		}
 	}

@@ -37,7 +37,7 @@ func (t *transaction) admit(c *actors.Context, cause any, task admission.Task) {
 		case admission.Begin:
 			task = t.beginCharge(c, cause)
 		case admission.AskAccount:
-			task = t.askAccount(c)
+			task = t.checkFunds(c)
 		case admission.Write:
 			t.commit(c, t.decision, cause)
 			return
@@ -66,13 +66,13 @@ func (t *transaction) admit(c *actors.Context, cause any, task admission.Task) {
 // rules returns the current limits and block list that the attempt is checked against.
 func (t *transaction) rules(cause any) admission.Rules {
 	s, a := t.service, &t.admission
-	rules := admission.Rules{Limits: s.directory.Limits(a.Org, a.Partner.Number), Volumes: &s.volumes}
+	rules := admission.Rules{Limits: s.directory.Limits(a.Org, a.Partner.Number), BoundCache: &s.volumes}
 	if s.directory.HasBlocks(a.Org) {
 		rules.Blocks = s.directory
 	}
 	var card *secret.Card
 	switch m := cause.(type) {
-	case *create:
+	case *createMessage:
 		card = m.Card
 	case *operation:
 		card = m.continuation.Card
@@ -99,7 +99,7 @@ func (velocityResult) Expected() {}
 func (t *transaction) countAttempt(c *actors.Context) admission.Task {
 	a := &t.admission
 	if t.service.admission.CountNow(a.Org, a.Partner.Number, a.CountedBy, a.At, &a.Attempt) {
-		return a.Velocity(nil, nil)
+		return a.OnVelocity(nil, nil)
 	}
 	return t.countThroughActor(c)
 }
@@ -122,13 +122,13 @@ func (t *transaction) countThroughActor(c *actors.Context) admission.Task {
 }
 
 func (t *transaction) onVelocity(c *actors.Context, m velocityResult) {
-	if t.admission.Waits() { // otherwise the actor has panicked meanwhile, and Failed has answered the request
-		t.admit(c, t.cause, t.admission.Velocity(m.exceeded, m.err))
+	if t.admission.AwaitsVelocity() { // otherwise the actor has panicked meanwhile, and Failed has answered the request
+		t.admit(c, t.cause, t.admission.OnVelocity(m.exceeded, m.err))
 	}
 }
 
 // findByTxID returns the transaction that already has the txid of a create request. If there is none, found is false.
-func (s *Service) findByTxID(org ledger.ID, m *create) (id ledger.ID, found bool, err error) {
+func (s *Service) findByTxID(org ledger.ID, m *createMessage) (id ledger.ID, found bool, err error) {
 	view := s.rt.Journal.View()
 	defer view.Close()
 	owner, found, err := view.Claim(org, ledger.ClaimTxID, TxIDKey(m.Partner.Number, m.Request.TxID))
@@ -144,14 +144,14 @@ func (s *Service) findByTxID(org ledger.ID, m *create) (id ledger.ID, found bool
 func (t *transaction) answerWithStored() {
 	m := t.create
 	id, _, err := t.service.findByTxID(t.key.Org, m)
-	t.submission.wipe()
+	t.input.wipe()
 	t.create, t.cause, t.admission = nil, nil, admission.Admission{}
 	m.Answer(reply{existing: id, err: err})
 }
 
 // abortUncounted answers a request whose attempt could not be counted. Nothing is stored for the request.
 func (t *transaction) abortUncounted(c *actors.Context, cause any) {
-	t.abort(cause, t.admission.Fault)
+	t.abort(cause, t.admission.CountError)
 	t.cause = nil
 	if t.record != nil {
 		t.dropAdmission(c)
@@ -161,7 +161,7 @@ func (t *transaction) abortUncounted(c *actors.Context, cause any) {
 // dropAdmission ends the admission of a hosted transaction without storing anything, and handles due
 // work that arrived during the admission.
 func (t *transaction) dropAdmission(c *actors.Context) {
-	t.submission.wipe()
+	t.input.wipe()
 	t.uncountAttempt()
 	t.admission = admission.Admission{}
 	t.resumeDue(c)
@@ -180,7 +180,7 @@ func (t *transaction) uncountAttempt() {
 func (t *transaction) beginCharge(c *actors.Context, cause any) admission.Task {
 	a := &t.admission
 	if m, ok := cause.(*operation); ok {
-		m.continuation.Credentials.Attempted = a.At
+		m.continuation.Credentials.AttemptedAt = a.At
 		t.commit(c, t.decisionContext(c).Continue(t.record, m.continuation.Credentials, &a.Terms, uuid.New()), m)
 		return ""
 	}
@@ -189,7 +189,7 @@ func (t *transaction) beginCharge(c *actors.Context, cause any) admission.Task {
 	// If there are volume limits, the writer checks the funds, because the limits must be checked first.
 	if len(d.Funds) > 0 && len(a.Terms.Bounds) == 0 {
 		t.decision = d
-		return a.GuardFunds()
+		return a.CheckFunds()
 	}
 	t.commit(c, d, m)
 	return ""
@@ -201,12 +201,12 @@ type fundsResult struct{ covered bool }
 // Expected implements actors.AnnouncedMessage.
 func (fundsResult) Expected() {}
 
-// askAccount asks whether the account can cover the payout that was decided on; the answer arrives as a
+// checkFunds asks whether the account can cover the payout that was decided on; the answer arrives as a
 // fundsResult.
-func (t *transaction) askAccount(c *actors.Context) admission.Task {
+func (t *transaction) checkFunds(c *actors.Context) admission.Task {
 	service, key, d := t.service, t.key, &t.decision
 	funds := &d.Funds[0]
-	service.admission.Admit(funds.Org, funds.Account, d.Record.AmountWithFee, funds.Overdraft, func(covered bool) {
+	service.admission.CheckFunds(funds.Org, funds.Account, d.Record.AmountWithFee, funds.Overdraft, func(covered bool) {
 		service.registry.Tell(key, fundsResult{covered})
 	})
 	c.Expect()
@@ -215,20 +215,20 @@ func (t *transaction) askAccount(c *actors.Context) admission.Task {
 
 func (t *transaction) onFunds(c *actors.Context, covered bool) {
 	if t.create != nil { // otherwise the actor has panicked meanwhile, and Failed has answered the request
-		t.admit(c, t.create, t.admission.Funds(covered))
+		t.admit(c, t.create, t.admission.OnFunds(covered))
 	}
 }
 
 // reject decides to reject a payment that did not pass its admission.
 func (t *transaction) reject(c *actors.Context, cause any) {
 	s, a := t.service, &t.admission
-	if m, ok := cause.(*operation); ok && a.Reason.Code == payment.NoTerminal && a.CostsMore(t.service.directory.Terminals(a.Org, a.Partner.Number), rails{s}) {
+	if m, ok := cause.(*operation); ok && a.Reason.Code == payment.NoTerminal && a.WouldServeAtHigherTotal(t.service.directory.Terminals(a.Org, a.Partner.Number), rails{s}) {
 		t.refuseForTotal(c, m)
 		return
 	}
 	attempts := a.ConsideredTerminals(s.directory.Terminals(a.Org, a.Partner.Number), rails{s}, c.Now())
 	if m, ok := cause.(*operation); ok {
-		m.continuation.Credentials.Attempted = a.At
+		m.continuation.Credentials.AttemptedAt = a.At
 		credentials := m.continuation.Credentials
 		credentials.Network = a.Terms.Asset.Network
 		t.commit(c, t.decisionContext(c).RefuseContinue(t.record, credentials, a.Reason, attempts...), m)
@@ -266,9 +266,9 @@ func (t *transaction) objection(refusal *ledger.Refusal, r posting.Receipt) paym
 	return payment.Failure{}
 }
 
-// admissionLost tells an admission in progress that the writer has refused its Change, for a reason
+// onAdmissionLost tells an admission in progress that the writer has refused its Change, for a reason
 // that is no objection to the payment itself.
-func (t *transaction) admissionLost(c *actors.Context, cause any) {
+func (t *transaction) onAdmissionLost(c *actors.Context, cause any) {
 	if t.admission.State() != "" {
 		t.admit(c, cause, t.admission.OnWriterRefusal())
 	}
@@ -277,13 +277,13 @@ func (t *transaction) admissionLost(c *actors.Context, cause any) {
 // failover is a provider's answer after which another terminal is tried.
 type failover struct {
 	*providerAnswer
-	answer           payment.Answer
+	answer           payment.ProviderAnswer
 	admissionStarted bool // the velocity limits have counted the attempt for another terminal, or a Change for it was submitted
 }
 
 // tryFailover looks for another terminal. It returns false if no other terminal may be tried after this
 // answer, or if the charge was by card and the card is no longer in memory.
-func (t *transaction) tryFailover(c *actors.Context, m *providerAnswer, answer payment.Answer) bool {
+func (t *transaction) tryFailover(c *actors.Context, m *providerAnswer, answer payment.ProviderAnswer) bool {
 	r := t.record
 	if !payment.Reroutable(r, answer) {
 		return false
@@ -293,7 +293,7 @@ func (t *transaction) tryFailover(c *actors.Context, m *providerAnswer, answer p
 		return false
 	}
 	request := r.Request
-	search := admission.Search{
+	search := admission.TerminalSearch{
 		Org: t.key.Org, Partner: partner, Request: &request, At: ledger.MicrosOf(c.Now()),
 		Tried: append(slices.Clone(r.Attempts), payment.Attempt{Terminal: r.Terminal}),
 	}
@@ -307,12 +307,12 @@ func (t *transaction) tryFailover(c *actors.Context, m *providerAnswer, answer p
 func (t *transaction) reroute(c *actors.Context, m *failover) admission.Task {
 	a := &t.admission
 	terms := a.Terms
-	terms.Skipped = append(slices.Clone(a.PassedOver), terms.Skipped...)
+	terms.SkippedTerminals = append(slices.Clone(a.SkippedTerminals), terms.SkippedTerminals...)
 	decider := t.decisionContext(c)
 	decider.Now = a.At.Time() // the time at which the velocity limits have counted the attempt, so that the stored attempt has the same time
 	d, ok := decider.Reroute(t.record, m.answer, &terms)
 	if !ok {
-		return a.RuleOut()
+		return a.ExcludeTerminal()
 	}
 	m.admissionStarted = true
 	t.commit(c, d, m)
@@ -330,7 +330,7 @@ func (t *transaction) failoverRefused(c *actors.Context, m *failover, r posting.
 		t.admit(c, m, t.admission.OnWriterRefusal())
 		return
 	}
-	t.admit(c, m, t.admission.Object(objection))
+	t.admit(c, m, t.admission.OnObjection(objection))
 }
 
 // settleWithRefusal makes the provider's refusal the result of the charge, because no other terminal can be used. If
@@ -339,7 +339,7 @@ func (t *transaction) failoverRefused(c *actors.Context, m *failover, r posting.
 func (t *transaction) settleWithRefusal(c *actors.Context, m *failover) {
 	var passedOver []payment.Attempt
 	if m.admissionStarted {
-		passedOver = t.admission.PassedOver
+		passedOver = t.admission.SkippedTerminals
 	}
 	t.cause, t.admission = nil, admission.Admission{}
 	t.decideOutcome(c, m.providerAnswer, passedOver...)

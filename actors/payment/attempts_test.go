@@ -28,13 +28,13 @@ func (f *fixture) wantEnded(id ledger.ID, want ...string) *payment.Record {
 	r := f.readRecord(id)
 	references := map[ledger.ID]bool{}
 	var failures []string
-	for i := range r.Ended {
-		failures, references[r.Ended[i].Reference] = append(failures, failureText(r.Ended[i].Last().Failure)), true
+	for i := range r.EndedAttempts {
+		failures, references[r.EndedAttempts[i].Reference] = append(failures, failureText(r.EndedAttempts[i].Last().Failure)), true
 	}
 	if r.Terminal != (ledger.ID{}) {
 		references[r.ChargeReference()] = true
 	}
-	attempts := len(r.Ended)
+	attempts := len(r.EndedAttempts)
 	if r.Terminal != (ledger.ID{}) {
 		attempts++
 	}
@@ -69,7 +69,7 @@ func TestEachAttemptTriesAllTerminals(t *testing.T) {
 		f.enterCard(id, "4242424242424242")
 	}
 	r := f.wantEnded(id, "forced_by_terminal", "forced_by_terminal")
-	for _, ended := range r.Ended {
+	for _, ended := range r.EndedAttempts {
 		if len(ended.Terminals) != 2 || ended.Terminals[0].Terminal != ids[0] || ended.Terminals[1].Terminal != ids[1] {
 			t.Errorf("an attempt was made at %+v", ended.Terminals)
 		}
@@ -89,8 +89,8 @@ func TestAttemptWhoseCallNeverLeftMayBeRepeated(t *testing.T) {
 	f.wantStatus(id, payment.Created, "processing_error")
 	f.enterCard(id, "4242424242424242")
 	f.wantStatus(id, payment.Charged, "")
-	if r := f.wantEnded(id, "processing_error"); r.Ended[0].Last().Outcome != payment.AttemptNotSent {
-		t.Errorf("%+v", r.Ended[0])
+	if r := f.wantEnded(id, "processing_error"); r.EndedAttempts[0].Last().Outcome != payment.AttemptNotSent {
+		t.Errorf("%+v", r.EndedAttempts[0])
 	}
 }
 
@@ -120,8 +120,8 @@ func TestUnknownOutcomeIsInquiredByTheAttemptsReference(t *testing.T) {
 			id := f.createHosted("").Record.ID
 			f.enterCard(id, "4242424242424242")
 			f.enterCard(id, "4242424242424242")
-			if r := f.readRecord(id); r.Status != payment.Charging || len(r.Ended) != 1 {
-				t.Fatalf("%s after %d attempts", r.Status, len(r.Ended))
+			if r := f.readRecord(id); r.Status != payment.Charging || len(r.EndedAttempts) != 1 {
+				t.Fatalf("%s after %d attempts", r.Status, len(r.EndedAttempts))
 			}
 			reference := f.readRecord(id).ChargeReference()
 			f.restart()
@@ -137,7 +137,7 @@ func TestUnknownOutcomeIsInquiredByTheAttemptsReference(t *testing.T) {
 // reportEnded makes the rail report that a hosted payment's first attempt has moved money after all.
 func (f *fixture) reportEnded(id, reference ledger.ID) {
 	f.t.Helper()
-	f.Send(actors.RecordKey{Org: org, ID: id}, paymentactor.Reported(actors.Report{Org: org, Reference: reference, Terminal: f.terminals[0].ID, Kind: actors.Settled}))
+	f.Send(actors.RecordKey{Org: org, ID: id}, paymentactor.Reported(actors.Report{Org: org, Reference: reference, Terminal: f.terminals[0].ID, Kind: actors.LateSettlement}))
 	f.Runtime.Quiesce()
 }
 
@@ -146,7 +146,7 @@ func (f *fixture) reportEnded(id, reference ledger.ID) {
 func (f *fixture) wantLate(id, reference ledger.ID, status payment.RefundStatus, entries ...string) {
 	f.t.Helper()
 	late := f.readRecord(paymentactor.LateTransactionID(org, f.terminals[0].ID, reference))
-	if late.Status != payment.Rejected || late.AttemptOf != id || string(late.MerchantMeta) != `{"attempt_of":"`+id.String()+`"}` || late.Notified+late.Unnotified+late.Unwanted != 0 {
+	if late.Status != payment.Rejected || late.AttemptOf != id || string(late.MerchantMeta) != `{"attempt_of":"`+id.String()+`"}` || late.NotifiedChanges+late.UnnotifiedChanges+late.UnselectedChanges != 0 {
 		f.t.Errorf("%+v", late)
 	}
 	if refund := late.LastRefund(); refund == nil || refund.Status != status || refund.Amount != late.Amount {
@@ -241,9 +241,9 @@ func TestLateMoneyOfALaterAttemptIsFoundByItsReference(t *testing.T) {
 			id := f.createHosted("").Record.ID
 			f.enterCard(id, declined)
 			f.enterCard(id, declined)
-			second := f.wantEnded(id, "card_declined", "card_declined").Ended[1].Reference
+			second := f.wantEnded(id, "card_declined", "card_declined").EndedAttempts[1].Reference
 			f.enterCard(id, "4242424242424242")
-			reported.Store(&actors.Report{Org: org, Reference: second, Terminal: f.terminals[0].ID, Kind: actors.Settled, At: start})
+			reported.Store(&actors.Report{Org: org, Reference: second, Terminal: f.terminals[0].ID, Kind: actors.LateSettlement, At: start})
 			if way == "update" {
 				f.providerUpdate(f.terminals[0].ID, second)
 				f.providerUpdate(f.terminals[1].ID, second) // the provider of the other terminal knows no charge with this reference
@@ -267,7 +267,7 @@ func TestLateMoneyOfAnAttemptStaysInSuspenseIfTheRailRefusesItsReturn(t *testing
 	f.advance(time.Second)
 	f.wantLate(id, id, payment.RefundFailed, lateEntry)
 	// Reports that only correct an ended attempt change nothing.
-	for _, kind := range []actors.ReportKind{actors.Corrected, actors.TakenBack} {
+	for _, kind := range []actors.ReportKind{actors.Correction, actors.Reversal} {
 		f.Send(actors.RecordKey{Org: org, ID: id}, paymentactor.Reported(actors.Report{Org: org, Reference: id, Terminal: f.terminals[0].ID, Kind: kind}))
 	}
 	f.Runtime.Quiesce()
@@ -368,7 +368,7 @@ func TestAttemptsAtManyTerminalsFitIntoTheRecord(t *testing.T) {
 		f.enterCard(id, "4242424242424242")
 	}
 	r := f.wantStatus(id, payment.Rejected, "forced_by_terminal")
-	if n := r.ListedTerminals(); len(r.Ended) != directory.MaxHostedAttempts-1 || n < 32 || n > 32+directory.MaxHostedAttempts {
-		t.Errorf("%d attempts at %d terminals", len(r.Ended), n)
+	if n := r.ListedTerminals(); len(r.EndedAttempts) != directory.MaxHostedAttempts-1 || n < 32 || n > 32+directory.MaxHostedAttempts {
+		t.Errorf("%d attempts at %d terminals", len(r.EndedAttempts), n)
 	}
 }

@@ -13,13 +13,13 @@ import (
 // toAnswer makes the answer that is stored from a provider's answer, and bounds the sizes of its parts. An
 // invalid verdict becomes VerdictUnknown, so the provider is asked again. The same applies to VerdictNotSent
 // from an inquiry: the inquiry was not sent, but the call itself may have been.
-func toAnswer(m *providerAnswer) payment.Answer {
+func toAnswer(m *providerAnswer) payment.ProviderAnswer {
 	m.concealCardNumber()
 	verdict := m.Verdict
 	if !verdict.IsValid() || m.inquiry && verdict == payment.VerdictNotSent {
 		verdict = payment.VerdictUnknown
 	}
-	a := payment.Answer{
+	a := payment.ProviderAnswer{
 		Verdict: verdict, Failure: boundedFailure(m.Failure), RRN: boundedText(m.RRN), NextInquiryIn: m.InquireAfter, Status: m.Status,
 		Meta: boundedObject(m.Meta), KeepCard: m.KeepCard && m.card != nil && len(m.card.Number) > 0, Inquired: m.inquiry, Reissued: m.reissue,
 	}
@@ -91,7 +91,7 @@ func boundedText(s string) string {
 // boundedFailure cuts the text of a rail's failure and drops a code that the API does not publish.
 func boundedFailure(f payment.Failure) payment.Failure {
 	f.Detail = boundedText(f.Detail)
-	if !f.Code.Published() {
+	if !f.Code.IsPublished() {
 		f.Code = ""
 	}
 	return f

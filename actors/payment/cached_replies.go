@@ -13,8 +13,8 @@ import (
 	"mizan/posting"
 )
 
-// stampNumbers is the number of integers with which a reply stores its stamp (the record's version and times).
-const stampNumbers = 9
+// headerNumbers is the number of integers with which a reply stores its header (the record's version and times).
+const headerNumbers = 9
 
 // ReplyID returns the id of the record with the cached reply to a request, derived from the
 // request's key.
@@ -22,11 +22,11 @@ func ReplyID(org ledger.ID, key string) ledger.ID {
 	return ledger.DerivedID(org, "reply|"+key)
 }
 
-// storeReply stores the reply to a request with a key before the reply is sent, so that a repeated request gets the same
+// storeCachedReply stores the reply to a request with a key before the reply is sent, so that a repeated request gets the same
 // reply even if the transaction has changed. The Change that stores the request's decision also claims the key; the reply
-// is stored by a later Change, because it is known only after the provider's first answer. storeReply returns the reply, or
+// is stored by a later Change, because it is known only after the provider's first answer. storeCachedReply returns the reply, or
 // the reply that another caller with the same key has stored first. The parameter author is the author of the request.
-func (s *Service) storeReply(org ledger.ID, key *actors.Key, author ledger.Author, r Result) (Result, error) {
+func (s *Service) storeCachedReply(org ledger.ID, key *actors.Key, author ledger.Author, r Result) (Result, error) {
 	if key.IsZero() {
 		return r, nil
 	}
@@ -47,7 +47,7 @@ func (s *Service) storeReply(org ledger.ID, key *actors.Key, author ledger.Autho
 		return r, ledger.Refuse("payment.keep", ledger.Unavailable, "the answer is not stored yet; ask again with the same key")
 	}
 	if ledger.IsRefusal(err, ledger.StaleVersion) {
-		storedResult, state, err := s.storedReply(org, key)
+		storedResult, state, err := s.cachedReply(org, key)
 		if err == nil && state == replyReadable {
 			storedResult.Replay = r.Replay
 			return storedResult, nil
@@ -66,16 +66,16 @@ const (
 	replyUnreadable                   // a reply is stored but cannot be decrypted
 )
 
-// storedReply returns the stored reply to the request with the key. If the reply cannot be decrypted,
-// storedReply raises an alarm, and its caller replies with the transaction's current state.
-func (s *Service) storedReply(org ledger.ID, key *actors.Key) (Result, replyState, error) {
+// cachedReply returns the stored reply to the request with the key. If the reply cannot be decrypted,
+// cachedReply logs an error, and its caller replies with the transaction's current state.
+func (s *Service) cachedReply(org ledger.ID, key *actors.Key) (Result, replyState, error) {
 	view := s.rt.Journal.View()
 	defer view.Close()
 	id := ReplyID(org, key.ClaimKey())
 	r, found, err := s.readReply(view, org, id)
 	switch {
 	case errors.Is(err, actors.ErrReply):
-		s.rt.AlarmUnreadableReply(org, id, err)
+		s.rt.LogUnreadableReply(org, id, err)
 		return Result{}, replyUnreadable, nil
 	case err != nil || !found:
 		return Result{}, replyAbsent, err
@@ -101,12 +101,12 @@ func (s *Service) readReply(view *posting.View, org, id ledger.ID) (Result, bool
 	return r, true, nil
 }
 
-// encodeReply returns the plaintext of a reply: the numbers of its stamp, and the encoded record of
+// encodeReply returns the plaintext of a reply: the numbers of its header, and the encoded record of
 // the transaction.
 func encodeReply(r *Result) []byte {
 	var payload []byte
-	s := &r.Stamp
-	for _, n := range [stampNumbers]uint64{
+	s := &r.Header
+	for _, n := range [headerNumbers]uint64{
 		s.Version, s.LastSeq, uint64(s.Started), uint64(s.Updated), uint64(s.Due), s.HeldSeq, s.SettledSeq, uint64(s.Finished), s.FirstSeq,
 	} {
 		payload = binary.AppendUvarint(payload, n)
@@ -125,7 +125,7 @@ func OpenReply(keys actors.Sealer, org, id ledger.ID, payload []byte) (Result, e
 }
 
 func decodeReply(plaintext []byte) (Result, error) {
-	var numbers [stampNumbers]uint64
+	var numbers [headerNumbers]uint64
 	for i := range numbers {
 		v, size := binary.Uvarint(plaintext)
 		if size <= 0 {
@@ -138,7 +138,7 @@ func decodeReply(plaintext []byte) (Result, error) {
 		return Result{}, fmt.Errorf("reply: %w", err)
 	}
 	record.Finished = ledger.Micros(numbers[7])
-	return Result{Record: record, Stamp: posting.Stamp{
+	return Result{Record: record, Header: posting.RecordHeader{
 		Version: numbers[0], LastSeq: numbers[1], Started: ledger.Micros(numbers[2]), Updated: ledger.Micros(numbers[3]), Due: ledger.Micros(numbers[4]),
 		HeldSeq: numbers[5], SettledSeq: numbers[6], Finished: ledger.Micros(numbers[7]), FirstSeq: numbers[8],
 	}}, nil

@@ -336,8 +336,8 @@ func TestSlowOperationIsAnsweredWithTheCurrentState(t *testing.T) {
 	close(resume)
 	mustReturnSoon(t, "at rest", f.Runtime.Quiesce)
 	f.wantStatus(id, payment.Refunded, "")
-	if repeatedReply := f.mustResult(f.Refund(refund)); !repeatedReply.Replay || repeatedReply.Stamp != firstReply.Stamp || repeatedReply.Record.Status != payment.Charged {
-		t.Errorf("%s %+v, replay %v", repeatedReply.Record.Status, repeatedReply.Stamp, repeatedReply.Replay)
+	if repeatedReply := f.mustResult(f.Refund(refund)); !repeatedReply.Replay || repeatedReply.Header != firstReply.Header || repeatedReply.Record.Status != payment.Charged {
+		t.Errorf("%s %+v, replay %v", repeatedReply.Record.Status, repeatedReply.Header, repeatedReply.Replay)
 	}
 	f.wantSubmissions(id, actors.Refund, 1)
 }

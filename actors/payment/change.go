@@ -19,7 +19,7 @@ func (t *transaction) commit(c *actors.Context, d payment.Decision, cause any) {
 	change := &allocation.Change
 	change.Author = authorOf(cause)
 	change.Funds, change.Counters, change.MustRecord = d.Funds, d.Counters, d.MustRecord
-	allocation.steps[0] = t.step(&d, t.stamp.Version)
+	allocation.steps[0] = t.step(&d, t.header.Version)
 	t.keepCard(&d, &allocation.steps[0])
 	change.Steps = allocation.steps[:]
 	if d.Return != nil {
@@ -41,7 +41,7 @@ func (t *transaction) commit(c *actors.Context, d payment.Decision, cause any) {
 // provider, no matter who requested the call. At a due instant the author is the service itself.
 func authorOf(cause any) ledger.Author {
 	switch m := cause.(type) {
-	case *create:
+	case *createMessage:
 		return m.Create.Author
 	case *operation:
 		return m.Command.Author
@@ -55,7 +55,7 @@ func authorOf(cause any) ledger.Author {
 func (t *transaction) claims(list []ledger.Claim, cause any) []ledger.Claim {
 	source := ledger.Source{Kind: ledger.Transaction, ID: t.key.ID}
 	switch m := cause.(type) {
-	case *create:
+	case *createMessage:
 		if m.claimsKey() {
 			list = append(list, m.Key.Claim(t.key.Org, source, nil))
 		}
@@ -106,7 +106,7 @@ func (t *transaction) keepCard(d *payment.Decision, step *posting.Step) {
 	case hasStoredCard && !d.Record.KeepCard:
 		step.RemoveSealed = true
 	case !hasStoredCard && d.Record.KeepCard:
-		sealed, err := t.service.sealer.SealCard(t.submission.card, t.cardContext())
+		sealed, err := t.service.sealer.SealCard(t.input.card, t.cardContext())
 		if err != nil {
 			panic(err) // otherwise the record would say that its card is stored although it is not
 		}

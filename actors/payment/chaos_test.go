@@ -154,7 +154,7 @@ func (f *fixture) countRecords(fn func(*payment.Record)) int {
 
 func (f *fixture) countUnfinished() (n int) {
 	f.countRecords(func(r *payment.Record) {
-		if !r.Status.Final() {
+		if !r.Status.IsFinal() {
 			n++
 		}
 	})
@@ -299,7 +299,7 @@ func TestRandomFailuresLoseAndRepeatNoOperation(t *testing.T) {
 		v := f.Journal.View()
 		defer v.Close()
 		n := 0
-		f.transactions(v, func(r *payment.Record, _ posting.Stamp) {
+		f.transactions(v, func(r *payment.Record, _ posting.RecordHeader) {
 			if needsWakeup(r) {
 				n++
 			}

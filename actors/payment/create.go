@@ -12,10 +12,10 @@ import (
 
 // beginCreate begins the admission of a request to create a transaction. The checks are, in this order: missing fields,
 // terminal, block list, limits and, for a payout, funds.
-func (t *transaction) beginCreate(c *actors.Context, m *create) {
-	t.create, t.submission.card, t.origin.Origin = m, m.Card, m.Origin
+func (t *transaction) beginCreate(c *actors.Context, m *createMessage) {
+	t.create, t.input.card, t.origin.Origin = m, m.Card, m.Origin
 	refusalCode := payment.PreRoutingRejection(&m.Request, m.Hosted)
-	search := admission.Search{Org: t.key.Org, Partner: m.Partner, Request: &m.Request}
+	search := admission.TerminalSearch{Org: t.key.Org, Partner: m.Partner, Request: &m.Request}
 	var task admission.Task
 	switch {
 	case refusalCode != "" && (m.Hosted || refusalCode != payment.AmountOutOfRange):
@@ -31,12 +31,12 @@ func (t *transaction) beginCreate(c *actors.Context, m *create) {
 }
 
 // createRefused turns the writer's refusal into the result of the create request.
-func (t *transaction) createRefused(c *actors.Context, m *create, refusal *ledger.Refusal, receipt posting.Receipt) {
+func (t *transaction) createRefused(c *actors.Context, m *createMessage, refusal *ledger.Refusal, receipt posting.Receipt) {
 	objection := t.objection(refusal, receipt)
 	switch {
 	case refusal.Code == ledger.ClaimTaken:
-		t.submission.wipe()
-		t.admissionLost(c, m)
+		t.input.wipe()
+		t.onAdmissionLost(c, m)
 		t.create = nil
 		if m.claimsKey() && receipt.Claim == 0 {
 			m.Answer(keyTaken(&m.Key, receipt.Owner))
@@ -45,13 +45,13 @@ func (t *transaction) createRefused(c *actors.Context, m *create, refusal *ledge
 		id, err := uuid.FromBytes(receipt.Owner)
 		m.Answer(reply{existing: id, err: err})
 	case !objection.IsZero() && t.admission.State() != "":
-		t.admit(c, m, t.admission.Object(objection))
+		t.admit(c, m, t.admission.OnObjection(objection))
 	default: // also if the random id of the new record is already in use
 		t.abort(m, refusal)
 	}
 }
 
-func (m *create) claimsKey() bool { return !m.Key.IsZero() }
+func (m *createMessage) claimsKey() bool { return !m.Key.IsZero() }
 
 // keyTaken is the reply to a request whose idempotency key another request has claimed first.
 func keyTaken(key *actors.Key, owner []byte) reply {

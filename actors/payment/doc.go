@@ -47,7 +47,7 @@
 //  14. The notice that makes the notifier send the payer a receipt is in the Change that settles the payment. The notice
 //     exists only if e-mail is configured and the customer has an address that mail can be sent to.
 //
-// Callers: api (Service's methods), actors/account (Attempts), actors/subscription (Renew, Charge, Payment,
+// Callers: api (Service's methods), actors/account (Attempts), actors/subscription (Renew, ChargeProgress, Payment,
 // OnRenewal), cmd (New). Siblings of this package never import each other, so the providers, the directory, the
 // admission of accounts and the encryption of cards are interfaces.
 //

@@ -112,7 +112,7 @@ func (f *fixture) headroom(asset money.Asset) string {
 	f.t.Helper()
 	v := f.Journal.View()
 	defer v.Close()
-	amount, err := v.Counter(org, ledger.Headroom(org, asset, money.Amount{}).Key, "")
+	amount, err := v.Counter(org, ledger.ReserveHeadroom(org, asset, money.Amount{}).Key, "")
 	if err != nil {
 		f.t.Fatal(err)
 	}

@@ -13,9 +13,9 @@ func (s *Service) Send(key actors.RecordKey, m any) { s.registry.Tell(key, m) }
 // Waiters returns how many waiting callers an actor still lists after the given number of callers have
 // asked and stopped waiting.
 func Waiters(attempts int) int {
-	t, c := &transaction{create: &create{}}, new(actors.Context)
+	t, c := &transaction{create: &createMessage{}}, new(actors.Context)
 	for range attempts {
-		m := new(await)
+		m := new(awaitMessage)
 		t.await(c, m)
 		m.stoppedWaiting.Store(true)
 	}

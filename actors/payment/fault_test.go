@@ -132,7 +132,7 @@ func (f *fixture) changeVersion(id ledger.ID) {
 	answer := make(chan error, 1)
 	list, otherLists := payment.Lists.Of(r.Record)
 	f.Journal.Submit(&posting.Change{Author: ledger.BySystem.Author(), MustRecord: true, Steps: []posting.Step{{
-		Org: org, Source: ledger.Source{Kind: ledger.Transaction, ID: id}, Expect: r.Stamp.Version, Record: paymentcodec.Encode(r.Record), Due: r.Stamp.Due,
+		Org: org, Source: ledger.Source{Kind: ledger.Transaction, ID: id}, Expect: r.Header.Version, Record: paymentcodec.Encode(r.Record), Due: r.Header.Due,
 		List: list, FurtherLists: otherLists,
 		Events: []ledger.Event{{Name: "await", From: string(r.Record.Status), To: string(r.Record.Status)}},
 	}}}, func(r posting.Receipt) { answer <- r.Err })

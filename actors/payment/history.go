@@ -20,7 +20,7 @@ func (s *Service) Attempts(org ledger.ID, partner int64, env money.Env, since le
 	// seen holds the transactions that were already passed to fn. A transaction is listed again when it is
 	// attempted or rerouted after its creation.
 	seen := make(map[ledger.ID]bool)
-	return view.List(org, payment.Transactions.Of(partner, env), posting.Walk{From: since}, func(row posting.ListRow) (bool, error) {
+	return view.List(org, payment.Transactions.Of(partner, env), posting.ListRange{From: since}, func(row posting.ListRow) (bool, error) {
 		if seen[row.ID] {
 			return true, nil
 		}
@@ -32,7 +32,7 @@ func (s *Service) Attempts(org ledger.ID, partner int64, env money.Env, since le
 		if err != nil {
 			return false, err
 		}
-		if r.Attempted == 0 && len(r.Ended) == 0 {
+		if r.AttemptedAt == 0 && len(r.EndedAttempts) == 0 {
 			return true, nil
 		}
 		if r.Hosted || len(r.Attempts) > 0 {

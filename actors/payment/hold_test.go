@@ -34,7 +34,7 @@ func TestCommitChargesAHeldPayment(t *testing.T) {
 	f.wantEntries(r.ID, "hold_payment pending: Dr A:provider 70, Cr L:partner:1:available 70")
 	f.wantBalance("100000 / 0")
 	chargedRecord := f.mustRecord(f.Commit(amountCommand(r.ID, 0)))
-	if chargedRecord.Status != payment.Charged || chargedRecord.Captured != money.FromUint64(70) || chargedRecord.Finished == 0 || len(chargedRecord.RRN) != 12 {
+	if chargedRecord.Status != payment.Charged || chargedRecord.CapturedAmount != money.FromUint64(70) || chargedRecord.Finished == 0 || len(chargedRecord.RRN) != 12 {
 		t.Errorf("%+v", chargedRecord)
 	}
 	f.wantEntries(r.ID, "hold_payment pending: Dr A:provider 70, Cr L:partner:1:available 70",
@@ -50,8 +50,8 @@ func TestPartialCommitReleasesTheRestAndChargesTheFeeOfThePart(t *testing.T) {
 	})
 	id := f.create(payment.Payment, "4242424242424242", 100, "").Record.ID
 	r := f.mustRecord(f.Commit(amountCommand(id, 55)))
-	if r.Status != payment.Charged || r.Captured != money.FromUint64(55) || r.Fee != money.FromUint64(5) || r.MerchantAmount.Abs != money.FromUint64(50) {
-		t.Errorf("captured %v, fee %v, merchant %v", r.Captured, r.Fee, r.MerchantAmount)
+	if r.Status != payment.Charged || r.CapturedAmount != money.FromUint64(55) || r.Fee != money.FromUint64(5) || r.MerchantAmount.Abs != money.FromUint64(50) {
+		t.Errorf("captured %v, fee %v, merchant %v", r.CapturedAmount, r.Fee, r.MerchantAmount)
 	}
 	if r.Amount != money.FromUint64(100) {
 		t.Errorf("the amount asked for became %v", r.Amount)
@@ -268,7 +268,7 @@ func TestExpiringHoldThatTheRailHasCapturedIsCharged(t *testing.T) {
 	f := openTwoPhase(t, func(f *fixture) { f.useProvider(provider) })
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	f.advance(directory.DefaultHoldTTL)
-	if got := f.wantStatus(id, payment.Charged, "").Captured; got != money.FromUint64(70) {
+	if got := f.wantStatus(id, payment.Charged, "").CapturedAmount; got != money.FromUint64(70) {
 		t.Errorf("captured %v", got)
 	}
 	f.wantBalance("100070 / 0")
@@ -315,7 +315,7 @@ func TestHoldCapturedByALostCommitIsChargedForItsAmount(t *testing.T) {
 	f.wantStatus(id, payment.PaymentHeld, "interrupted")
 	_, err := f.Cancel(partnerCommand(id))
 	f.wantRefusal(err, ledger.NotReversible)
-	if got := f.wantStatus(id, payment.Charged, "").Captured; got != money.FromUint64(30) {
+	if got := f.wantStatus(id, payment.Charged, "").CapturedAmount; got != money.FromUint64(30) {
 		t.Errorf("captured %v", got)
 	}
 	f.wantBalance("100030 / 0")

@@ -186,7 +186,7 @@ func (f *fixture) wakeAtDueInstant(id ledger.ID) {
 		f.t.Fatal(err)
 	}
 	key := actors.RecordKey{Org: org, ID: id}
-	f.Send(key, actors.Due{Key: key, At: result.Stamp.Due})
+	f.Send(key, actors.Due{Key: key, At: result.Header.Due})
 }
 
 // After a panic the actor must still know that a submission is in progress. An inquiry at this time
@@ -290,7 +290,7 @@ func (a callOnCount) CountNow(ledger.ID, int64, []*directory.Limit, ledger.Micro
 func (a callOnCount) Uncount(ledger.ID, int64, []*directory.Limit, ledger.Micros, *directory.Attempt) {
 }
 
-func (a callOnCount) Admit(_ ledger.ID, _ ledger.Account, _, _ money.Amount, answer func(bool)) {
+func (a callOnCount) CheckFunds(_ ledger.ID, _ ledger.Account, _, _ money.Amount, answer func(bool)) {
 	a()
 	answer(true)
 }

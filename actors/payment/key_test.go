@@ -156,12 +156,12 @@ func TestRepeatedRequestGetsTheFirstReplyAfterChanges(t *testing.T) {
 	f.mustRecord(f.Refund(amountCommand(id, 0)))
 	for range 2 {
 		repetition, err := pay()
-		if f.mustRecord(repetition, err); !repetition.Replay || repetition.Record.Status != payment.Charging || repetition.Stamp != createResult.Stamp {
-			t.Errorf("the create again: %s %+v, replay %v", repetition.Record.Status, repetition.Stamp, repetition.Replay)
+		if f.mustRecord(repetition, err); !repetition.Replay || repetition.Record.Status != payment.Charging || repetition.Header != createResult.Header {
+			t.Errorf("the create again: %s %+v, replay %v", repetition.Record.Status, repetition.Header, repetition.Replay)
 		}
 		repetition, err = f.Refund(refund)
-		if f.mustRecord(repetition, err); !repetition.Replay || repetition.Record.Refunded != money.FromUint64(30) || repetition.Stamp != refundResult.Stamp {
-			t.Errorf("the refund again: %v %+v, replay %v", repetition.Record.Refunded, repetition.Stamp, repetition.Replay)
+		if f.mustRecord(repetition, err); !repetition.Replay || repetition.Record.RefundedAmount != money.FromUint64(30) || repetition.Header != refundResult.Header {
+			t.Errorf("the refund again: %v %+v, replay %v", repetition.Record.RefundedAmount, repetition.Header, repetition.Replay)
 		}
 		f.restart()
 	}

@@ -336,7 +336,7 @@ func runKilledAt(t *testing.T, i int, killPoints ...int) (points int) {
 	v := f.Journal.View()
 	defer v.Close()
 	transactionCount := 0
-	f.transactions(v, func(r *payment.Record, stamp posting.Stamp) {
+	f.transactions(v, func(r *payment.Record, header posting.RecordHeader) {
 		if r.ReversalOf == (ledger.ID{}) {
 			transactionCount++
 		}

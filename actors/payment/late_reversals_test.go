@@ -72,13 +72,13 @@ func TestChargebackEndsLateMoney(t *testing.T) {
 					id = f.create(payment.Payment, declined, 70, "").Record.ID
 					late = id
 				}
-				f.reportLate(id, actors.Settled)
+				f.reportLate(id, actors.LateSettlement)
 				f.advance(c.wait)
-				f.reportLate(id, actors.TakenBack)
+				f.reportLate(id, actors.Reversal)
 				f.advance(time.Hour)
 				f.restart()
-				f.reportLate(id, actors.Settled) // after a restart all reports come again
-				f.reportLate(id, actors.TakenBack)
+				f.reportLate(id, actors.LateSettlement) // after a restart all reports come again
+				f.reportLate(id, actors.Reversal)
 				f.advance(time.Hour)
 				f.wantEntries(late, entry, c.entriesEnd)
 				f.wantSubmissions(id, actors.Refund, c.requested)

@@ -36,7 +36,7 @@ func TestLateSettlementIsHeldInSuspenseAndReturned(t *testing.T) {
 			if name == "cancelled" {
 				closedRecord = f.mustRecord(f.Cancel(partnerCommand(closedRecord.ID)))
 			}
-			f.reportAndWait(closedRecord.ID, actors.Settled, "")
+			f.reportAndWait(closedRecord.ID, actors.LateSettlement, "")
 			f.advance(time.Second)
 			r := f.wantStatus(closedRecord.ID, closedRecord.Status, failureText(closedRecord.Failure))
 			if !r.LateSettlement || refundID(r) == (ledger.ID{}) || refundMsg(r) != "refunded" || r.Finished != closedRecord.Finished {
@@ -45,7 +45,7 @@ func TestLateSettlementIsHeldInSuspenseAndReturned(t *testing.T) {
 			f.wantEntries(r.ID, suspenseEntry, returnEntry)
 			f.wantBalance("100000 / 0")
 			f.wantSubmissions(r.ID, actors.Refund, 1)
-			f.reportAndWait(r.ID, actors.Settled, "") // the rail repeats the report
+			f.reportAndWait(r.ID, actors.LateSettlement, "") // the rail repeats the report
 			f.advance(time.Hour)
 			f.wantEntries(r.ID, suspenseEntry, returnEntry)
 			f.wantSubmissions(r.ID, actors.Refund, 1)
@@ -58,7 +58,7 @@ func TestMoneyInSuspenseStaysIfTheRailRefusesTheReturn(t *testing.T) {
 		f.useProvider(scriptedProvider(actors.Refund, actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no"}}))
 	})
 	id := f.create(payment.Payment, "4000000000000002", 70, "").Record.ID
-	f.reportAndWait(id, actors.Settled, "")
+	f.reportAndWait(id, actors.LateSettlement, "")
 	f.advance(time.Hour)
 	if r := f.wantStatus(id, payment.Rejected, "card_declined"); refundMsg(r) != "no" {
 		t.Errorf("%q", refundMsg(r))
@@ -70,7 +70,7 @@ func TestLostReturnOfMoneyInSuspenseIsInquired(t *testing.T) {
 	provider := scriptedProvider(actors.Refund, lostAnswer).answerInquiries(actors.Refund, actors.Outcome{Verdict: payment.VerdictPending, InquireAfter: time.Minute}, done)
 	f := openWith(t, func(f *fixture) { f.useProvider(provider) })
 	id := f.create(payment.Payment, "4000000000000002", 70, "").Record.ID
-	f.reportAndWait(id, actors.Settled, "")
+	f.reportAndWait(id, actors.LateSettlement, "")
 	f.advance(time.Second)
 	f.restart()
 	f.advance(time.Hour)
@@ -82,7 +82,7 @@ func TestLostReturnOfMoneyInSuspenseIsInquired(t *testing.T) {
 func TestLatePayoutStaysInSuspense(t *testing.T) {
 	f := openWith(t, func(f *fixture) { f.useProvider(new(fakeProvider)) })
 	id := f.create(payment.Payout, "4000000000000002", 70, "").Record.ID
-	f.reportAndWait(id, actors.Settled, "")
+	f.reportAndWait(id, actors.LateSettlement, "")
 	f.advance(time.Hour)
 	provider := "A:provider:" + f.terminals[1].ID.String()
 	f.wantEntries(id,
@@ -124,7 +124,7 @@ func TestSettlementReportedDuringAVoidIsRecordedAfterIt(t *testing.T) {
 			id := f.create(payment.Payment, "4000000000000077", 70, "").Record.ID
 			cancelReply := f.SendCancel(partnerCommand(id))
 			<-submitted
-			f.Send(actors.RecordKey{Org: org, ID: id}, paymentactor.Reported(actors.Report{Org: org, Reference: id, Terminal: f.terminals[0].ID, Kind: actors.Settled}))
+			f.Send(actors.RecordKey{Org: org, ID: id}, paymentactor.Reported(actors.Report{Org: org, Reference: id, Terminal: f.terminals[0].ID, Kind: actors.LateSettlement}))
 			close(resume)
 			_ = receiveAnswer(t, cancelReply) // the cancel may succeed or fail
 			f.advance(time.Hour)
@@ -140,7 +140,7 @@ func TestSettlementReportChargesWithoutAnInquiry(t *testing.T) {
 	provider := scriptedProvider(actors.Pay, actors.Outcome{Verdict: payment.VerdictPending, InquireAfter: time.Hour})
 	f := openWith(t, func(f *fixture) { f.useProvider(provider) })
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-	f.reportAndWait(id, actors.Settled, "")
+	f.reportAndWait(id, actors.LateSettlement, "")
 	f.wantStatus(id, payment.Charged, "")
 	f.wantBalance("100070 / 0")
 	if n := provider.inquired.Load(); n != 0 {
@@ -152,7 +152,7 @@ func TestCorrectedRejectionBecomesAFailure(t *testing.T) {
 	f := open(t)
 	id := f.create(payment.Payment, "4000000000000002", 70, "").Record.ID
 	for range 2 {
-		f.reportAndWait(id, actors.Corrected, "processing_error")
+		f.reportAndWait(id, actors.Correction, "processing_error")
 		f.wantStatus(id, payment.Failed, "processing_error")
 	}
 	f.wantPath(id, "created new authorizing rejected failed")
@@ -161,19 +161,19 @@ func TestCorrectedRejectionBecomesAFailure(t *testing.T) {
 		want payment.Status
 	}{{"4242424242424242", payment.Charged}, {"4000000000000077", payment.Charging}, {redirect, payment.ActionRequired}} {
 		otherID := f.create(payment.Payment, c.card, 70, "").Record.ID
-		f.reportAndWait(otherID, actors.Corrected, "processing_error")
+		f.reportAndWait(otherID, actors.Correction, "processing_error")
 		f.wantStatus(otherID, c.want, "")
 	}
 	f.terminals = nil
 	unroutedID := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-	f.reportAndWait(unroutedID, actors.Corrected, "processing_error")
+	f.reportAndWait(unroutedID, actors.Correction, "processing_error")
 	f.wantStatus(unroutedID, payment.Rejected, "no terminal available")
 }
 
 func TestReportFromAnotherTerminalIsIgnored(t *testing.T) {
 	f := open(t)
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-	for _, kind := range []actors.ReportKind{actors.TakenBack, actors.Corrected, actors.Settled} {
+	for _, kind := range []actors.ReportKind{actors.Reversal, actors.Correction, actors.LateSettlement} {
 		f.Send(actors.RecordKey{Org: org, ID: id}, paymentactor.Reported(actors.Report{Org: org, Reference: id, Terminal: f.terminals[1].ID, Kind: kind}))
 	}
 	f.Runtime.Quiesce()
@@ -201,7 +201,7 @@ func TestReversalDuringARefundReturnsTheRest(t *testing.T) {
 			})
 			id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 			f.mustRecord(f.Refund(amountCommand(id, 30)))
-			f.reportAndWait(id, actors.TakenBack, "the bank's own words")
+			f.reportAndWait(id, actors.Reversal, "the bank's own words")
 			if r := f.readRecord(id); r.Status == payment.Reversed {
 				t.Error("reversed under a refund")
 			}
@@ -226,7 +226,7 @@ func TestReversalAfterAFullRefundReturnsNothing(t *testing.T) {
 	f := open(t)
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	f.mustRecord(f.Refund(amountCommand(id, 0)))
-	f.reportAndWait(id, actors.TakenBack, "taken_back")
+	f.reportAndWait(id, actors.Reversal, "taken_back")
 	f.wantStatus(id, payment.Refunded, "")
 	f.wantBalance("100000 / 0")
 	if n := f.Runtime.ActorsWithWork(); n != 0 {

@@ -45,7 +45,7 @@ func (f *fixture) countAdmitted() (admitted, breached int) {
 	f.t.Helper()
 	v := f.Journal.View()
 	defer v.Close()
-	f.transactions(v, func(r *payment.Record, _ posting.Stamp) {
+	f.transactions(v, func(r *payment.Record, _ posting.RecordHeader) {
 		switch {
 		case r.AwaitsPayer():
 		case strings.HasPrefix(failureText(r.Failure), "limit exceeded: "):
@@ -211,7 +211,7 @@ func TestVolumesEqualMovedMoneyAfterRandomFailures(t *testing.T) {
 		v := f.Journal.View()
 		defer v.Close()
 		n := 0
-		f.transactions(v, func(r *payment.Record, _ posting.Stamp) {
+		f.transactions(v, func(r *payment.Record, _ posting.RecordHeader) {
 			if needsWakeup(r) {
 				n++
 			}

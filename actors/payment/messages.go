@@ -56,33 +56,33 @@ func (c *caller) wait(deadline time.Time) (reply, bool) {
 	return r, answered
 }
 
-// create asks a new actor to begin its transaction.
-type create struct {
+// createMessage asks a new actor to begin its transaction.
+type createMessage struct {
 	Create
 	caller
 	id ledger.ID
 }
 
 // Refuse implements actors.Refusable.
-func (m *create) Refuse(err error) {
+func (m *createMessage) Refuse(err error) {
 	m.Card.Wipe()
 	m.Answer(reply{err: err})
 }
 
 // LogValue implements slog.LogValuer.
-func (m *create) LogValue() slog.Value { return slog.StringValue("create " + m.id.String()) }
+func (m *createMessage) LogValue() slog.Value { return slog.StringValue("create " + m.id.String()) }
 
-// await asks for a transaction's first outcome.
-type await struct{ caller }
+// awaitMessage asks for a transaction's first outcome.
+type awaitMessage struct{ caller }
 
 // Refuse implements actors.Refusable.
-func (m *await) Refuse(err error) { m.Answer(reply{err: err}) }
+func (m *awaitMessage) Refuse(err error) { m.Answer(reply{err: err}) }
 
-// Observes implements actors.Observer.
-func (m *await) Observes() {}
+// Observes implements actors.OutcomeWaiter.
+func (m *awaitMessage) OnlyWaits() {}
 
 // LogValue implements slog.LogValuer.
-func (m *await) LogValue() slog.Value { return slog.StringValue("await") }
+func (m *awaitMessage) LogValue() slog.Value { return slog.StringValue("await") }
 
 // providerAnswer is a provider's answer to a submission or an inquiry. The answer to a charge
 // brings the card back, because another terminal or a later step may need it.

@@ -14,9 +14,9 @@ import (
 func updateNoticeCounts(d *payment.Decision, before *payment.Record, merchant *recipient, notices []posting.Notice) {
 	r := d.Record
 	if before == nil {
-		r.Notified, r.Unnotified, r.Unwanted = 0, 0, 0
+		r.NotifiedChanges, r.UnnotifiedChanges, r.UnselectedChanges = 0, 0, 0
 	} else {
-		r.Notified, r.Unnotified, r.Unwanted = before.Notified, before.Unnotified, before.Unwanted
+		r.NotifiedChanges, r.UnnotifiedChanges, r.UnselectedChanges = before.NotifiedChanges, before.UnnotifiedChanges, before.UnselectedChanges
 	}
 	wanted, notified := uint32(0), uint32(0)
 	for i := range d.Events {
@@ -24,7 +24,7 @@ func updateNoticeCounts(d *payment.Decision, before *payment.Record, merchant *r
 		switch {
 		case !payment.Notifiable(e):
 		case !merchant.selects(e):
-			r.Unwanted++
+			r.UnselectedChanges++
 		default:
 			wanted++
 		}
@@ -34,8 +34,8 @@ func updateNoticeCounts(d *payment.Decision, before *payment.Record, merchant *r
 			notified++
 		}
 	}
-	r.Notified += notified
-	r.Unnotified += wanted - notified
+	r.NotifiedChanges += notified
+	r.UnnotifiedChanges += wanted - notified
 }
 
 // ReadNotice parses the body of a transaction's posting.Notice on channel posting.Webhook and returns

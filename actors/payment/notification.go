@@ -70,7 +70,7 @@ func (a *recipient) selects(e *ledger.Event) bool {
 // has no address and the organization has a listener, the notices to the merchant are transient: only the listener
 // gets them.
 func (s *Service) notices(org ledger.ID, d *payment.Decision, merchant *recipient, origin tracing.Origin) (notices, transient []posting.Notice) {
-	hasListener := s.rt.Listening.HasListener(org)
+	hasListener := s.rt.Listeners.HasListener(org)
 	for i := range d.Events {
 		e := &d.Events[i]
 		if !payment.Notifiable(e) {
@@ -88,7 +88,7 @@ func (s *Service) notices(org ledger.ID, d *payment.Decision, merchant *recipien
 			}
 		}
 		if body := s.newOperatorAlert(org, d.Record, e); body != nil {
-			notices = append(notices, posting.Notice{Event: i, Channel: posting.Operators, To: d.Record.Terminal, Body: body, Origin: origin})
+			notices = append(notices, posting.Notice{Event: i, Channel: posting.OperatorAlert, To: d.Record.Terminal, Body: body, Origin: origin})
 		}
 		if s.sendsReceipts && payment.IsFirstCharge(e) && admission.ReceiptAddress(d.Record) != "" {
 			notices = append(notices, posting.Notice{Event: i, Channel: posting.PayerReceipt, To: d.Record.Terminal, Origin: origin})

@@ -24,7 +24,7 @@ func TestOnlyCallsThatWereMadeAreObserved(t *testing.T) {
 		observed = append(observed, c)
 	}}
 	for _, isUnmade := range []bool{false, true} {
-		job := &providerJob{service: service, provider: namedProvider{}, call: &actors.Call{Operation: actors.Pay}, isUnmade: isUnmade}
+		job := &providerJob{service: service, provider: namedProvider{}, call: &actors.Call{Operation: actors.Pay}, isNotMade: isUnmade}
 		job.answer.Verdict = payment.VerdictNotSent
 		job.observe(tracing.Hop{}, time.Now())
 	}

@@ -86,7 +86,7 @@ func (t *transaction) decide(c *actors.Context, m *operation) (d payment.Decisio
 		d, err = decider.Commit(t.record, m.amount, request)
 	case opComplete:
 		if d, err = decider.Submit(t.record, hasTextIn(m.material), request); err == nil {
-			t.submission.material = m.material
+			t.input.material = m.material
 		}
 	case opChoose:
 		d, err = decider.Choose(t.record, m.bank, request)
@@ -94,7 +94,7 @@ func (t *transaction) decide(c *actors.Context, m *operation) (d payment.Decisio
 		return t.onPayerReturned(c, decider, request)
 	case opReissue:
 		if t.record.ActionIsStale(ledger.MicrosOf(decider.Now), m.onPayerPage) {
-			if err := t.ask(c, payment.AskReissue, true); err != nil {
+			if err := t.callProvider(c, payment.ReissueAction, true); err != nil {
 				t.logNotAsked(err) // the next read of the transaction asks the rail again
 			}
 		}
@@ -128,7 +128,7 @@ func hasTextIn(object []byte) func(name string) bool {
 func (t *transaction) continueHosted(c *actors.Context, m *operation) {
 	const op = "payment.Continue"
 	switch r := t.record; {
-	case r.AwaitsPayer() && t.stamp.Due <= ledger.MicrosOf(c.Now()), r.Failure.Code == payment.PayerActionExpired:
+	case r.AwaitsPayer() && t.header.Due <= ledger.MicrosOf(c.Now()), r.Failure.Code == payment.PayerActionExpired:
 		t.refuseOperation(m, ledger.Refuse(op, ledger.NotContinuable, "the payer's time is over"))
 		return
 	case !r.AwaitsPayer():
@@ -154,16 +154,16 @@ func (t *transaction) continueHosted(c *actors.Context, m *operation) {
 	if request.Asset.Network == "" {
 		request.Asset.Network = continuation.Credentials.Network
 	}
-	search := admission.Search{
-		Org: t.key.Org, Partner: partner, Request: &request, Route: continuation.Route, Listed: t.record.ListedTerminals(), At: ledger.MicrosOf(c.Now()),
+	search := admission.TerminalSearch{
+		Org: t.key.Org, Partner: partner, Request: &request, Route: continuation.Route, ListedTerminals: t.record.ListedTerminals(), At: ledger.MicrosOf(c.Now()),
 	}
-	if continuation.Route != "" && !search.Offers(t.service.directory.Terminals(t.key.Org, partner.Number), rails{t.service}) {
+	if continuation.Route != "" && !search.HasTerminal(t.service.directory.Terminals(t.key.Org, partner.Number), rails{t.service}) {
 		refusal := ledger.Refuse(op, ledger.NotContinuable, "the route is not offered for this transaction")
 		refusal.Field = "route"
 		t.refuseOperation(m, refusal)
 		return
 	}
-	t.submission.card, t.submission.browser = continuation.Card, continuation.Browser
+	t.input.card, t.input.browser = continuation.Card, continuation.Browser
 	var task admission.Task
 	t.admission, task = admission.Start(search, "")
 	t.admit(c, m, task)
@@ -179,7 +179,7 @@ func (t *transaction) onPayerReturned(c *actors.Context, decider payment.Decisio
 		return d, err == nil, err
 	}
 	if r.Status.AtProvider() && r.Op == nil && !r.ReportedUnknown() {
-		if err := t.ask(c, payment.AskInquire, true); err != nil {
+		if err := t.callProvider(c, payment.InquireCharge, true); err != nil {
 			t.logNotAsked(err) // the provider is asked again at the due instant
 		}
 	}
@@ -193,19 +193,19 @@ func (t *transaction) operationRefused(c *actors.Context, m *operation, refusal 
 	switch {
 	// The taken claim is the idempotency key: a decision may also claim a reference, but that is a new random id.
 	case refusal.Code == ledger.ClaimTaken && !m.Key.IsZero():
-		t.admissionLost(c, m)
+		t.onAdmissionLost(c, m)
 		t.dropAdmission(c)
 		m.Answer(keyTaken(&m.Key, r.Owner))
 	case refusal.Code == ledger.StaleVersion:
-		t.admissionLost(c, m)
+		t.onAdmissionLost(c, m)
 		t.operate(c, m)
 	case m.kind == opContinue && !objection.IsZero():
-		t.admit(c, m, t.admission.Object(objection))
+		t.admit(c, m, t.admission.OnObjection(objection))
 	case refusal.Code == ledger.OutOfRange:
-		t.submission.wipe()
+		t.input.wipe()
 		m.Refuse(ledger.Refuse("payment", ledger.Unavailable, "an account's totals have no room for the amount"))
 	default:
-		t.admissionLost(c, m)
+		t.onAdmissionLost(c, m)
 		t.dropAdmission(c)
 		m.Refuse(refusal)
 	}
@@ -226,17 +226,17 @@ func (t *transaction) onReport(c *actors.Context, m providerReport) {
 		return
 	}
 	switch m.Kind {
-	case actors.TakenBack:
-		if !t.takeBack(c, m) {
-			t.deferred.takenBack = &m
+	case actors.Reversal:
+		if !t.reverse(c, m) {
+			t.deferred.reversal = &m
 		}
-	case actors.Corrected:
+	case actors.Correction:
 		if d, ok := t.decisionContext(c).DecideCorrection(t.record, m.failure()); ok {
 			t.commit(c, d, m)
 		}
-	case actors.Settled:
-		if !t.settle(c, m) {
-			t.deferred.settled = &m
+	case actors.LateSettlement:
+		if !t.settleLate(c, m) {
+			t.deferred.lateSettlement = &m
 		}
 	}
 }
@@ -244,11 +244,11 @@ func (t *transaction) onReport(c *actors.Context, m providerReport) {
 // resumeDeferred handles the rail's reports and updates that arrived while a provider call was in
 // progress or a decision was being made durable.
 func (t *transaction) resumeDeferred(c *actors.Context) {
-	if m := t.deferred.settled; m != nil && t.record != nil && !c.Committing() && t.settle(c, *m) {
-		t.deferred.settled = nil
+	if m := t.deferred.lateSettlement; m != nil && t.record != nil && !c.Committing() && t.settleLate(c, *m) {
+		t.deferred.lateSettlement = nil
 	}
-	if m := t.deferred.takenBack; m != nil && t.record != nil && !c.Committing() && t.takeBack(c, *m) {
-		t.deferred.takenBack = nil
+	if m := t.deferred.reversal; m != nil && t.record != nil && !c.Committing() && t.reverse(c, *m) {
+		t.deferred.reversal = nil
 	}
 	if m := t.deferred.update; m != nil && c.Expecting() == 0 && !c.Committing() {
 		t.deferred.update = nil
@@ -256,22 +256,22 @@ func (t *transaction) resumeDeferred(c *actors.Context) {
 	}
 }
 
-// settle decides on a report that money has moved after all. It returns false while a call is in progress,
+// settleLate decides on a report that money has moved after all. It returns false while a call is in progress,
 // because the answer to the call may also say that money has moved.
-func (t *transaction) settle(c *actors.Context, m providerReport) (done bool) {
+func (t *transaction) settleLate(c *actors.Context, m providerReport) (done bool) {
 	r := t.record
 	if c.Expecting() > 0 || r.Op != nil && r.Op.Kind != payment.OpComplete {
 		return false
 	}
-	if d, ok := t.decisionContext(c).DecideAnswer(r, payment.Answer{Verdict: payment.VerdictCharged}); ok {
+	if d, ok := t.decisionContext(c).DecideProviderAnswer(r, payment.ProviderAnswer{Verdict: payment.VerdictCharged}); ok {
 		t.commit(c, d, m)
 	}
 	return true
 }
 
-// takeBack decides on a report that settled money was taken back. It returns false while the
+// reverse decides on a report that settled money was taken back. It returns false while the
 // charge's settlement or a refund's result is not known yet.
-func (t *transaction) takeBack(c *actors.Context, m providerReport) (done bool) {
+func (t *transaction) reverse(c *actors.Context, m providerReport) (done bool) {
 	r := t.record
 	if c.Expecting() > 0 || r.Op != nil {
 		return false
@@ -280,9 +280,9 @@ func (t *transaction) takeBack(c *actors.Context, m providerReport) (done bool) 
 		t.commit(c, d, m)
 		return true
 	}
-	if d, ok := t.decisionContext(c).DecideReversal(r, t.stamp.SettledSeq, c.Runtime.NewTransactionID(), m.failure()); ok {
+	if d, ok := t.decisionContext(c).DecideReversal(r, t.header.SettledSeq, c.Runtime.NewTransactionID(), m.failure()); ok {
 		t.commit(c, d, m)
 		return true
 	}
-	return r.Status.Final() || r.Status == payment.Refunded // there is no more money that could be taken back
+	return r.Status.IsFinal() || r.Status == payment.Refunded // there is no more money that could be taken back
 }

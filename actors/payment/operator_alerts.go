@@ -23,7 +23,7 @@ func (s *Service) newOperatorAlert(org ledger.ID, r *payment.Record, e *ledger.E
 		return nil
 	}
 	charge := alerts.Charge{
-		ID: r.ID, Type: r.Type.String(), Amount: r.Settled(), Asset: r.Asset, Fee: r.Fee, Merchant: r.MerchantAmount,
+		ID: r.ID, Type: r.Type.String(), Amount: r.SettledAmount(), Asset: r.Asset, Fee: r.Fee, Merchant: r.MerchantAmount,
 		ReversalOf: r.ReversalOf, At: ledger.MicrosOf(s.rt.Clock.Now()),
 	}
 	terminal := alerts.Terminal{ID: t.ID, Name: t.Name, Partner: t.Partner, Env: t.Env}

@@ -36,7 +36,7 @@ func (f *fixture) alertSubjects() string {
 	defer view.Close()
 	var messages []string
 	err := view.NoticesAscending(org, 0, func(n *posting.Notice) (bool, error) {
-		if n.Channel != posting.Operators {
+		if n.Channel != posting.OperatorAlert {
 			return true, nil
 		}
 		m, err := alerts.ReadMessage(n.Body)
@@ -148,7 +148,7 @@ func TestAlertTextDoesNotChangeAfterARefund(t *testing.T) {
 		view := f.Journal.View()
 		defer view.Close()
 		err := view.NoticesAscending(org, 0, func(n *posting.Notice) (bool, error) {
-			if n.Channel == posting.Operators && n.Source == (ledger.Source{Kind: ledger.Transaction, ID: id}) {
+			if n.Channel == posting.OperatorAlert && n.Source == (ledger.Source{Kind: ledger.Transaction, ID: id}) {
 				found = string(n.Body)
 			}
 			return true, nil

@@ -47,9 +47,9 @@ func TestReloadingTheReturnPageDoesNotPostponeTheInquiry(t *testing.T) {
 	f.wantStatus(id, payment.Charged, "")
 }
 
-func (f *fixture) dueAt(id ledger.ID) ledger.Micros { return f.mustFind(id).Stamp.Due }
+func (f *fixture) dueAt(id ledger.ID) ledger.Micros { return f.mustFind(id).Header.Due }
 
-func (f *fixture) version(id ledger.ID) uint64 { return f.mustFind(id).Stamp.Version }
+func (f *fixture) version(id ledger.ID) uint64 { return f.mustFind(id).Header.Version }
 
 func (f *fixture) mustFind(id ledger.ID) paymentactor.Result {
 	f.t.Helper()
@@ -86,10 +86,10 @@ func TestAbandonedOperationIsNotBegun(t *testing.T) {
 	close(release)
 	f.Runtime.Quiesce()
 	f.wantStatus(id, payment.Refunded, "")
-	if got := f.readRecord(id).Refunded.String(); got != "10" {
+	if got := f.readRecord(id).RefundedAmount.String(); got != "10" {
 		t.Errorf("refunded %s", got)
 	}
-	if r := f.mustRecord(f.Refund(abandoned)); r.Refunded.String() != "30" {
-		t.Errorf("with the key as good as new: %s", r.Refunded)
+	if r := f.mustRecord(f.Refund(abandoned)); r.RefundedAmount.String() != "30" {
+		t.Errorf("with the key as good as new: %s", r.RefundedAmount)
 	}
 }

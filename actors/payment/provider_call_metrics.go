@@ -30,7 +30,7 @@ func (j *providerJob) operation() string {
 // verdict is VerdictUnknown.
 func (j *providerJob) observe(hop tracing.Hop, started time.Time) {
 	call := ProviderCall{Provider: j.provider.Name(), Operation: j.operation(), Verdict: j.answer.Verdict}
-	if !j.isUnmade && j.service.observeCall != nil {
+	if !j.isNotMade && j.service.observeCall != nil {
 		call.Took = time.Since(started)
 		j.service.observeCall(call)
 	}
@@ -83,12 +83,12 @@ func (t *transaction) recallOrigin() {
 // keeps nothing during a transaction's first call, because the actor is not stopped then.
 func (t *transaction) keepOrigin() {
 	switch {
-	case t.stamp.Due == 0:
+	case t.header.Due == 0:
 		if t.origin.isKept {
 			t.service.origins.Forget(t.key)
 			t.origin.isKept = false
 		}
-	case t.record.Answered() && !t.origin.IsZero():
+	case t.record.HasAnswer() && !t.origin.IsZero():
 		t.service.origins.Keep(t.key, t.origin.Origin)
 		t.origin.isKept = true
 	}

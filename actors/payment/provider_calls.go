@@ -21,9 +21,9 @@ type Reissuer interface {
 	Reissue(ctx context.Context, q *actors.Inquiry) actors.Outcome
 }
 
-// ask calls the provider on another goroutine. The actor gets the answer as a *providerAnswer. If the call cannot be queued,
-// ask returns an error. isEarly says that the record's due instant has not come yet.
-func (t *transaction) ask(c *actors.Context, ask payment.Ask, isEarly bool) error {
+// callProvider calls the provider on another goroutine. The actor gets the answer as a *providerAnswer. If the call cannot be queued,
+// callProvider returns an error. isEarly says that the record's due instant has not come yet.
+func (t *transaction) callProvider(c *actors.Context, ask payment.ProviderRequest, isEarly bool) error {
 	terminal, provider := t.service.provider(t.key.Org, t.record.Terminal)
 	if provider == nil {
 		return errNoProvider
@@ -32,7 +32,7 @@ func (t *transaction) ask(c *actors.Context, ask payment.Ask, isEarly bool) erro
 	if err := t.buildRequest(ask, job); err != nil {
 		return err
 	}
-	if ask == payment.AskReissue {
+	if ask == payment.ReissueAction {
 		supported := false
 		if job.reissuer, supported = provider.(Reissuer); !supported {
 			return nil // this provider's published actions do not expire
@@ -47,7 +47,7 @@ func (t *transaction) ask(c *actors.Context, ask payment.Ask, isEarly bool) erro
 		job.answer.card.Wipe()
 		return err
 	}
-	t.submission.material = nil // the call has the material now
+	t.input.material = nil // the call has the material now
 	c.Expect()
 	return nil
 }
@@ -63,7 +63,7 @@ type providerJob struct {
 	inquiry    *actors.Inquiry
 	reissuer   Reissuer // if the payer's action is to be published again; otherwise nil
 	lacksToken bool     // the stored token cannot be read, so the call is not made
-	isUnmade   bool     // the call was not made: the token is missing, or the terminal's circuit is open
+	isNotMade  bool     // the call was not made: the token is missing, or the terminal's circuit is open
 
 	permit permit
 	answer providerAnswer
@@ -100,12 +100,12 @@ func (j *providerJob) Run() {
 func (j *providerJob) submit() {
 	defer clear(j.call.Material)
 	if j.lacksToken {
-		j.answer.Outcome, j.isUnmade = tokenMissing(), true
+		j.answer.Outcome, j.isNotMade = tokenMissing(), true
 		return
 	}
 	allowed := false
 	if j.permit, allowed = j.service.circuits.permit(j.call); !allowed {
-		j.answer.Outcome, j.isUnmade = circuitOpen(), true
+		j.answer.Outcome, j.isNotMade = circuitOpen(), true
 		return
 	}
 	j.answer.Unreachable = true // set until Submit has returned, so it stays set if the adapter panics
@@ -120,18 +120,18 @@ func (j *providerJob) Report() {
 
 // buildRequest builds the call or inquiry. If the call is for the charge itself, the card moves from the actor into
 // the call.
-func (t *transaction) buildRequest(ask payment.Ask, job *providerJob) (err error) {
+func (t *transaction) buildRequest(ask payment.ProviderRequest, job *providerJob) (err error) {
 	r := t.record
 	kind := chargeOperation(r)
-	if (ask == payment.AskOp || ask == payment.AskInquireOp) && r.Op.Kind != payment.OpComplete {
+	if (ask == payment.SubmitOperation || ask == payment.InquireOperation) && r.Op.Kind != payment.OpComplete {
 		kind, job.answer.opID = providerOperations[r.Op.Kind], r.Op.ID
 	}
 	switch ask {
-	case payment.AskSubmit:
+	case payment.SubmitCharge:
 		job.call = &job.callMemory
 		t.chargeCall(job.terminal, job.call)
 		job.lacksToken = !t.addToken(job.call)
-	case payment.AskOp:
+	case payment.SubmitOperation:
 		job.call = &job.callMemory
 		if err = t.operationCall(job.terminal, job.call); err != nil {
 			return err
@@ -184,7 +184,7 @@ func (t *transaction) chargeCall(terminal *directory.Terminal, call *actors.Call
 	r := t.record
 	*call = actors.Call{
 		Org: t.key.Org, Reference: r.ChargeReference(), Operation: chargeOperation(r), Terminal: terminal, Amount: r.AmountWithFee, Asset: r.Asset,
-		Method: r.Method, Hold: r.TwoPhase, Browser: t.submission.browser, Card: t.submission.card,
+		Method: r.Method, Hold: r.TwoPhase, Browser: t.input.browser, Card: t.input.card,
 		ChargeState: t.chargeState(),
 	}
 	if r.Type == payment.Payout {
@@ -193,7 +193,7 @@ func (t *transaction) chargeCall(terminal *directory.Terminal, call *actors.Call
 	if s := t.service; s.returnURL != nil {
 		call.ReturnURL = func() string { return s.returnURL(call.Org, r.ID, s.rt.Clock.Now().Add(2*s.actionTTL)) }
 	}
-	t.submission.card = nil // the browser data stays, because another terminal may be tried
+	t.input.card = nil // the browser data stays, because another terminal may be tried
 }
 
 // operationCall builds the call for the record's current operation on the charge.
@@ -201,7 +201,7 @@ func (t *transaction) operationCall(terminal *directory.Terminal, call *actors.C
 	r := t.record
 	*call = actors.Call{
 		Org: t.key.Org, Reference: r.ChargeReference(), Operation: providerOperations[r.Op.Kind], Request: r.Op.ID, Terminal: terminal,
-		Method: r.Method, Material: t.submission.material, Choice: r.Op.Choice,
+		Method: r.Method, Material: t.input.material, Choice: r.Op.Choice,
 		ChargeState: t.chargeState(),
 	}
 	call.Amount, call.Asset = r.OperationAmount()
@@ -225,9 +225,9 @@ func (t *transaction) operationCall(terminal *directory.Terminal, call *actors.C
 
 // onProviderAnswer decides on a provider's answer.
 func (t *transaction) onProviderAnswer(c *actors.Context, m *providerAnswer) {
-	t.submission.card = m.card // every path from here wipes the card or submits it
+	t.input.card = m.card // every path from here wipes the card or submits it
 	if !t.load() {
-		t.submission.wipe()
+		t.input.wipe()
 		return
 	}
 	if m.terminal != t.record.Terminal || m.reference != t.record.ChargeReference() {
@@ -246,8 +246,8 @@ func (t *transaction) onProviderAnswer(c *actors.Context, m *providerAnswer) {
 		m.Verdict = payment.VerdictPending // the provider was asked just now to complete the charge; asking it at once again could repeat for ever
 	}
 	a := toAnswer(m)
-	if m.early && t.record.IsNoNews(a) {
-		t.submission.wipe() // nothing is stored, because frequent reads must not postpone the due instant
+	if m.early && t.record.IsUnchangedBy(a) {
+		t.input.wipe() // nothing is stored, because frequent reads must not postpone the due instant
 		t.answerWaiters(c)
 		return
 	}
@@ -267,9 +267,9 @@ func (t *transaction) decideOutcome(c *actors.Context, m *providerAnswer, passed
 			return
 		}
 	}
-	d, ok := t.decisionContext(c).DecideAnswer(r, t.sealedAnswer(m))
+	d, ok := t.decisionContext(c).DecideProviderAnswer(r, t.sealedAnswer(m))
 	if !ok {
-		t.submission.wipe()
+		t.input.wipe()
 		t.answerWaiters(c)
 		return
 	}
@@ -285,8 +285,8 @@ func (t *transaction) chargeState() actors.ChargeState {
 	state := actors.ChargeState{
 		SubmittedSince: t.submittedSince(), ChargedAmount: r.SubmittedAmount(), Meta: r.RailMeta, ActionKnown: r.Status == payment.ActionRequired && r.Action != nil,
 	}
-	if r.Op != nil && r.Op.Kind == payment.OpRefund && !r.Op.Late {
-		state.Refunded = r.ReturnedAmount()
+	if r.Op != nil && r.Op.Kind == payment.OpRefund && !r.Op.FromSuspense {
+		state.RefundedAmount = r.ReturnedAmount()
 	}
 	return state
 }

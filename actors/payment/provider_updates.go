@@ -9,10 +9,10 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Examiner is a provider that can be asked whether its rail has reversed, corrected or settled a charge
+// ReportInquirer is a provider that can be asked whether its rail has reversed, corrected or settled a charge
 // after the charge's record here reached an end. Examine returns false if there is nothing to report.
-type Examiner interface {
-	Examine(ctx context.Context, q *actors.Inquiry) (actors.Report, bool)
+type ReportInquirer interface {
+	InquireReport(ctx context.Context, q *actors.Inquiry) (actors.Report, bool)
 }
 
 // providerUpdate says that a provider may have news of a transaction.
@@ -75,45 +75,45 @@ func (t *transaction) onProviderUpdate(c *actors.Context, m *providerUpdate) {
 	if r.ReportedUnknown() {
 		return // after "unknown reference" the provider is not asked before the due instant
 	}
-	ask := payment.AskNothing
+	ask := payment.NoRequest
 	switch {
 	case r.Op != nil && r.Op.Kind != payment.OpComplete:
-		ask = payment.AskInquireOp
-	case r.Status == payment.Authorizing, r.Status == payment.ActionRequired, r.Status.AtProvider(), r.Status.Held():
-		ask = payment.AskInquire
-	case r.Status.Final(), r.Status == payment.Refunded:
+		ask = payment.InquireOperation
+	case r.Status == payment.Authorizing, r.Status == payment.ActionRequired, r.Status.AtProvider(), r.Status.IsHeld():
+		ask = payment.InquireCharge
+	case r.Status.IsFinal(), r.Status == payment.Refunded:
 		if err := t.examine(c); err != nil {
 			t.logNotAsked(err)
 		}
 	}
-	if ask == payment.AskNothing {
+	if ask == payment.NoRequest {
 		return
 	}
-	if err := t.ask(c, ask, true); err != nil {
+	if err := t.callProvider(c, ask, true); err != nil {
 		t.logNotAsked(err) // the provider is asked again at the due instant
 	}
 }
 
-// examine asks the provider, if it is an Examiner, about a charge whose record has reached an end.
+// examine asks the provider, if it is a ReportInquirer, about a charge whose record has reached an end.
 func (t *transaction) examine(c *actors.Context) error {
 	terminal, provider := t.service.provider(t.key.Org, t.record.Terminal)
-	examiner, supported := provider.(Examiner)
+	examiner, supported := provider.(ReportInquirer)
 	if !supported {
 		return nil
 	}
-	return t.askExaminer(c, examiner, t.inquiry(terminal, chargeOperation(t.record), ledger.ID{}))
+	return t.inquireReport(c, examiner, t.inquiry(terminal, chargeOperation(t.record), ledger.ID{}))
 }
 
-// askExaminer asks about a charge that has ended here. The provider's answer arrives as a providerReport.
-func (t *transaction) askExaminer(c *actors.Context, examiner Examiner, q *actors.Inquiry) error {
+// inquireReport asks about a charge that has ended here. The provider's answer arrives as a providerReport.
+func (t *transaction) inquireReport(c *actors.Context, examiner ReportInquirer, q *actors.Inquiry) error {
 	service, key := t.service, t.key
 	return c.Runtime.Go(func() {
 		ctx, cancel := context.WithTimeout(service.rt.Context(), service.providerTimeout)
 		defer func() {
 			cancel()
-			service.rt.Recovered("provider "+q.Terminal.Provider, recover())
+			service.rt.LogPanic("provider "+q.Terminal.Provider, recover())
 		}()
-		if report, found := examiner.Examine(ctx, q); found {
+		if report, found := examiner.InquireReport(ctx, q); found {
 			service.registry.Tell(key, providerReport{report})
 		}
 	})

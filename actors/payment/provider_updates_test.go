@@ -14,22 +14,22 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Examine calls the wrapped provider's Examine, if the provider has this method.
-func (w *witness) Examine(ctx context.Context, q *actors.Inquiry) (actors.Report, bool) {
-	if examiner, isExaminer := w.Provider.(paymentactor.Examiner); isExaminer {
-		return examiner.Examine(ctx, q)
+// InquireReport calls the wrapped provider's InquireReport, if the provider has this method.
+func (w *witness) InquireReport(ctx context.Context, q *actors.Inquiry) (actors.Report, bool) {
+	if examiner, isExaminer := w.Provider.(paymentactor.ReportInquirer); isExaminer {
+		return examiner.InquireReport(ctx, q)
 	}
 	return actors.Report{}, false
 }
 
-// examinableProvider is a provider that implements payment.Examiner with a function of the test.
+// examinableProvider is a provider that implements payment.ReportInquirer with a function of the test.
 type examinableProvider struct {
 	*fakeProvider
 	examine func(q *actors.Inquiry) (actors.Report, bool)
 }
 
-// Examine implements payment.Examiner.
-func (e examinableProvider) Examine(_ context.Context, q *actors.Inquiry) (actors.Report, bool) {
+// InquireReport implements payment.ReportInquirer.
+func (e examinableProvider) InquireReport(_ context.Context, q *actors.Inquiry) (actors.Report, bool) {
 	return e.examine(q)
 }
 
@@ -134,8 +134,8 @@ func TestProviderUpdateDuringARefundInquiresTheRefund(t *testing.T) {
 	f.wantStatus(id, payment.Refunded, "")
 	f.mustRecord(f.Refund(amountCommand(id, 20)))
 	f.providerUpdate(f.terminals[0].ID, id)
-	if len(questions) != 2 || questions[0].Operation != actors.Refund || questions[0].Amount != money.FromUint64(30) || !questions[0].Refunded.IsZero() ||
-		questions[1].Amount != money.FromUint64(20) || questions[1].Refunded != money.FromUint64(30) {
+	if len(questions) != 2 || questions[0].Operation != actors.Refund || questions[0].Amount != money.FromUint64(30) || !questions[0].RefundedAmount.IsZero() ||
+		questions[1].Amount != money.FromUint64(20) || questions[1].RefundedAmount != money.FromUint64(30) {
 		t.Errorf("asked %+v", questions)
 	}
 }
@@ -158,9 +158,9 @@ func TestProviderUpdateExaminesAnEndedTransaction(t *testing.T) {
 		want        payment.Status
 		settledLate bool
 	}{
-		"4242424242424242": {payment.Charged, actors.TakenBack, payment.Reversed, false},
-		"4000000000000002": {payment.Rejected, actors.Corrected, payment.Failed, false},
-		"4000000000000119": {payment.Failed, actors.Settled, payment.Failed, true},
+		"4242424242424242": {payment.Charged, actors.Reversal, payment.Reversed, false},
+		"4000000000000002": {payment.Rejected, actors.Correction, payment.Failed, false},
+		"4000000000000119": {payment.Failed, actors.LateSettlement, payment.Failed, true},
 	} {
 		examinable := examinableProvider{fakeProvider: &fakeProvider{}}
 		examinable.examine = func(q *actors.Inquiry) (actors.Report, bool) {
@@ -182,7 +182,7 @@ func TestProviderUpdateExaminesAnEndedTransaction(t *testing.T) {
 }
 
 func TestProviderUpdateWithoutAnExaminerChangesNothing(t *testing.T) {
-	f := open(t) // the simulator is not an Examiner
+	f := open(t) // the simulator is not a ReportInquirer
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	pathBefore := f.statusPath(id)
 	f.providerUpdate(f.terminals[0].ID, id)

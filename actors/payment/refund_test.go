@@ -21,7 +21,7 @@ func TestRefundWithoutAnAmountReturnsAllOfIt(t *testing.T) {
 	f := open(t)
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	r := f.mustRecord(f.Refund(amountCommand(id, 0)))
-	if r.Status != payment.Refunded || failureText(r.Failure) != "" || refundMsg(r) != "refunded" || refundID(r) == (ledger.ID{}) || r.Refunded != money.FromUint64(70) {
+	if r.Status != payment.Refunded || failureText(r.Failure) != "" || refundMsg(r) != "refunded" || refundID(r) == (ledger.ID{}) || r.RefundedAmount != money.FromUint64(70) {
 		t.Errorf("%+v", r)
 	}
 	f.wantEntries(id, "settle posted: Dr A:provider 70, Cr L:partner:1:available 70",
@@ -73,7 +73,7 @@ func TestRefundRefusedByTheRailLeavesThePaymentCharged(t *testing.T) {
 	id := f.create(payment.Payment, refusesRefunds, 70, "").Record.ID
 	for range 2 { // the refund may be requested again
 		r := f.mustRecord(f.Refund(amountCommand(id, 0)))
-		if r.Status != payment.Charged || failureText(r.Failure) != "" || refundMsg(r) != "refund_refused" || refundID(r) == (ledger.ID{}) || !r.Refunded.IsZero() {
+		if r.Status != payment.Charged || failureText(r.Failure) != "" || refundMsg(r) != "refund_refused" || refundID(r) == (ledger.ID{}) || !r.RefundedAmount.IsZero() {
 			t.Errorf("%+v", r)
 		}
 		f.wantBalance("100070 / 0")
@@ -158,8 +158,8 @@ func TestRefusalOfASecondRefundLeavesThePaymentRefunded(t *testing.T) {
 			f.mustRecord(f.Refund(amountCommand(id, 50)))
 			f.mustRecord(f.Refund(amountCommand(id, 0)))
 			f.advance(time.Second)
-			if r := f.wantStatus(id, payment.Refunded, ""); r.Refunded != money.FromUint64(50) || refundMsg(r) != "no more" {
-				t.Errorf("refunded %v, %q", r.Refunded, refundMsg(r))
+			if r := f.wantStatus(id, payment.Refunded, ""); r.RefundedAmount != money.FromUint64(50) || refundMsg(r) != "no more" {
+				t.Errorf("refunded %v, %q", r.RefundedAmount, refundMsg(r))
 			}
 			f.wantBalance("100020 / 0")
 		})

@@ -64,9 +64,9 @@ func (m *lateAttempt) LogValue() slog.Value {
 // back.
 func (t *transaction) onRefusedReport(m providerReport, charge *payment.RefusedCharge) {
 	switch m.Kind {
-	case actors.Settled:
+	case actors.LateSettlement:
 		t.service.registry.Tell(t.lateKey(charge), &lateAttempt{t.record, charge})
-	case actors.TakenBack:
+	case actors.Reversal:
 		t.service.registry.Tell(t.lateKey(charge), m)
 	}
 }
@@ -74,9 +74,9 @@ func (t *transaction) onRefusedReport(m providerReport, charge *payment.RefusedC
 // onEndedAnswer handles the answer to a call that was made for an ended attempt, or for another terminal. Such an
 // answer comes if the actor was rebuilt during the call and a later inquiry has ended the attempt.
 func (t *transaction) onEndedAnswer(c *actors.Context, m *providerAnswer) {
-	t.submission.wipe()
+	t.input.wipe()
 	if m.Verdict == payment.VerdictCharged && m.opID == (ledger.ID{}) {
-		t.onReport(c, providerReport{actors.Report{Org: t.key.Org, Reference: m.reference, Terminal: m.terminal, Kind: actors.Settled}})
+		t.onReport(c, providerReport{actors.Report{Org: t.key.Org, Reference: m.reference, Terminal: m.terminal, Kind: actors.LateSettlement}})
 	}
 	t.answerWaiters(c)
 }
@@ -92,13 +92,13 @@ func (t *transaction) onRefusedUpdate(c *actors.Context, m *providerUpdate, char
 		return err
 	}
 	terminal, provider := service.provider(t.key.Org, m.terminal)
-	examiner, supported := provider.(Examiner)
+	examiner, supported := provider.(ReportInquirer)
 	if !supported {
 		return nil
 	}
-	return t.askExaminer(c, examiner, &actors.Inquiry{
+	return t.inquireReport(c, examiner, &actors.Inquiry{
 		Terminal: terminal, Reference: charge.Reference, Operation: actors.Pay,
-		ChargeState: actors.ChargeState{SubmittedSince: t.stamp.Started.Time(), ChargedAmount: charge.Total, Meta: charge.RailMeta},
+		ChargeState: actors.ChargeState{SubmittedSince: t.header.Started.Time(), ChargedAmount: charge.Total, Meta: charge.RailMeta},
 	})
 }
 
@@ -122,11 +122,11 @@ func (t *transaction) settleAttempt(c *actors.Context, m *lateAttempt) {
 func (t *transaction) submittedSince() time.Time {
 	of := t.record.AttemptOf
 	if of == (ledger.ID{}) {
-		return t.stamp.Started.Time()
+		return t.header.Started.Time()
 	}
 	stored, _, err := t.service.load(t.key.Org, of)
 	if err != nil {
 		panic(err) // after the panic, the due work is handled again
 	}
-	return stored.Stamp.Started.Time()
+	return stored.Header.Started.Time()
 }

@@ -32,7 +32,7 @@ func openTwoRefusers(t *testing.T, hasThird bool) (f *fixture, ids [3]ledger.ID)
 				if q.ChargedAmount != money.FromUint64(want) {
 					t.Errorf("asked about a charge of %v at %v, want %d", q.ChargedAmount, q.Terminal.ID, want)
 				}
-				return actors.Report{Org: org, Reference: q.Reference, Terminal: q.Terminal.ID, Kind: actors.Settled}, true
+				return actors.Report{Org: org, Reference: q.Reference, Terminal: q.Terminal.ID, Kind: actors.LateSettlement}, true
 			}}
 		}
 	})
@@ -50,7 +50,7 @@ func (f *fixture) reportSettled(way string, id, terminal, reference ledger.ID) {
 		f.providerUpdate(terminal, reference)
 		return
 	}
-	f.Send(actors.RecordKey{Org: org, ID: id}, paymentactor.Reported(actors.Report{Org: org, Reference: reference, Terminal: terminal, Kind: actors.Settled}))
+	f.Send(actors.RecordKey{Org: org, ID: id}, paymentactor.Reported(actors.Report{Org: org, Reference: reference, Terminal: terminal, Kind: actors.LateSettlement}))
 	f.Runtime.Quiesce()
 }
 

@@ -19,22 +19,22 @@ type TokenSealer interface {
 
 var _ TokenSealer = (*secret.Keyring)(nil)
 
-// renew is the message that begins a subscription's renewal. No caller waits for a reply; if the message is
+// renewMessage is the message that begins a subscription's renewal. No caller waits for a reply; if the message is
 // lost, the subscription sends it again.
-type renew struct{ actors.Renewal }
+type renewMessage struct{ actors.Renewal }
 
 // LogValue implements slog.LogValuer.
-func (m renew) LogValue() slog.Value { return slog.StringValue("renewal " + m.ID.String()) }
+func (m renewMessage) LogValue() slog.Value { return slog.StringValue("renewal " + m.ID.String()) }
 
 // Renew begins a renewal's payment, unless the payment exists. The request may be lost if the process ends, so
-// the caller checks with Charge and, if necessary, calls Renew again. Renew is never refused, and
+// the caller checks with ChargeProgress and, if necessary, calls Renew again. Renew is never refused, and
 // repeated calls make one payment.
 func (s *Service) Renew(r actors.Renewal) {
-	s.registry.Tell(actors.RecordKey{Org: r.Org, ID: r.ID}, renew{r})
+	s.registry.Tell(actors.RecordKey{Org: r.Org, ID: r.ID}, renewMessage{r})
 }
 
-// Charge returns the state of a renewal's payment. The error comes from the store.
-func (s *Service) Charge(org, id ledger.ID) (actors.Charge, error) {
+// ChargeProgress returns the state of a renewal's payment. The error comes from the store.
+func (s *Service) ChargeProgress(org, id ledger.ID) (actors.ChargeProgress, error) {
 	result, found, err := s.load(org, id)
 	if err != nil || !found {
 		return 0, err
@@ -42,7 +42,7 @@ func (s *Service) Charge(org, id ledger.ID) (actors.Charge, error) {
 	return chargeProgress(result.Record), nil
 }
 
-func chargeProgress(r *payment.Record) actors.Charge {
+func chargeProgress(r *payment.Record) actors.ChargeProgress {
 	switch paid, ended := r.ChargeProgress(); {
 	case paid:
 		return actors.ChargePaid
@@ -77,7 +77,7 @@ func (t *transaction) notifySubscription() {
 
 // renew begins the renewal's payment, unless the payment exists. The payment is created like any other, but its
 // unique key is the renewal's key and not a txid.
-func (t *transaction) renew(c *actors.Context, m renew) {
+func (t *transaction) renew(c *actors.Context, m renewMessage) {
 	if t.create != nil {
 		return
 	}
@@ -99,7 +99,7 @@ func (t *transaction) renew(c *actors.Context, m renew) {
 		service.rt.Log.Error("a renewal's partner does not exist", "transaction", m.ID.String())
 		return
 	}
-	newPayment := &create{
+	newPayment := &createMessage{
 		Create: Create{Org: m.Org, Partner: partner, Request: renewalRequest(&m.Renewal, initial.Record), Key: m.Key(), Author: ledger.BySystem.Author()},
 		id:     m.ID,
 	}
@@ -122,7 +122,7 @@ func renewalRequest(r *actors.Renewal, initial *payment.Record) payment.Request 
 
 // sealedAnswer returns a provider's answer in the form that is stored. If the provider's token is to be
 // stored, the answer contains the encrypted token.
-func (t *transaction) sealedAnswer(m *providerAnswer) payment.Answer {
+func (t *transaction) sealedAnswer(m *providerAnswer) payment.ProviderAnswer {
 	a := toAnswer(m)
 	r := t.record
 	storesToken := a.Verdict == payment.VerdictCharged && r.Type == payment.Payment && r.Method == payment.BankCard && r.Token == nil

@@ -29,7 +29,7 @@ func TestFailingPollDoesNotBlockTheClock(t *testing.T) {
 			if broken.Load() {
 				return nil, errors.New("the rail is down")
 			}
-			return []actors.Report{{Org: org, Kind: actors.TakenBack, Reference: ledger.ID{9}}}, nil
+			return []actors.Report{{Org: org, Kind: actors.Reversal, Reference: ledger.ID{9}}}, nil
 		},
 	}
 	f := openWith(t, func(f *fixture) { f.useProvider(rail) })
@@ -92,7 +92,7 @@ func TestReversalReportedBeforeTheChargeIsHandledAfterIt(t *testing.T) {
 		var id ledger.ID
 		rail.next = func(since time.Time) (time.Time, bool) { return start, isReported.Load() && since.IsZero() }
 		rail.reversals = func(time.Time, time.Time) ([]actors.Report, error) {
-			return []actors.Report{{Org: org, Terminal: uuid.UUID{0xaa, 0}, Kind: actors.TakenBack, Reference: id, Failure: payment.Failure{Detail: "chargeback"}}}, nil
+			return []actors.Report{{Org: org, Terminal: uuid.UUID{0xaa, 0}, Kind: actors.Reversal, Reference: id, Failure: payment.Failure{Detail: "chargeback"}}}, nil
 		}
 		f := openWith(t, func(f *fixture) { f.useProvider(rail) })
 		id = f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
@@ -139,6 +139,6 @@ func TestRepeatedReversalReportsReturnAPaymentOnce(t *testing.T) {
 }
 
 func (f *fixture) reportReversal(id ledger.ID) {
-	f.Send(actors.RecordKey{Org: org, ID: id}, paymentactor.Reported(actors.Report{Terminal: f.terminals[0].ID, Kind: actors.TakenBack, Failure: payment.Failure{Detail: "chargeback"}}))
+	f.Send(actors.RecordKey{Org: org, ID: id}, paymentactor.Reported(actors.Report{Terminal: f.terminals[0].ID, Kind: actors.Reversal, Failure: payment.Failure{Detail: "chargeback"}}))
 	f.Runtime.Quiesce()
 }

@@ -40,7 +40,7 @@ type Directory interface {
 // take a while.
 type Admission interface {
 	// Admit checks whether the amount may leave the account now.
-	Admit(org ledger.ID, account ledger.Account, amount, overdraft money.Amount, answer func(admitted bool))
+	CheckFunds(org ledger.ID, account ledger.Account, amount, overdraft money.Amount, answer func(admitted bool))
 	// Count counts an attempt. It passes to answer the first limit that the attempt exceeds, or nil if there
 	// is none. The function repeats, which may be nil, reports whether the attempt repeats one that is
 	// already stored.
@@ -108,12 +108,12 @@ type Service struct {
 	returnURL         func(org, id ledger.ID, until time.Time) string
 	registry          *actors.Registry[actors.RecordKey]
 	circuits          *circuits
-	volumes           admission.Volumes
+	volumes           admission.BoundCache
 	onRenewal         func(org ledger.ID, r *payment.Renewal, transaction ledger.ID, paid bool) // set before the runtime starts
 	observe           func(ledger.ID, payment.Status, *payment.Record)
 	observeCall       func(ProviderCall)
 	tracer            *tracing.Tracer
-	origins           *tracing.Memory[actors.RecordKey]
+	origins           *tracing.OriginCache[actors.RecordKey]
 }
 
 // New registers the service with the runtime. Start the runtime afterwards.
@@ -121,7 +121,7 @@ func New(o Options) *Service {
 	s := &Service{
 		rt: o.Runtime, directory: o.Directory, admission: o.Admission, sealer: o.Sealer, providers: o.Providers, addresses: o.Addresses, canReachOperators: o.CanReachOperators, sendsReceipts: o.SendsReceipts,
 		createWait: o.CreateWait, providerTimeout: o.ProviderTimeout, actionTTL: o.ActionTTL, returnURL: o.ReturnURL, observe: o.Observe,
-		observeCall: o.ObserveCall, tracer: o.Tracer, origins: tracing.NewMemory[actors.RecordKey](maxOrigins),
+		observeCall: o.ObserveCall, tracer: o.Tracer, origins: tracing.NewOriginCache[actors.RecordKey](maxOrigins),
 		circuits: newCircuits(o.Breaker, o.Runtime.Log),
 	}
 	s.registry = actors.NewRegistry(o.Runtime, "payment", 0, func(k actors.RecordKey) actors.Behaviour {
@@ -138,7 +138,7 @@ func New(o Options) *Service {
 
 // ResumesAtStart reports whether an item of due work is handled when the runtime starts, even before the due
 // instant. This is true for all transactions, so that providers are asked for results early.
-func ResumesAtStart(item posting.Item) bool { return item.Source.Kind == ledger.Transaction }
+func ResumesAtStart(item posting.DueItem) bool { return item.Source.Kind == ledger.Transaction }
 
 // Create creates a transaction and waits for its first outcome, at most for Options.CreateWait (the create-wait). The error
 // is a *ledger.Refusal. If Create returns an error, no transaction is stored, except perhaps if the error's code is
@@ -153,7 +153,7 @@ func (s *Service) Create(c Create) (Result, error) {
 	}
 	deadline := time.Now().Add(s.createWait)
 	id := s.rt.NewTransactionID()
-	m := &create{Create: c, id: id}
+	m := &createMessage{Create: c, id: id}
 	if err := s.registry.Command(actors.RecordKey{Org: c.Org, ID: id}, m); err != nil {
 		c.Card.Wipe()
 		return Result{}, err
@@ -170,7 +170,7 @@ func (s *Service) Create(c Create) (Result, error) {
 	if r.err != nil {
 		return Result{}, r.err
 	}
-	return s.storeReply(c.Org, &c.Key, c.Author, r.result)
+	return s.storeCachedReply(c.Org, &c.Key, c.Author, r.result)
 }
 
 // findByKey finds the transaction of the first request with an idempotency key.
@@ -188,7 +188,7 @@ func (s *Service) findByKey(org ledger.ID, key *actors.Key) (id ledger.ID, found
 // was not stored because the process ended first, replay returns the current state of the first request's
 // transaction.
 func (s *Service) replay(org ledger.ID, partner int64, id ledger.ID, key *actors.Key, author ledger.Author) (Result, error) {
-	stored, state, err := s.storedReply(org, key)
+	stored, state, err := s.cachedReply(org, key)
 	if err != nil || state == replyReadable {
 		stored.Replay = true
 		return stored, err
@@ -204,15 +204,15 @@ func (s *Service) replay(org ledger.ID, partner int64, id ledger.ID, key *actors
 	if state == replyUnreadable {
 		return result, nil // a reply record with this key's id exists, so no other can be stored
 	}
-	return s.storeReply(org, key, author, result)
+	return s.storeCachedReply(org, key, author, result)
 }
 
 // awaitFirstOutcome waits until the transaction of a repeated request has its first outcome, or until
 // the deadline.
 func (s *Service) awaitFirstOutcome(org ledger.ID, partner int64, id ledger.ID, deadline time.Time) (Result, error) {
 	result, err := s.Read(org, partner, id)
-	if err == nil && !result.Record.Answered() {
-		m := new(await)
+	if err == nil && !result.Record.HasAnswer() {
+		m := new(awaitMessage)
 		if err := s.registry.Command(actors.RecordKey{Org: org, ID: id}, m); err != nil {
 			return Result{}, err
 		}
@@ -266,7 +266,7 @@ func (s *Service) Methods(org ledger.ID, r *payment.Record) []payment.Offer {
 		return nil
 	}
 	request := r.Request
-	search := admission.Search{Org: org, Partner: partner, Request: &request, At: ledger.MicrosOf(s.rt.Clock.Now())}
+	search := admission.TerminalSearch{Org: org, Partner: partner, Request: &request, At: ledger.MicrosOf(s.rt.Clock.Now())}
 	return search.Methods(s.directory.Terminals(org, r.Partner), rails{s})
 }
 
@@ -285,8 +285,8 @@ func (s *Service) load(org, id ledger.ID) (Result, bool, error) {
 	if err != nil {
 		return Result{}, false, fmt.Errorf("transaction %v: %w", id, err)
 	}
-	record.Finished = stored.Stamp.Finished
-	return Result{Record: record, Stamp: stored.Stamp}, true, nil
+	record.Finished = stored.Header.Finished
+	return Result{Record: record, Header: stored.Header}, true, nil
 }
 
 // TxIDKey returns the claim key of a partner's txid.

@@ -111,7 +111,7 @@ func (s *Service) operate(c Command, m *operation) (Result, error) {
 		s.storeLateCancel(&c, m)
 		return Result{}, r.err
 	}
-	return s.storeReply(c.Org, &c.Key, c.Author, r.result)
+	return s.storeCachedReply(c.Org, &c.Key, c.Author, r.result)
 }
 
 // storeLateCancel handles a cancel that had begun when the charge settled: it stores the charged transaction as the
@@ -124,7 +124,7 @@ func (s *Service) storeLateCancel(c *Command, m *operation) {
 		return
 	}
 	if found, err := s.Find(c.Org, c.ID); err == nil && found.Record.Status == payment.Charged {
-		_, _ = s.storeReply(c.Org, &c.Key, c.Author, found) // if this fails, the transaction's state decides about a repetition
+		_, _ = s.storeCachedReply(c.Org, &c.Key, c.Author, found) // if this fails, the transaction's state decides about a repetition
 	}
 }
 
@@ -150,7 +150,7 @@ func (s *Service) replyAfterWait(c *Command, m *operation) (Result, error) {
 	if _, keyUsed, err := s.findByKey(c.Org, &c.Key); err != nil || !keyUsed {
 		return Result{}, ledger.Refuse(op, ledger.Unavailable, "the operation is not stored yet; send the request again with the same key")
 	}
-	return s.storeReply(c.Org, &c.Key, c.Author, result)
+	return s.storeCachedReply(c.Org, &c.Key, c.Author, result)
 }
 
 // lastRefund returns the id of the transaction's last refund, or the zero id if there was no refund.
@@ -166,7 +166,7 @@ func lastRefund(r *payment.Record) ledger.ID {
 // conclude that no refund was made. The refusal is not stored as the reply for the key, so a later
 // repetition can get the result.
 func refuseUndecided(r *payment.Record) error {
-	if r.Op == nil || r.Op.Kind != payment.OpRefund || r.Op.Late || r.Op.Answered {
+	if r.Op == nil || r.Op.Kind != payment.OpRefund || r.Op.FromSuspense || r.Op.Answered {
 		return nil
 	}
 	return ledger.Refuse("payment.Refund", ledger.Unavailable,

@@ -75,8 +75,8 @@ func TestReturnIsATransactionThatMirrorsTheCharge(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = view.SourceEvents(org, ledger.Source{Kind: ledger.Transaction, ID: returnRecord.ID}, func(e ledger.Event) (bool, error) {
-		if e.Entry == nil || e.Entry.Reverses != charge.Stamp.SettledSeq {
-			t.Errorf("the return's entry is %+v, the charge is event %d", e.Entry, charge.Stamp.SettledSeq)
+		if e.Entry == nil || e.Entry.Reverses != charge.Header.SettledSeq {
+			t.Errorf("the return's entry is %+v, the charge is event %d", e.Entry, charge.Header.SettledSeq)
 		}
 		return true, nil
 	})

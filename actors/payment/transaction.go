@@ -19,42 +19,42 @@ import (
 type transaction struct {
 	service *Service
 	key     actors.RecordKey
-	record  *payment.Record // nil if not loaded or not created yet
-	stamp   posting.Stamp   // the record's metadata in the store, such as its version and due instant
+	record  *payment.Record      // nil if not loaded or not created yet
+	header  posting.RecordHeader // the record's metadata in the store, such as its version and due instant
 
-	create            *create             // the request to create the transaction; nil once its Change is durable or refused
+	create            *createMessage      // the request to create the transaction; nil once its Change is durable or refused
 	admission         admission.Admission // the checks before the charge; empty once their Change is durable
 	delayedDue        *actors.Due         // due work that arrived while the velocity limits were being checked
-	submission        submission
+	input             transientInput
 	decision          payment.Decision // the decision being made durable; afterwards only its reused Counters
 	cause             any              // the message being decided on; handled again if the writer refuses the decision
 	stashedOperations []*operation     // operations that wait until the provider answers the call in progress
 	waiters           []*caller        // callers that wait for the first outcome
 	waiterMemory      [1]*caller       // memory for waiters, enough for one; more are rare
-	deferred          deferred
+	deferred          deferredReports
 	origin            origin
 }
 
-// submission holds values that are passed to the provider and never stored.
-type submission struct {
+// transientInput holds values that are passed to the provider and never stored.
+type transientInput struct {
 	card     *secret.Card // kept until no provider needs the card
 	browser  []byte       // browser_data; kept until the provider has received it
 	material []byte       // the data that the payer's side submitted; kept until the provider has received it
 }
 
 // wipe overwrites the secrets and drops all fields.
-func (s *submission) wipe() {
+func (s *transientInput) wipe() {
 	s.card.Wipe()
 	clear(s.material)
-	*s = submission{}
+	*s = transientInput{}
 }
 
-// deferred holds reports and updates that the rail sent while a provider call was in progress or a
+// deferredReports holds reports and updates that the rail sent while a provider call was in progress or a
 // decision was being made durable.
-type deferred struct {
-	settled   *providerReport // a report that the charge succeeded after all
-	takenBack *providerReport // a report of money taken back, during a refund or before the settlement is known
-	update    *providerUpdate // the latest update; because of it, the provider is asked again
+type deferredReports struct {
+	lateSettlement *providerReport // a report that the charge succeeded after all
+	reversal       *providerReport // a report of money taken back, during a refund or before the settlement is known
+	update         *providerUpdate // the latest update; because of it, the provider is asked again
 }
 
 // maxStashed bounds the number of operations that wait for one answer of the provider.
@@ -63,7 +63,7 @@ const maxStashed = 64
 // Receive implements actors.Behaviour.
 func (t *transaction) Receive(c *actors.Context, message any) {
 	switch m := message.(type) {
-	case *create:
+	case *createMessage:
 		t.beginCreate(c, m)
 	case velocityResult:
 		t.onVelocity(c, m)
@@ -75,13 +75,13 @@ func (t *transaction) Receive(c *actors.Context, message any) {
 		t.onDue(c, m)
 	case *operation:
 		t.operate(c, m)
-	case *await:
+	case *awaitMessage:
 		t.await(c, m)
 	case providerReport:
 		t.onReport(c, m)
 	case *providerUpdate:
 		t.onProviderUpdate(c, m)
-	case renew:
+	case renewMessage:
 		t.renew(c, m)
 	case *lateAttempt:
 		t.settleAttempt(c, m)
@@ -104,7 +104,7 @@ func (t *transaction) resume(c *actors.Context) {
 // Idle implements actors.Behaviour.
 func (t *transaction) Idle() bool {
 	t.dropStoppedWaiters()
-	return t.create == nil && len(t.waiters) == 0 && t.deferred.settled == nil && t.deferred.takenBack == nil && len(t.stashedOperations) == 0
+	return t.create == nil && len(t.waiters) == 0 && t.deferred.lateSettlement == nil && t.deferred.reversal == nil && len(t.stashedOperations) == 0
 }
 
 // dropStoppedWaiters removes the callers that have stopped waiting.
@@ -114,7 +114,7 @@ func (t *transaction) dropStoppedWaiters() {
 
 // Failed implements actors.Behaviour.
 func (t *transaction) Failed(*actors.Context) {
-	t.submission.wipe()
+	t.input.wipe()
 	failure := ledger.Refuse("payment", ledger.Internal, "an internal error; read the transaction or repeat its txid")
 	if t.create != nil {
 		t.create.Refuse(failure)
@@ -128,7 +128,7 @@ func (t *transaction) Failed(*actors.Context) {
 	for _, w := range t.waiters {
 		w.Answer(reply{err: failure})
 	}
-	for _, m := range []*providerReport{t.deferred.settled, t.deferred.takenBack} {
+	for _, m := range []*providerReport{t.deferred.lateSettlement, t.deferred.reversal} {
 		if m != nil {
 			t.service.registry.Tell(t.key, *m)
 		}
@@ -157,11 +157,11 @@ func (t *transaction) observeStatus(d *payment.Decision) {
 // answered "unknown reference", onDue does not ask again before the due instant, because the call may
 // still be on its way to the provider.
 func (t *transaction) onDue(c *actors.Context, m actors.Due) {
-	if t.admission.Waits() {
+	if t.admission.AwaitsVelocity() {
 		t.delayedDue = &m
 		return
 	}
-	if !t.load() || t.stamp.Due != m.At || c.Expecting() > 0 {
+	if !t.load() || t.header.Due != m.At || c.Expecting() > 0 {
 		return // the due instant has changed, or an answer is expected
 	}
 	isEarly := m.At > ledger.MicrosOf(c.Now())
@@ -170,10 +170,10 @@ func (t *transaction) onDue(c *actors.Context, m actors.Due) {
 		t.commit(c, d, m)
 		return
 	}
-	if ask == payment.AskNothing || isEarly && t.record.ReportedUnknown() {
+	if ask == payment.NoRequest || isEarly && t.record.ReportedUnknown() {
 		return
 	}
-	err := t.ask(c, ask, isEarly)
+	err := t.callProvider(c, ask, isEarly)
 	switch {
 	case err == nil:
 	case !errors.Is(err, actors.ErrBusy):
@@ -198,7 +198,7 @@ func (t *transaction) logNotAsked(err error) {
 }
 
 // await makes the caller wait until the transaction has a first outcome.
-func (t *transaction) await(c *actors.Context, m *await) {
+func (t *transaction) await(c *actors.Context, m *awaitMessage) {
 	if t.create == nil && !t.load() {
 		m.Refuse(ledger.Refuse("payment.Create", ledger.Unavailable, "the transaction is not stored yet"))
 		return
@@ -219,7 +219,7 @@ func (t *transaction) load() bool {
 		panic(err)
 	}
 	if found {
-		t.record, t.stamp = result.Record, result.Stamp
+		t.record, t.header = result.Record, result.Header
 		t.recallOrigin()
 	}
 	return found
@@ -230,7 +230,7 @@ func (t *transaction) load() bool {
 func (t *transaction) decisionContext(c *actors.Context) payment.DecisionContext {
 	s := t.service
 	return payment.DecisionContext{
-		Org: t.key.Org, Now: c.Now(), Due: t.stamp.Due, InquiryTimeout: s.providerTimeout, ActionTTL: s.actionTTL, CounterBuffer: t.decision.Counters[:0],
+		Org: t.key.Org, Now: c.Now(), Due: t.header.Due, InquiryTimeout: s.providerTimeout, ActionTTL: s.actionTTL, CounterBuffer: t.decision.Counters[:0],
 	}
 }
 
@@ -242,7 +242,7 @@ func (t *transaction) Committed(c *actors.Context, _ *posting.Change, r posting.
 		t.onRefusal(c, cause, r)
 		if !c.Committing() {
 			t.decision = payment.Decision{}
-			if !t.admission.Waits() {
+			if !t.admission.AwaitsVelocity() {
 				t.cause = nil
 			}
 		}
@@ -261,27 +261,27 @@ func (t *transaction) Committed(c *actors.Context, _ *posting.Change, r posting.
 		t.waiters = append(t.waiters, &m.caller)
 	}
 	t.observeStatus(&decision)
-	t.record, t.stamp = decision.Record, r.Stamps[0]
-	t.record.Finished = t.stamp.Finished
-	t.askAfterCommit(c, decision.Ask)
+	t.record, t.header = decision.Record, r.Headers[0]
+	t.record.Finished = t.header.Finished
+	t.callAfterCommit(c, decision.ProviderRequest)
 	t.keepOrigin()
 	t.notifySubscription()
 	t.answerWaiters(c)
 	t.resume(c)
 }
 
-// askAfterCommit makes the provider call that the durable decision requires. If the provider's last
-// answer was "unknown reference", askAfterCommit does not inquire: the next inquiry is made at the due
+// callAfterCommit makes the provider call that the durable decision requires. If the provider's last
+// answer was "unknown reference", callAfterCommit does not inquire: the next inquiry is made at the due
 // instant.
-func (t *transaction) askAfterCommit(c *actors.Context, ask payment.Ask) {
-	if ask != payment.AskSubmit && ask != payment.AskOp {
-		t.submission.wipe() // no later call needs the card
+func (t *transaction) callAfterCommit(c *actors.Context, ask payment.ProviderRequest) {
+	if ask != payment.SubmitCharge && ask != payment.SubmitOperation {
+		t.input.wipe() // no later call needs the card
 	}
-	if ask == payment.AskNothing || ask == payment.AskInquire && t.record.ReportedUnknown() {
+	if ask == payment.NoRequest || ask == payment.InquireCharge && t.record.ReportedUnknown() {
 		return
 	}
-	if err := t.ask(c, ask, false); err != nil {
-		t.submission.wipe()
+	if err := t.callProvider(c, ask, false); err != nil {
+		t.input.wipe()
 		t.logNotAsked(err) // the inquiry at the due instant will show that nothing was submitted
 	}
 }
@@ -297,7 +297,7 @@ func (t *transaction) onRefusal(c *actors.Context, cause any, r posting.Receipt)
 		t.record = nil // the record has changed meanwhile, so the decision is made again on the stored record
 	}
 	switch m := cause.(type) {
-	case *create:
+	case *createMessage:
 		t.createRefused(c, m, refusal, r)
 	case *operation:
 		t.operationRefused(c, m, refusal, r)
@@ -318,7 +318,7 @@ func (t *transaction) onRefusal(c *actors.Context, cause any, r posting.Receipt)
 
 // abort ends the checks before the charge, and answers all waiting callers with the error that prevented the storing.
 func (t *transaction) abort(cause any, err error) {
-	t.submission.wipe()
+	t.input.wipe()
 	t.uncountAttempt()
 	t.admission = admission.Admission{}
 	if t.create != nil {
@@ -337,10 +337,10 @@ func (t *transaction) abort(cause any, err error) {
 // answerWaiters replies to the waiting callers once there is a first outcome. The caller of a cancel gets an
 // error if the charge has settled.
 func (t *transaction) answerWaiters(c *actors.Context) {
-	if t.record == nil || t.create != nil || !t.record.Answered() || len(t.waiters) == 0 {
+	if t.record == nil || t.create != nil || !t.record.HasAnswer() || len(t.waiters) == 0 {
 		return
 	}
-	r := reply{result: Result{Record: t.record, Stamp: t.stamp}}
+	r := reply{result: Result{Record: t.record, Header: t.header}}
 	t.waiters = slices.DeleteFunc(t.waiters, func(w *caller) bool {
 		switch {
 		case w.waitsForCall && (c.Expecting() > 0 || c.Committing()):

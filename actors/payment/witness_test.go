@@ -233,16 +233,16 @@ func needsWakeup(r *payment.Record) bool {
 	case r.Op != nil, r.LateSettlement && !r.LateChargeback && r.Type == payment.Payment && refundID(r) == ledger.ID{}:
 		return true
 	}
-	return !r.Status.Final() && r.Status != payment.Refunded
+	return !r.Status.IsFinal() && r.Status != payment.Refunded
 }
 
 // transactions calls fn with all transactions in the store.
-func (f *fixture) transactions(v *posting.View, fn func(r *payment.Record, s posting.Stamp)) {
+func (f *fixture) transactions(v *posting.View, fn func(r *payment.Record, s posting.RecordHeader)) {
 	f.t.Helper()
 	err := v.Records(org, ledger.Transaction, func(_ ledger.ID, stored posting.Record) (bool, error) {
 		r, err := paymentcodec.Decode(stored.Payload)
 		if err == nil {
-			fn(r, stored.Stamp)
+			fn(r, stored.Header)
 		}
 		return err == nil, err
 	})
@@ -268,7 +268,7 @@ func (f *fixture) checkStoredState() {
 	v := f.Journal.View()
 	defer v.Close()
 	needsCard := make(map[ledger.ID]bool)
-	f.transactions(v, func(r *payment.Record, s posting.Stamp) {
+	f.transactions(v, func(r *payment.Record, s posting.RecordHeader) {
 		if needsWakeup(r) != (s.Due != 0) {
 			f.t.Errorf("%v %v is %s with operation %+v and due at %d", r.Type, r.ID, r.Status, r.Op, s.Due)
 		}

@@ -43,7 +43,7 @@ func (f *fixture) start() {
 	f.t.Helper()
 	f.Open()
 	f.service = New(f.Runtime)
-	f.Runtime.Start(func(posting.Item) bool { return false })
+	f.Runtime.Start(func(posting.DueItem) bool { return false })
 }
 
 // transferChange returns a Change with a transfer that takes effect on a day; 0: the day of booking.
@@ -114,7 +114,7 @@ func (f *fixture) balanceHash(m period.Month) [32]byte {
 	f.t.Helper()
 	v := f.Journal.View()
 	defer v.Close()
-	hash, _, err := balances.AtMonthEnd(v, f.org, m)
+	hash, _, err := balances.MonthEndHash(v, f.org, m)
 	if err != nil {
 		f.t.Fatal(err)
 	}

@@ -79,7 +79,7 @@ func (s *Service) Close(c CloseRequest) (Result, error) {
 		select {
 		case r := <-receipts:
 			if r.Err == nil {
-				record.At, record.Seq = r.Stamps[0].Started, r.Stamps[0].LastSeq
+				record.At, record.Seq = r.Headers[0].Started, r.Headers[0].LastSeq
 				return Result{Record: record}, nil
 			}
 			if !ledger.IsRefusal(r.Err, ledger.StaleVersion) {
@@ -121,13 +121,13 @@ func (s *Service) prepare(c *CloseRequest) (*period.Record, *posting.Change, err
 		return nil, nil, err
 	}
 	r := &period.Record{Month: c.Month, ClosedBy: c.ClosedBy}
-	if r.BalanceHash, r.Rows, err = balances.AtMonthEnd(view, c.Org, c.Month); err != nil {
+	if r.BalanceHash, r.Rows, err = balances.MonthEndHash(view, c.Org, c.Month); err != nil {
 		return nil, nil, err
 	}
 	change := &posting.Change{
 		Author:   c.Author,
 		Counters: []ledger.CounterGuard{ledger.RefuseDuringBatches(c.Org)},
-		Close:    &posting.Closing{Org: c.Org, Month: c.Month, Seen: lastSeq},
+		Close:    &posting.Closing{Org: c.Org, Month: c.Month, SeenSeq: lastSeq},
 		Steps: []posting.Step{{
 			Org: c.Org, Source: c.Month.Source(), Record: period.AppendRecord(nil, r), Events: []ledger.Event{r.Event()}, Finish: true,
 		}},

@@ -37,7 +37,7 @@ func BenchmarkFind(b *testing.B) {
 	}
 	view := f.follower.View()
 	rows, size := 0, 0
-	must(b, view.KVsAscending(firstOrg, search.Rows(), nil, func(key, value []byte) (bool, error) {
+	must(b, view.KVsAscending(firstOrg, search.RowPrefix(), nil, func(key, value []byte) (bool, error) {
 		rows, size = rows+1, size+len(key)+len(value)
 		return true, nil
 	}))

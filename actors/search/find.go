@@ -156,7 +156,7 @@ func (l *lookup) readRows(field search.Field) error {
 		return nil
 	}
 	hash := field.HashOf(l.folded)
-	return l.view.KVsDescending(l.org, hash.Bucket().Rows(), nil, func(key, value []byte) (bool, error) {
+	return l.view.KVsDescending(l.org, hash.Bucket().RowPrefix(), nil, func(key, value []byte) (bool, error) {
 		if l.bounds.rows == 0 {
 			l.stop()
 			return false, nil

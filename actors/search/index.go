@@ -70,11 +70,11 @@ func (x *Index) Position(view *posting.View, org ledger.ID) (uint64, error) {
 
 // storedPosition returns the seq up to which all events are indexed in stored rows. It returns 0 if no rows are stored.
 func storedPosition(view *posting.View, org ledger.ID) (seq uint64, err error) {
-	row, found, err := view.KV(org, search.Rows())
+	row, found, err := view.KV(org, search.RowPrefix())
 	if err != nil || !found {
 		return 0, err
 	}
-	if seq, err = search.DecodeIndexed(row); err != nil {
+	if seq, err = search.DecodePosition(row); err != nil {
 		return 0, err
 	}
 	if size, _, err := view.Head(org); err != nil {
@@ -86,7 +86,7 @@ func storedPosition(view *posting.View, org ledger.ID) (seq uint64, err error) {
 }
 
 // Take implements follower.Consumer: it indexes the transactions of the chunk's events.
-func (x *Index) Take(c *follower.Chunk) error {
+func (x *Index) Consume(c *follower.Chunk) error {
 	x.added = x.added[:0]
 	indexed := uint64(0)
 	for i := range c.Events {
@@ -95,7 +95,7 @@ func (x *Index) Take(c *follower.Chunk) error {
 		if err != nil {
 			return err
 		}
-		if t.Stamp.LastSeq != e.Seq {
+		if t.Header.LastSeq != e.Seq {
 			continue
 		}
 		r, err := t.Record()

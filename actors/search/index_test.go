@@ -99,7 +99,7 @@ func (f *fixture) change(org ledger.ID, r *payment.Record) {
 	stored, _, err := view.Record(org, s.Source)
 	view.Close()
 	must(f.t, err)
-	s.Expect = stored.Stamp.Version
+	s.Expect = stored.Header.Version
 	f.MustSubmit(&posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{s}})
 }
 
@@ -123,7 +123,7 @@ func record(random *rand.Rand) *payment.Record {
 		r.TxID = collidingTxID
 	case 2:
 		r.Reference = ledger.ID{7, byte(random.IntN(5))}
-		r.Ended = []payment.EndedAttempt{{Reference: ledger.ID{8, byte(random.IntN(5))}, Credentials: payment.Credentials{CardLast4: "9999"}}}
+		r.EndedAttempts = []payment.EndedAttempt{{Reference: ledger.ID{8, byte(random.IntN(5))}, Credentials: payment.Credentials{CardLast4: "9999"}}}
 	}
 	return r
 }
@@ -192,7 +192,7 @@ func TestTransactionsAreFoundByTheirValuesThroughCrashes(t *testing.T) {
 		case 4, 5, 6:
 			if all := f.booked[org]; len(all) > 0 {
 				r, changed := all[random.IntN(len(all))], record(random)
-				r.RRN, r.CardLast4, r.Ended = changed.RRN, changed.CardLast4, changed.Ended
+				r.RRN, r.CardLast4, r.EndedAttempts = changed.RRN, changed.CardLast4, changed.EndedAttempts
 				add(r)
 				f.change(org, r)
 			}
@@ -387,7 +387,7 @@ func TestReadersFindTransactionsWhileRowsAreStored(t *testing.T) {
 
 func TestRowOfAnotherFormIsReported(t *testing.T) {
 	f := open(t, 0)
-	f.MustSubmit(&posting.Change{KVs: []posting.KV{{Org: firstOrg, Key: search.Rows(), Value: []byte{9}}}})
+	f.MustSubmit(&posting.Change{KVs: []posting.KV{{Org: firstOrg, Key: search.RowPrefix(), Value: []byte{9}}}})
 	f.book(firstOrg, &payment.Record{Request: payment.Request{TxID: "one"}})
 	if err := f.follower.Follow(); err == nil {
 		t.Error("the index continues without its progress")
@@ -395,7 +395,7 @@ func TestRowOfAnotherFormIsReported(t *testing.T) {
 	if _, err := f.index.Find(firstOrg, "one", func(searchactor.Match) bool { return true }); err == nil {
 		t.Error("Find continues without the progress")
 	}
-	key, row := search.EncodeIndexed(1_000)
+	key, row := search.EncodePosition(1_000)
 	f.MustSubmit(&posting.Change{KVs: []posting.KV{{Org: firstOrg, Key: key, Value: row}}})
 	if err := f.follower.Follow(); err == nil {
 		t.Error("the index continues from an event that does not exist")

@@ -45,7 +45,7 @@ func (x *Index) storeOrganization(org ledger.ID, p *progress) error {
 	if err := x.storeBuckets(org, p, slices.Sorted(maps.Keys(p.buckets))); err != nil {
 		return err
 	}
-	key, row := search.EncodeIndexed(p.seq)
+	key, row := search.EncodePosition(p.seq)
 	if err := x.follower.Submit([]posting.KV{{Org: org, Key: key, Value: row}}); err != nil {
 		return err
 	}

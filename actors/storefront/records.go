@@ -54,7 +54,7 @@ func (s *Service) PatchLink(ctx context.Context, org ledger.ID, partner int64, i
 		var failure error
 		old.Base = s.base
 		next, event, err := old.Patch(func(l *storefront.Link, f *schema.Faults) {
-			if change(l, f); f.Empty() {
+			if change(l, f); f.IsEmpty() {
 				failure = s.completeLink(view, l, f)
 			}
 		})
@@ -81,7 +81,7 @@ func (s *Service) fixedAsset(view *posting.View, old, next *storefront.Link) ([]
 	if next.Asset() == old.Asset() {
 		return nil, nil
 	}
-	guard := ledger.LinkHasNoPayments(old.Org, old.ID)
+	guard := ledger.RefuseIfLinkHasPayments(old.Org, old.ID)
 	began, err := view.Counter(old.Org, guard.Key, "")
 	if err == nil && !began.IsZero() {
 		field := "amount.currency"
@@ -90,10 +90,10 @@ func (s *Service) fixedAsset(view *posting.View, old, next *storefront.Link) ([]
 		}
 		err = assetIsFixed(field)
 	}
-	guards := []ledger.CounterGuard{guard, ledger.LinkAbandons(old.Org, old.ID, old.Asset())}
-	abandoned, counterErr := view.Counter(old.Org, ledger.LinkAbandonedKey(old.ID, next.Asset()), "")
+	guards := []ledger.CounterGuard{guard, ledger.AddLinkFormerAsset(old.Org, old.ID, old.Asset())}
+	abandoned, counterErr := view.Counter(old.Org, ledger.LinkFormerAssetKey(old.ID, next.Asset()), "")
 	if !abandoned.IsZero() {
-		guards = append(guards, ledger.LinkResumes(old.Org, old.ID, next.Asset()))
+		guards = append(guards, ledger.RemoveLinkFormerAsset(old.Org, old.ID, next.Asset()))
 	}
 	return guards, errors.Join(err, counterErr)
 }
@@ -129,7 +129,7 @@ func (s *Service) PatchProduct(ctx context.Context, org ledger.ID, partner int64
 		var failure error
 		old.Base = s.base
 		next, event, err := old.Patch(func(p *storefront.Product, f *schema.Faults) {
-			if change(p, f); f.Empty() {
+			if change(p, f); f.IsEmpty() {
 				failure = s.resolve(view, org, &p.Image, f)
 			}
 		})
@@ -186,7 +186,7 @@ func (s *Service) IsImage(org ledger.ID, address string) (bool, error) {
 	defer view.Close()
 	p, faults := storefront.PictureAt(address), new(schema.Faults)
 	err := s.resolve(view, org, &p, faults)
-	return faults.Empty() && address != "", err
+	return faults.IsEmpty() && address != "", err
 }
 
 // PublicLink returns the link with this id, whatever its organization, or nil if there is no such link.
@@ -233,7 +233,7 @@ func refused(err error) error {
 // completeLink looks up the image and the products to which a link refers. The error comes from the store.
 func (s *Service) completeLink(view *posting.View, l *storefront.Link, f *schema.Faults) error {
 	err := s.resolve(view, l.Org, &l.Image, f)
-	l.Bind(func(id ledger.ID) *storefront.Product {
+	l.BindProducts(func(id ledger.ID) *storefront.Product {
 		p, _, readErr := products.read(view, l.Org, id)
 		err = errors.Join(err, readErr)
 		return p
@@ -269,14 +269,14 @@ func (s *Service) showProduct(_ *posting.View, p *storefront.Product) error {
 func (s *Service) showLink(view *posting.View, l *storefront.Link) error {
 	l.Base = s.base
 	var failure error
-	l.ShowProducts(func(id ledger.ID) *storefront.Product {
+	l.ResolveProducts(func(id ledger.ID) *storefront.Product {
 		p, _, err := products.read(view, l.Org, id)
 		if failure = errors.Join(failure, err); p != nil {
 			p.Base = s.base
 		}
 		return p
 	})
-	count, err := view.Counter(l.Org, ledger.LinkChargedKey(l.ID), "")
+	count, err := view.Counter(l.Org, ledger.LinkChargesKey(l.ID), "")
 	failure = errors.Join(failure, err)
 	n, _ := count.Uint64()
 	amount, err := view.Counter(l.Org, ledger.LinkAmountKey(l.ID), "")

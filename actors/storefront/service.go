@@ -17,9 +17,9 @@ import (
 // actors/directory implements it.
 type Writer interface {
 	// Write calls decide in the organization's actor, makes the returned Change durable and then calls publish with the
-	// stamps of the Change's steps. decide also returns the record, from which the reply that is stored with an
+	// headers of the Change's steps. decide also returns the record, from which the reply that is stored with an
 	// idempotency key is made. If decide returns no Change, nothing is written.
-	Write(ctx context.Context, org ledger.ID, op string, decide func(now ledger.Micros) (*posting.Change, any, error), publish func([]posting.Stamp)) error
+	Write(ctx context.Context, org ledger.ID, op string, decide func(now ledger.Micros) (*posting.Change, any, error), publish func([]posting.RecordHeader)) error
 
 	Partner(org ledger.ID, number int64) (*directory.Partner, bool)
 }
@@ -63,11 +63,11 @@ func (t *recordKind[R]) read(view *posting.View, org, id ledger.ID) (*R, uint64,
 	if err != nil || !found {
 		return nil, 0, err
 	}
-	r, err := t.columns.Read(schema.Envelope{Org: org, ID: id, Created: stored.Stamp.Started, Updated: stored.Stamp.Updated}, stored.Payload, schema.NoKeys)
+	r, err := t.columns.Read(schema.RowMetadata{Org: org, ID: id, Created: stored.Header.Started, Updated: stored.Header.Updated}, stored.Payload, schema.NoKeys)
 	if err != nil {
 		return nil, 0, fmt.Errorf("storefront: %s %v: %w", t.columns.Name, id, err)
 	}
-	return r, stored.Stamp.Version, nil
+	return r, stored.Header.Version, nil
 }
 
 // find returns a record in the form that responses show. If partner is not 0, only a record of this partner is found.
@@ -113,8 +113,8 @@ func (t *recordKind[R]) create(ctx context.Context, s *Service, org ledger.ID, d
 		claim := ledger.Claim{Org: directory.PlatformOrg, Kind: ledger.ClaimAddress, Key: storefront.AddressKey(event.Source), Owner: owner[:]}
 		created = r
 		return &posting.Change{Steps: []posting.Step{step}, Claims: []ledger.Claim{claim}}, r, t.show(s, view, r)
-	}, func(stamps []posting.Stamp) {
-		setCreated(created, stamps[0].Started)
+	}, func(headers []posting.RecordHeader) {
+		setCreated(created, headers[0].Started)
 	})
 	if err != nil {
 		return nil, err
@@ -150,7 +150,7 @@ func (t *recordKind[R]) change(ctx context.Context, s *Service, org ledger.ID, p
 			return nil, nil, nil
 		}
 		return &posting.Change{Steps: []posting.Step{t.step(org, version, r, event)}, Counters: guards}, r, nil
-	}, func([]posting.Stamp) {})
+	}, func([]posting.RecordHeader) {})
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +182,7 @@ func (t *recordKind[R]) list(s *Service, org ledger.ID, partner int64, p Page, i
 	defer view.Close()
 	readCount := 0
 	var last ledger.Micros // creation time of the last record that was read
-	err = view.List(org, t.all.Of(partner, p.Env), posting.Walk{Before: p.Before}, func(row posting.ListRow) (bool, error) {
+	err = view.List(org, t.all.Of(partner, p.Env), posting.ListRange{Before: p.Before}, func(row posting.ListRow) (bool, error) {
 		if readCount++; readCount > maxRead {
 			next = last
 			return false, nil

@@ -15,7 +15,7 @@ type subscriptionActor struct {
 	service *Service
 	key     actors.RecordKey
 	record  *subscription.Record // nil if not loaded or not created yet
-	stamp   posting.Stamp
+	header  posting.RecordHeader
 
 	decision subscription.Decision // the decision that is being made durable
 	cause    any                   // the message that caused the decision
@@ -61,7 +61,7 @@ func (a *subscriptionActor) load() bool {
 		panic(err)
 	}
 	if found {
-		a.record, a.stamp = r.Record, r.Stamp
+		a.record, a.header = r.Record, r.Header
 	}
 	return found
 }
@@ -113,7 +113,7 @@ func (a *subscriptionActor) onRenewalEnded(c *actors.Context, m renewalEnded) {
 
 // onDue does the subscription's due work. It begins a renewal, or inquires about the renewal in progress.
 func (a *subscriptionActor) onDue(c *actors.Context, m actors.Due) {
-	if !a.load() || a.stamp.Due != m.At || m.At > ledger.MicrosOf(c.Now()) {
+	if !a.load() || a.header.Due != m.At || m.At > ledger.MicrosOf(c.Now()) {
 		return // the due instant has changed, or has not come yet
 	}
 	switch r := a.record; {
@@ -137,7 +137,7 @@ func (a *subscriptionActor) renew(c *actors.Context, cause actors.Due) {
 // inquire reads the state of the renewal in progress, because no report of its end has come.
 func (a *subscriptionActor) inquire(c *actors.Context, m actors.Due) {
 	r := a.record
-	charge, err := a.service.payments.Charge(a.key.Org, r.LastTransaction)
+	charge, err := a.service.payments.ChargeProgress(a.key.Org, r.LastTransaction)
 	if err != nil {
 		panic(err) // the due work is delivered again later
 	}
@@ -156,11 +156,11 @@ func (a *subscriptionActor) commit(c *actors.Context, d subscription.Decision, c
 	r := d.Record
 	request := callerOf(cause)
 	notices, transient := a.buildNotices(&d, request)
-	r.Notified += uint64(len(notices))
-	r.Unnotified += uint64(len(d.Notifications) - len(notices))
+	r.NotifiedEvents += uint64(len(notices))
+	r.UnnotifiedEvents += uint64(len(d.Notifications) - len(notices))
 	source := ledger.Source{Kind: ledger.Subscription, ID: a.key.ID}
 	step := posting.Step{
-		Org: a.key.Org, Source: source, Expect: a.stamp.Version, Record: Encode(r), Due: d.Due, Events: d.Events,
+		Org: a.key.Org, Source: source, Expect: a.header.Version, Record: Encode(r), Due: d.Due, Events: d.Events,
 		Notices: notices, Transient: transient,
 	}
 	change := &posting.Change{Author: ledger.BySystem.Author(), MustRecord: d.MustRecord}
@@ -205,7 +205,7 @@ func (a *subscriptionActor) buildNotices(d *subscription.Decision, request *call
 	}
 	r := d.Record
 	destination, hasAddress := a.service.directory.Destination(a.key.Org, r.Partner, r.Asset.Env, r.Terminal)
-	if !hasAddress && !a.service.runtime.Listening.HasListener(a.key.Org) {
+	if !hasAddress && !a.service.runtime.Listeners.HasListener(a.key.Org) {
 		return nil, nil
 	}
 	list := make([]posting.Notice, len(d.Notifications))
@@ -230,18 +230,18 @@ func (a *subscriptionActor) Committed(c *actors.Context, _ *posting.Change, rece
 		a.onRefusal(c, cause, receipt.Err)
 		return
 	}
-	a.record, a.stamp = d.Record, receipt.Stamps[0]
+	a.record, a.header = d.Record, receipt.Headers[0]
 	if d.Charge {
 		a.startCharge()
 	}
 	switch m := cause.(type) {
 	case *createMessage:
-		m.Answer(reply{result: Result{Record: a.record, Stamp: a.stamp}})
+		m.Answer(reply{result: Result{Record: a.record, Header: a.header}})
 	case *commandMessage:
-		m.Answer(reply{result: Result{Record: a.record, Stamp: a.stamp}})
+		m.Answer(reply{result: Result{Record: a.record, Header: a.header}})
 		// The renewal of a resumed subscription may be overdue. While a manual clock stands still, nothing else would begin it.
 		if a.record.IsRenewalDue(c.Now()) {
-			a.renew(c, actors.Due{Key: a.key, At: a.stamp.Due})
+			a.renew(c, actors.Due{Key: a.key, At: a.header.Due})
 		}
 	}
 }

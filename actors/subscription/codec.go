@@ -11,7 +11,7 @@ import (
 
 	"mizan/actors"
 	"mizan/internal/assert"
-	"mizan/internal/packed"
+	"mizan/internal/msgpackcheck"
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/ledger/subscription"
@@ -43,21 +43,21 @@ func Encode(r *subscription.Record) []byte {
 	assert.NoError(msgpack.NewEncoder(&encoded).Encode(&storedRecord{
 		Partner: r.Partner, Initial: r.InitialPayment[:], Amount: r.Amount.AppendBinary(nil), Days: r.PeriodDays, Metadata: r.Metadata,
 		Terminal: r.Terminal[:], Asset: r.Asset.AppendBinary(nil), Progress: appendProgress(nil, &r.Progress),
-		Notified: r.Notified, Unnotified: r.Unnotified,
+		Notified: r.NotifiedEvents, Unnotified: r.UnnotifiedEvents,
 	}))
 	return encoded.Bytes()
 }
 
 // Decode parses the stored form of a subscription. The id is not part of it.
 func Decode(id ledger.ID, payload []byte) (*subscription.Record, error) {
-	if len(payload) == 0 || payload[0] != recordVersion || !packed.WellFormed(payload[1:]) {
+	if len(payload) == 0 || payload[0] != recordVersion || !msgpackcheck.WellFormed(payload[1:]) {
 		return nil, errUnknownForm
 	}
 	var stored storedRecord
 	if err := msgpack.Unmarshal(payload[1:], &stored); err != nil {
 		return nil, fmt.Errorf("%w: %w", errUnknownForm, err)
 	}
-	r := &subscription.Record{ID: id, Partner: stored.Partner, Notified: stored.Notified, Unnotified: stored.Unnotified}
+	r := &subscription.Record{ID: id, Partner: stored.Partner, NotifiedEvents: stored.Notified, UnnotifiedEvents: stored.Unnotified}
 	r.PeriodDays = stored.Days
 	if len(stored.Metadata) > 0 {
 		r.Metadata = stored.Metadata

@@ -23,7 +23,7 @@ func fullRecord(random *rand.Rand) *subscription.Record {
 	}
 	states := subscription.Machine.States()[1:] // the zero state is never stored
 	return &subscription.Record{
-		Notified: 1 + random.Uint64N(1<<40), Unnotified: 1 + random.Uint64N(1<<40), ID: id(), Partner: 1 + random.Int64N(1<<40), Terminal: id(), Asset: money.Asset{Currency: "USDT", Network: "tron", Env: money.Test},
+		NotifiedEvents: 1 + random.Uint64N(1<<40), UnnotifiedEvents: 1 + random.Uint64N(1<<40), ID: id(), Partner: 1 + random.Int64N(1<<40), Terminal: id(), Asset: money.Asset{Currency: "USDT", Network: "tron", Env: money.Test},
 		Terms: subscription.Terms{
 			InitialPayment: id(), Amount: money.FromUint64(1 + random.Uint64N(1<<62)), PeriodDays: 1 + random.IntN(3660), Metadata: []byte(`{"n":` + strconv.Itoa(random.Int()) + `}`),
 		},

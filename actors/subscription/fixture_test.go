@@ -98,7 +98,7 @@ func newSandbox(t testing.TB) *sandboxImage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.Runtime.Start(func(posting.Item) bool { return false })
+	w.Runtime.Start(func(posting.DueItem) bool { return false })
 	seed, err := directory.Seed(t.Context(), directoryactor.SeedInput{})
 	if err != nil {
 		t.Fatal(err)
@@ -276,7 +276,7 @@ func (f *fixture) renewals(id ledger.ID) (list []*payment.Record) {
 	f.t.Helper()
 	v := f.Journal.View()
 	defer v.Close()
-	err := v.List(f.firstDemo.Org, payment.Transactions.Of(f.firstDemo.Partner, money.Test), posting.Walk{OnlyCreations: true}, func(row posting.ListRow) (bool, error) {
+	err := v.List(f.firstDemo.Org, payment.Transactions.Of(f.firstDemo.Partner, money.Test), posting.ListRange{OnlyCreations: true}, func(row posting.ListRow) (bool, error) {
 		if !row.IsCreation {
 			return true, nil
 		}

@@ -28,7 +28,7 @@ func (s *Service) List(org ledger.ID, partner int64, p Page) (rows []Result, nex
 	defer view.Close()
 	rowsRead := 0
 	var lastSeen ledger.Micros // creation time of the last subscription that was read
-	err = view.List(org, subscription.All.Of(partner, p.Env), posting.Walk{Before: p.CreatedBefore}, func(row posting.ListRow) (bool, error) {
+	err = view.List(org, subscription.All.Of(partner, p.Env), posting.ListRange{Before: p.CreatedBefore}, func(row posting.ListRow) (bool, error) {
 		if rowsRead++; rowsRead > maxRecordsRead {
 			next = lastSeen
 			return false, nil

@@ -21,8 +21,8 @@ type Payments interface {
 	Payment(org, id ledger.ID) (*payment.Record, bool, error)
 	// Renew begins the payment of a renewal, unless it exists already. In a crash the request to begin it may be lost.
 	Renew(actors.Renewal)
-	// Charge returns the state of a renewal's payment.
-	Charge(org, id ledger.ID) (actors.Charge, error)
+	// ChargeProgress returns the state of a renewal's payment.
+	ChargeProgress(org, id ledger.ID) (actors.ChargeProgress, error)
 	// OnRenewal registers a function that is called, at least once, when a renewal's payment has
 	// ended.
 	OnRenewal(fn func(org ledger.ID, r *payment.Renewal, transaction ledger.ID, paid bool))
@@ -70,7 +70,7 @@ func New(o Options) *Service {
 // Result is a subscription in its current state or, for a repeated request, in the state that the first reply showed.
 type Result struct {
 	Record *subscription.Record // read only
-	Stamp  posting.Stamp        // Stamp.Started is the creation time of the subscription
+	Header posting.RecordHeader // Header.Started is the creation time of the subscription
 	Replay bool                 // an earlier request had the same idempotency key
 }
 
@@ -213,7 +213,7 @@ func (s *Service) claimedReply(org ledger.ID, key *actors.Key, sealedReply []byt
 		id, progress, err = readReply(plaintext)
 	}
 	if err != nil {
-		s.runtime.AlarmUnreadableReply(org, replyID, err)
+		s.runtime.LogUnreadableReply(org, replyID, err)
 	}
 	return id, progress, err
 }
@@ -243,7 +243,7 @@ func load(view *posting.View, org, id ledger.ID) (Result, bool, error) {
 		return Result{}, false, err
 	}
 	r, err := Decode(id, stored.Payload)
-	return Result{Record: r, Stamp: stored.Stamp}, err == nil, err
+	return Result{Record: r, Header: stored.Header}, err == nil, err
 }
 
 // mayRenew tells whether a partner's subscriptions may be renewed: the partner and its organization must be active.

@@ -127,7 +127,7 @@ func TestATokenIsBoundedAndKeptSealed(t *testing.T) {
 type forgetfulKeyring struct{ *secret.Keyring }
 
 // Open implements payment.TokenSealer.
-func (forgetfulKeyring) Open([]byte, []byte) ([]byte, error) { return nil, secret.ErrUnopened }
+func (forgetfulKeyring) Open([]byte, []byte) ([]byte, error) { return nil, secret.ErrCannotOpen }
 
 var credentialLost = payment.Failure{Code: payment.ProcessingError, Detail: "The stored credential is no longer available."}
 
@@ -160,7 +160,7 @@ func TestRepeatedRequestGetsTheFirstReplyDespiteLaterChanges(t *testing.T) {
 	}
 	f.advance(65 * day)
 	repeatedCreate, _, err := f.create(terms(initial.ID), createKey)
-	if err != nil || !repeatedCreate.Replay || repeatedCreate.Record.Progress != created.Record.Progress || repeatedCreate.Stamp.Started != created.Stamp.Started || repeatedCreate.Record.ID != created.Record.ID {
+	if err != nil || !repeatedCreate.Replay || repeatedCreate.Record.Progress != created.Record.Progress || repeatedCreate.Header.Started != created.Header.Started || repeatedCreate.Record.ID != created.Record.ID {
 		t.Errorf("%+v (%v), want %+v", repeatedCreate.Record, err, created.Record)
 	}
 	repeatedPause, err := f.Pause(subscriptionactor.Command{Author: ledger.ByAdminToken.Author(), Org: f.firstDemo.Org, Partner: f.firstDemo.Partner, ID: created.Record.ID, Key: idempotencyKey("pause")})
@@ -445,7 +445,7 @@ func TestDecisionIsRepeatedAfterAConcurrentChange(t *testing.T) {
 			t.Error(err)
 			return
 		}
-		decision.Record.Unnotified++
+		decision.Record.UnnotifiedEvents++
 		done := make(chan error, 1)
 		f.Journal.Submit(&posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{{
 			Org: f.firstDemo.Org, Source: ledger.Source{Kind: ledger.Subscription, ID: subscription.ID}, Expect: 1,
@@ -457,7 +457,7 @@ func TestDecisionIsRepeatedAfterAConcurrentChange(t *testing.T) {
 	}
 	directory.armed.Store(true)
 	r, err := f.Cancel(f.commandFor(subscription.ID))
-	if err != nil || r.Record.Status() != "cancelled" || r.Stamp.Version != 3 {
+	if err != nil || r.Record.Status() != "cancelled" || r.Header.Version != 3 {
 		t.Errorf("%+v (%v)", r, err)
 	}
 	f.wantState(subscription.ID, "cancelled", 0, 0)

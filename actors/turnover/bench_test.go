@@ -12,7 +12,7 @@ import (
 )
 
 func openBenchmark(b *testing.B) *fixture {
-	f := &fixture{World: testkit.NewWorld(b, start), t: b, want: make(map[ledger.ID]map[turnover.Place]turnover.Day)}
+	f := &fixture{World: testkit.NewWorld(b, start), t: b, want: make(map[ledger.ID]map[turnover.PartnerDay]turnover.Day)}
 	f.Open()
 	f.follow(0)
 	return f

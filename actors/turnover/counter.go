@@ -40,7 +40,7 @@ type Counter struct {
 type progress struct {
 	seq      uint64        // seq of the last event that was counted
 	booked   ledger.Micros // booked time of that event
-	days     map[turnover.Place]*unstoredDay
+	days     map[turnover.PartnerDay]*unstoredDay
 	unstored int // events that were counted since all days were last stored
 }
 
@@ -78,7 +78,7 @@ func (c *Counter) Position(view *posting.View, org ledger.ID) (uint64, error) {
 	if p := c.organizations[org]; p != nil {
 		return p.seq, nil
 	}
-	p := &progress{days: make(map[turnover.Place]*unstoredDay)}
+	p := &progress{days: make(map[turnover.PartnerDay]*unstoredDay)}
 	var err error
 	if p.seq, p.booked, err = storedProgress(view, org); err != nil {
 		return 0, err
@@ -92,11 +92,11 @@ func (c *Counter) Position(view *posting.View, org ledger.ID) (uint64, error) {
 // storedProgress returns the seq and the booked time of an event: the stored rows count this event
 // and all earlier ones. If no rows are stored, it returns 0.
 func storedProgress(view *posting.View, org ledger.ID) (seq uint64, booked ledger.Micros, err error) {
-	row, found, err := view.KV(org, turnover.Rows())
+	row, found, err := view.KV(org, turnover.RowPrefix())
 	if err != nil || !found {
 		return 0, 0, err
 	}
-	if seq, err = turnover.DecodeCounted(row); err != nil {
+	if seq, err = turnover.DecodePosition(row); err != nil {
 		return 0, 0, err
 	}
 	e, _, found, err := view.Event(org, seq)
@@ -107,12 +107,12 @@ func storedProgress(view *posting.View, org ledger.ID) (seq uint64, booked ledge
 }
 
 // Take implements follower.Consumer: it counts the chunk's events.
-func (c *Counter) Take(chunk *follower.Chunk) error {
+func (c *Counter) Consume(chunk *follower.Chunk) error {
 	p := c.organizations[chunk.Org]
 	c.counted = c.counted[:0]
 	for i := range chunk.Events {
 		e := &chunk.Events[i]
-		if !turnover.Counts(e.Name) {
+		if !turnover.IsCounted(e.Name) {
 			continue
 		}
 		item, err := itemOf(chunk, e)
@@ -133,7 +133,7 @@ func (c *Counter) Take(chunk *follower.Chunk) error {
 	}
 	for i := range c.counted {
 		item := &c.counted[i]
-		day := p.days[item.Place]
+		day := p.days[item.PartnerDay]
 		if item.seq <= day.last { // the event is already counted in the day's row, which was written before a crash
 			continue
 		}
@@ -171,10 +171,10 @@ func (c *Counter) forget(org ledger.ID, p *progress) {
 
 // sinceOf looks for days that have counted items but are not in memory yet. It returns the Seq of the stored row of
 // each of these days.
-func sinceOf(chunk *follower.Chunk, p *progress, counted []countedItem) (map[turnover.Place]uint64, error) {
-	since := make(map[turnover.Place]uint64)
+func sinceOf(chunk *follower.Chunk, p *progress, counted []countedItem) (map[turnover.PartnerDay]uint64, error) {
+	since := make(map[turnover.PartnerDay]uint64)
 	for i := range counted {
-		place := counted[i].Place
+		place := counted[i].PartnerDay
 		if _, isKnown := since[place]; isKnown || p.days[place] != nil {
 			continue
 		}
@@ -188,7 +188,7 @@ func sinceOf(chunk *follower.Chunk, p *progress, counted []countedItem) (map[tur
 }
 
 // storedRow returns the stored row of a day. If no row is stored, it returns a row without figures.
-func storedRow(view *posting.View, org ledger.ID, place turnover.Place) (*turnover.Row, error) {
+func storedRow(view *posting.View, org ledger.ID, place turnover.PartnerDay) (*turnover.Row, error) {
 	stored, found, err := view.KV(org, place.Key())
 	if err != nil || !found {
 		return &turnover.Row{Day: make(turnover.Day)}, err

@@ -37,12 +37,12 @@ type fixture struct {
 	t        testing.TB
 	follower *follower.Follower
 	counter  *turnoveractor.Counter
-	want     map[ledger.ID]map[turnover.Place]turnover.Day
+	want     map[ledger.ID]map[turnover.PartnerDay]turnover.Day
 }
 
 func open(t *testing.T, minUnstored int) *fixture {
 	t.Helper()
-	f := &fixture{World: testkit.NewWorld(t, start), t: t, want: make(map[ledger.ID]map[turnover.Place]turnover.Day)}
+	f := &fixture{World: testkit.NewWorld(t, start), t: t, want: make(map[ledger.ID]map[turnover.PartnerDay]turnover.Day)}
 	f.Open()
 	f.follow(minUnstored)
 	return f
@@ -81,14 +81,14 @@ func (f *fixture) book(org ledger.ID, partner int64, asset money.Asset, amounts 
 	f.MustSubmit(c)
 	for i := range c.Steps {
 		e := c.Steps[i].Events[1]
-		figures := turnover.Figures{Last: e.Booked, Charged: turnover.Sum{Count: 1, Amount: money.FromUint64(amounts[i])}}
+		figures := turnover.Figures{LastBooked: e.Booked, Charged: turnover.Sum{Count: 1, Amount: money.FromUint64(amounts[i])}}
 		if e.Name == string(payment.Decline) {
-			figures = turnover.Figures{Last: e.Booked}
+			figures = turnover.Figures{LastBooked: e.Booked}
 			figures.Declined[10] = 1 // 10 is the index of the error code card_declined
 		}
-		place := turnover.Place{Env: asset.Env, Partner: partner, Day: e.Booked.Date()}
+		place := turnover.PartnerDay{Env: asset.Env, Partner: partner, Day: e.Booked.Date()}
 		if f.want[org] == nil {
-			f.want[org] = make(map[turnover.Place]turnover.Day)
+			f.want[org] = make(map[turnover.PartnerDay]turnover.Day)
 		}
 		day := f.want[org][place]
 		if day == nil {
@@ -115,7 +115,7 @@ func (f *fixture) count() {
 func (f *fixture) check() {
 	f.t.Helper()
 	for org, places := range f.want {
-		got := make(map[turnover.Place]turnover.Day)
+		got := make(map[turnover.PartnerDay]turnover.Day)
 		partners := make(map[[2]int64]bool)
 		for place := range places {
 			partners[[2]int64{place.Partner, int64(place.Env)}] = true
@@ -125,7 +125,7 @@ func (f *fixture) check() {
 			days, _, err := f.counter.Read(q)
 			must(f.t, err)
 			for _, day := range days {
-				got[turnover.Place{Env: q.Env, Partner: q.Partner, Day: day.Date}] = day.Day
+				got[turnover.PartnerDay{Env: q.Env, Partner: q.Partner, Day: day.Date}] = day.Day
 			}
 		}
 		if !reflect.DeepEqual(got, places) {
@@ -294,7 +294,7 @@ func TestReaderCountsOnlyAFewEvents(t *testing.T) {
 func TestRowOfAnotherFormIsReported(t *testing.T) {
 	f := open(t, 1_000)
 	f.book(firstOrg, 1, usd, 10)
-	place := turnover.Place{Env: money.Prod, Partner: 1, Day: ledger.DateOf(start)}
+	place := turnover.PartnerDay{Env: money.Prod, Partner: 1, Day: ledger.DateOf(start)}
 	f.MustSubmit(&posting.Change{KVs: []posting.KV{{Org: firstOrg, Key: place.Key(), Value: []byte{9}}}})
 	if err := f.follower.Follow(); err == nil {
 		t.Error("it was counted")

@@ -36,8 +36,8 @@ func (c *Counter) Read(q Query) (days []DatedFigures, asOf ledger.Micros, err er
 			return nil, 0, err
 		}
 	}
-	from := turnover.Place{Env: q.Env, Partner: q.Partner, Day: q.From}.Key()
-	err = view.KVsAscending(q.Org, turnover.RowsOf(q.Env, q.Partner), from, func(key, stored []byte) (bool, error) {
+	from := turnover.PartnerDay{Env: q.Env, Partner: q.Partner, Day: q.From}.Key()
+	err = view.KVsAscending(q.Org, turnover.PartnerRowPrefix(q.Env, q.Partner), from, func(key, stored []byte) (bool, error) {
 		place, err := turnover.ParseKey(key)
 		if err != nil || place.Day > q.To {
 			return false, err
@@ -70,7 +70,7 @@ func (c *Counter) unstoredOf(q *Query) (copies map[ledger.Date]*unstoredDay, asO
 	}
 	copies = make(map[ledger.Date]*unstoredDay)
 	for date := q.From; date <= q.To; date++ {
-		if inMemory := p.days[turnover.Place{Env: q.Env, Partner: q.Partner, Day: date}]; inMemory != nil {
+		if inMemory := p.days[turnover.PartnerDay{Env: q.Env, Partner: q.Partner, Day: date}]; inMemory != nil {
 			copied := make(turnover.Day)
 			_ = copied.Add(inMemory.day) // cannot overflow, because copied is empty
 			copies[date] = &unstoredDay{since: inMemory.since, day: copied}

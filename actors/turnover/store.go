@@ -39,7 +39,7 @@ func (c *Counter) storeOrganization(org ledger.ID, p *progress) error {
 			return err
 		}
 	}
-	key, row := turnover.EncodeCounted(p.seq)
+	key, row := turnover.EncodePosition(p.seq)
 	if err := c.follower.Submit([]posting.KV{{Org: org, Key: key, Value: row}}); err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (c *Counter) storeOrganization(org ledger.ID, p *progress) error {
 
 // storeDays adds the counts in memory to the stored rows of these days. Once the rows are durable, it
 // drops the days from memory.
-func (c *Counter) storeDays(org ledger.ID, p *progress, places []turnover.Place) error {
+func (c *Counter) storeDays(org ledger.ID, p *progress, places []turnover.PartnerDay) error {
 	view := c.follower.View()
 	defer view.Close()
 	rows := make([]posting.KV, len(places))

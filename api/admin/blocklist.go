@@ -68,7 +68,7 @@ func (h *Handlers) blockDraft(f form) directory.BlockDraft {
 // isValidCard tells whether a card number is valid. It uses the rules for payouts, because they require nothing but the number.
 func isValidCard(number []byte) bool {
 	valid := true
-	storage := payment.Storage{Type: []byte(payment.BankCard), CardNumber: number}
+	storage := payment.MoneyStorage{Type: []byte(payment.BankCard), CardNumber: number}
 	storage.Check(payment.Payout, func(string, string) { valid = false })
 	return valid
 }
@@ -95,7 +95,7 @@ func (h *Handlers) listBlocks(req *web.Request) error {
 func parseBlockPage(req *web.Request) (directoryactor.BlockPage, error) {
 	q := web.QueryOf(req.RequestCtx, "kind", "limit", "cursor")
 	p := directoryactor.BlockPage{Kind: directory.BlockKind(q.Text("kind")), Limit: q.Limit()}
-	if _, sent := q.Sent("kind"); sent && !p.Kind.Valid() {
+	if _, sent := q.Sent("kind"); sent && !p.Kind.IsValid() {
 		q.Problems.Add("kind", "kind must be bin, card, email, phone, ip or country")
 	}
 	p.After = rowCursor(q)

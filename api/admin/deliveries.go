@@ -34,7 +34,7 @@ func (h *Handlers) listDeliveries(req *web.Request) error {
 	}
 	q := web.QueryOf(req.RequestCtx, "transaction_id", "terminal_id", "state", "from", "to", "limit", "cursor")
 	query := notifier.Query{
-		State: deliveryState(q), From: q.Instant("from", 0), Until: max(1, q.UpTo("to", h.cfg.Clock.Now())),
+		State: deliveryState(q), From: q.Instant("from", 0), Until: max(1, q.UpperBound("to", h.cfg.Clock.Now())),
 		Limit: q.Limit(), Before: deliveryPosition(q, org),
 	}
 	query.Transaction, _ = q.ID("transaction_id")
@@ -64,7 +64,7 @@ func (h *Handlers) listDeliveries(req *web.Request) error {
 // mayList tells whether the caller may see the deliveries that the query selects. A partner may see the deliveries to itself
 // and to its terminals, and all deliveries about one of its transactions.
 func (h *Handlers) mayList(req *web.Request, org ledger.ID, q *notifier.Query) bool {
-	if req.OwnPartner == 0 || h.receives(req, org, q.To) {
+	if req.OwnPartner == 0 || h.mayAccessRecipient(req, org, q.To) {
 		return true
 	}
 	if q.Transaction == (ledger.ID{}) || q.To != (ledger.ID{}) {
@@ -132,7 +132,7 @@ func deliveryPosition(q *web.Query, org ledger.ID) (at notifier.Position) {
 	event, err := web.ParseID(eventID)
 	id, known := notifier.DeliveryOfEvent(org, event)
 	if at.ID = id; err != nil || !known || !strings.EqualFold(deliveryCursor(org, at), text) {
-		q.BadCursor()
+		q.RefuseCursor()
 	}
 	return at
 }
@@ -161,7 +161,7 @@ func (h *Handlers) readDelivery(req *web.Request) error {
 	if err != nil {
 		return err
 	}
-	web.WriteData(req, fiber.StatusOK, wholeDelivery(org, d))
+	web.WriteData(req, fiber.StatusOK, deliveryWithAttempts(org, d))
 	return nil
 }
 
@@ -169,7 +169,7 @@ func (h *Handlers) readDelivery(req *web.Request) error {
 // returns NotFound.
 func (h *Handlers) readOwn(req *web.Request, org ledger.ID, id notifier.ID) (*notifier.Delivery, error) {
 	d, err := h.cfg.Deliveries.Read(org, id)
-	if err == nil && req.OwnPartner != 0 && !h.receives(req, org, d.To) {
+	if err == nil && req.OwnPartner != 0 && !h.mayAccessRecipient(req, org, d.To) {
 		err = web.NotFound()
 	}
 	return d, orNotFound(err)
@@ -185,11 +185,11 @@ func orNotFound(err error) error {
 
 // replayDelivery serves POST /deliveries/{event_id}/replay. It makes another attempt immediately.
 func (h *Handlers) replayDelivery(req *web.Request) error {
-	if err := noneOrObject(req.Request.Body()); err != nil {
+	if err := checkEmptyOrObject(req.Request.Body()); err != nil {
 		return err
 	}
 	var org ledger.ID // the delivery's organization; set when the delivery is found
-	reply := records.Reply[*notifier.Delivery]{Status: fiber.StatusOK, Show: func(d *notifier.Delivery) any { return wholeDelivery(org, d) }}
+	reply := records.Reply[*notifier.Delivery]{Status: fiber.StatusOK, Show: func(d *notifier.Delivery) any { return deliveryWithAttempts(org, d) }}
 	return run(h, req, reply, func(ctx context.Context) (*notifier.Delivery, error) {
 		deliveryOrg, id, err := h.deliveryAt(req)
 		if err != nil {
@@ -230,7 +230,7 @@ func (h *Handlers) replayParked(req *web.Request) error {
 		if err := f.Problems.Err(); err != nil {
 			return 0, err
 		}
-		if !h.receives(req, org, *terminal) {
+		if !h.mayAccessRecipient(req, org, *terminal) {
 			return 0, web.NotFound()
 		}
 		return h.cfg.Deliveries.ReplayParked(org, *terminal, from, until, func(change *posting.Change, n int) error {
@@ -267,7 +267,7 @@ func newTestDeliveries(allowed int) *testDeliveries {
 // 200 even if the notification does not arrive.
 func (h *Handlers) sendTestDelivery(req *web.Request) error {
 	tests := h.testDeliveries
-	if err := noneOrObject(req.Request.Body()); err != nil {
+	if err := checkEmptyOrObject(req.Request.Body()); err != nil {
 		return err
 	}
 	terminal, err := recordAt(h, req, h.cfg.Directory.Terminal)

@@ -40,7 +40,7 @@ type outcomeJSON struct {
 
 func newDeliveryJSON[A int | []attemptJSON](org ledger.ID, d *notifier.Delivery, attempts A) deliveryJSON[A] {
 	r := deliveryJSON[A]{
-		Event: notifier.EventID(org, d.ID), Terminal: d.To, Channel: d.Channel.String(), Type: web.OrNull(deliveredType(d)),
+		Event: notifier.EventID(org, d.ID), Terminal: d.To, Channel: d.Channel.String(), Type: web.NilIfEmpty(deliveredType(d)),
 		State: d.State.String(), Attempts: attempts, Booked: web.Instant(d.Booked),
 	}
 	switch d.Source.Kind {
@@ -55,8 +55,8 @@ func newDeliveryJSON[A int | []attemptJSON](org ledger.ID, d *notifier.Delivery,
 	return r
 }
 
-// wholeDelivery returns the response with a delivery and all its attempts.
-func wholeDelivery(org ledger.ID, d *notifier.Delivery) deliveryJSON[[]attemptJSON] {
+// deliveryWithAttempts returns the response with a delivery and all its attempts.
+func deliveryWithAttempts(org ledger.ID, d *notifier.Delivery) deliveryJSON[[]attemptJSON] {
 	attempts := make([]attemptJSON, len(d.Attempts))
 	for i := range d.Attempts {
 		attempts[i] = attemptJSON{web.Instant(d.Attempts[i].At), outcomeOf(&d.Attempts[i])}
@@ -65,7 +65,7 @@ func wholeDelivery(org ledger.ID, d *notifier.Delivery) deliveryJSON[[]attemptJS
 }
 
 func outcomeOf(a *notifier.Attempt) outcomeJSON {
-	r := outcomeJSON{Error: web.OrNull(a.Failure), Duration: a.Took}
+	r := outcomeJSON{Error: web.NilIfEmpty(a.Failure), Duration: a.Took}
 	if a.Status != 0 {
 		r.Status = &a.Status
 	}
@@ -85,7 +85,7 @@ func deliveredType(d *notifier.Delivery) string {
 			name, _ := event.NotificationName()
 			return name
 		}
-	case posting.Operators, posting.Bulletin:
+	case posting.OperatorAlert, posting.OperatorBulletin:
 		if m, err := alerts.ReadMessage(d.Body()); err == nil {
 			return string(m.Kind)
 		}

@@ -55,12 +55,12 @@ type Directory interface {
 
 	Limits
 
-	People
+	Users
 
-	Own
+	SelfService
 
 	// StoredReply returns the stored reply to an earlier write request with the same idempotency key.
-	StoredReply(actors.Key) (answer directoryactor.Answer, found bool, err error)
+	FindCachedReply(actors.Key) (answer directoryactor.CachedReply, found bool, err error)
 
 	// StoreReply is for writes that an actor of another package makes. It adds the reply to the write's Change, so that the
 	// write and the reply are stored together. If the request is repeated with the same Idempotency-Key, the stored reply is
@@ -69,7 +69,7 @@ type Directory interface {
 
 	// ReceiverOf returns the number of the partner that receives the notifications to a recipient, which is the partner
 	// itself or one of its terminals. If the organization has no such partner or terminal, ok is false.
-	ReceiverOf(org, recipient ledger.ID) (number int64, ok bool)
+	PartnerOfRecipient(org, recipient ledger.ID) (number int64, ok bool)
 }
 
 // parsePage reads the query parameters that all lists of the administration share. The argument known contains the names
@@ -100,7 +100,7 @@ func rowCursor(q *web.Query) (after directoryactor.Cursor) {
 	// If the client did not escape the '+' of a time zone's offset, it arrives as a space.
 	after, err := directoryactor.ParseCursor(strings.Replace(text, " ", "+", 1))
 	if err != nil || after.IsZero() {
-		q.BadCursor()
+		q.RefuseCursor()
 	}
 	return after
 }

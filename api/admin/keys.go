@@ -53,7 +53,7 @@ func (h *Handlers) readKey(req *web.Request) error {
 func (h *Handlers) revokeKey(req *web.Request) error {
 	reply := records.Reply[*directory.APIKey]{Status: fiber.StatusOK, Append: showKey}
 	return runOnRecord(h, req, reply, func(ctx context.Context, org, id ledger.ID) (*directory.APIKey, error) {
-		if key, found := h.cfg.Directory.APIKey(org, id); req.OwnPartner != 0 && (!found || !isOwn(req, key)) {
+		if key, found := h.cfg.Directory.APIKey(org, id); req.OwnPartner != 0 && (!found || !mayAccess(req, key)) {
 			return nil, web.NotFound()
 		}
 		return h.cfg.Directory.RevokeAPIKey(ctx, org, id)

@@ -17,9 +17,9 @@ import (
 
 // Time limits of a notification stream. They use real time, not the sandbox's clock.
 const (
-	streamTime   = time.Hour        // a stream ends after this time, so that its caller must authenticate again
-	streamQuiet  = 15 * time.Second // after this time without a notification, a comment is sent to keep the connection open
-	callerLookup = time.Second      // how often a quiet stream checks whether its caller is still connected
+	streamTime          = time.Hour        // a stream ends after this time, so that its caller must authenticate again
+	keepaliveInterval   = 15 * time.Second // after this time without a notification, a comment is sent to keep the connection open
+	callerCheckInterval = time.Second      // how often a quiet stream checks whether its caller is still connected
 )
 
 // secretLabel begins the text that is hashed to a stream's secret, so that the secret never equals another hash made with the
@@ -58,8 +58,8 @@ func (h *Handlers) streamNotifications(req *web.Request) error {
 	}
 	caller := req.Conn()
 	stream := &notificationStream{
-		listener: listener, serving: h.cfg.Serving, isCallerGone: func() bool { return conn.CallerGone(caller) },
-		lookup: callerLookup, quiet: streamQuiet, endsAt: time.Now().Add(streamTime), lastSent: time.Now(),
+		listener: listener, serving: h.cfg.Serving, isCallerGone: func() bool { return conn.IsClosedByPeer(caller) },
+		lookup: callerCheckInterval, keepalive: keepaliveInterval, endsAt: time.Now().Add(streamTime), lastSent: time.Now(),
 	}
 	stream.send("ready", web.Marshal(streamReadyJSON{Stream: id, Organization: org, Secret: secret}))
 	req.SetStreamHeaders(eventStreamType)
@@ -104,9 +104,9 @@ func newStreamedJSON(n *notifier.Notification) *streamedJSON {
 	}
 	if n.Channel == posting.Webhook {
 		r.Event = &n.Event
-		r.SignedWith = web.OrNull("own")
+		r.SignedWith = web.NilIfEmpty("own")
 		if n.SignedByListener {
-			r.SignedWith = web.OrNull("stream")
+			r.SignedWith = web.NilIfEmpty("stream")
 		}
 	}
 	switch n.Source.Kind {
@@ -133,8 +133,8 @@ type notificationStream struct {
 	serving      context.Context // cancelled when the server begins to stop
 	isCallerGone func() bool
 
-	lookup, quiet    time.Duration
-	endsAt, lastSent time.Time
+	lookup, keepalive time.Duration
+	endsAt, lastSent  time.Time
 
 	unread  []byte // encoded events that fasthttp has not read yet
 	isEnded bool   // nothing follows unread
@@ -183,7 +183,7 @@ func (s *notificationStream) next() error {
 		s.end("stopping", "the server is stopping")
 	case s.isCallerGone():
 		return errCallerGone
-	case time.Since(s.lastSent) >= s.quiet:
+	case time.Since(s.lastSent) >= s.keepalive:
 		s.unread, s.lastSent = []byte(": still here\n\n"), time.Now()
 	}
 	return nil

@@ -32,7 +32,7 @@ func (followed) Close() {}
 func streamOf(t *testing.T, listener follower, isCallerGone func() bool) *notificationStream {
 	return &notificationStream{
 		listener: listener, serving: t.Context(), isCallerGone: isCallerGone,
-		lookup: callerLookup, quiet: streamQuiet, endsAt: time.Now().Add(streamTime), lastSent: time.Now(),
+		lookup: callerCheckInterval, keepalive: keepaliveInterval, endsAt: time.Now().Add(streamTime), lastSent: time.Now(),
 	}
 }
 
@@ -42,7 +42,7 @@ func TestStreamEndsInTime(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			began := time.Now()
 			content, err := io.ReadAll(streamOf(t, followed{began.Add(busy)}, func() bool { return false }))
-			if took := time.Since(began); err != nil || took < streamTime || took > streamTime+2*callerLookup {
+			if took := time.Since(began); err != nil || took < streamTime || took > streamTime+2*callerCheckInterval {
 				t.Errorf("%s: ended with %v after %v", name, err, took)
 			}
 			want := "event: end\ndata: {\"reason\":\"time\",\"message\":\"the stream has lasted 1h0m0s: connect again\"}\n\n"
@@ -61,7 +61,7 @@ func TestQuietStreamHasAComment(t *testing.T) {
 		for range 3 {
 			piece := make([]byte, 100)
 			n, err := s.Read(piece)
-			if took := time.Since(began); err != nil || string(piece[:n]) != ": still here\n\n" || took < streamQuiet || took > streamQuiet+callerLookup {
+			if took := time.Since(began); err != nil || string(piece[:n]) != ": still here\n\n" || took < keepaliveInterval || took > keepaliveInterval+callerCheckInterval {
 				t.Errorf("%q, %v after %v", piece[:n], err, took)
 			}
 			began = time.Now()
@@ -74,7 +74,7 @@ func TestQuietStreamEndsWhenItsCallerGoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gone := time.Now().Add(5 * time.Second)
 		_, err := io.ReadAll(streamOf(t, followed{}, func() bool { return time.Now().After(gone) }))
-		if late := time.Since(gone); !errors.Is(err, errCallerGone) || late > 2*callerLookup {
+		if late := time.Since(gone); !errors.Is(err, errCallerGone) || late > 2*callerCheckInterval {
 			t.Errorf("ended with %v, %v after its caller", err, late)
 		}
 	})

@@ -48,15 +48,15 @@ func recordAt[T any](h *Handlers, req *web.Request, lookup findByID[T]) (*T, err
 		return nil, err
 	}
 	record, found := lookup(org, id)
-	if !found || !isOwn(req, record) {
+	if !found || !mayAccess(req, record) {
 		return nil, web.NotFound()
 	}
 	return record, nil
 }
 
-// isOwn tells whether the request may access a record. If req.OwnPartner is set, the request may access only the records of the
+// mayAccess tells whether the request may access a record. If req.OwnPartner is set, the request may access only the records of the
 // partner with this number.
-func isOwn(req *web.Request, record any) bool {
+func mayAccess(req *web.Request, record any) bool {
 	if req.OwnPartner == 0 {
 		return true
 	}
@@ -69,10 +69,10 @@ func isOwn(req *web.Request, record any) bool {
 	return false
 }
 
-// receives tells whether recipient is the id of one of the organization's terminals or partners, and whether the request may
+// mayAccessRecipient tells whether recipient is the id of one of the organization's terminals or partners, and whether the request may
 // access it.
-func (h *Handlers) receives(req *web.Request, org, recipient ledger.ID) bool {
-	number, found := h.cfg.Directory.ReceiverOf(org, recipient)
+func (h *Handlers) mayAccessRecipient(req *web.Request, org, recipient ledger.ID) bool {
+	number, found := h.cfg.Directory.PartnerOfRecipient(org, recipient)
 	return found && (req.OwnPartner == 0 || number == req.OwnPartner)
 }
 

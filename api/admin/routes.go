@@ -82,11 +82,11 @@ func New(cfg Config) *Handlers {
 // v1 is the prefix of all URL paths of this package.
 const v1 = "/api/v1"
 
-// person admits every person who is logged in.
-var person = web.Access{Callers: web.Session, Roles: directory.AllRoles}
+// anyUser admits every person who is logged in.
+var anyUser = web.Access{Callers: web.Session, Roles: directory.AllRoles}
 
-// operator admits only callers with the administration token.
-var operator = web.Access{Callers: web.AdminToken}
+// adminTokenOnly admits only callers with the administration token.
+var adminTokenOnly = web.Access{Callers: web.AdminToken}
 
 // Routes returns the routes for administration and for sessions.
 func (h *Handlers) Routes() []web.Route {
@@ -94,21 +94,21 @@ func (h *Handlers) Routes() []web.Route {
 	routes = append(routes, h.limitRoutes()...)
 	routes = append(routes, h.sessionRoutes()...)
 	routes = append(routes, h.deliveryRoutes()...)
-	routes = append(routes, web.Route{Method: fiber.MethodGet, Path: v1 + "/search", Access: operator, Console: web.ByAdmin(), Handle: h.search})
+	routes = append(routes, web.Route{Method: fiber.MethodGet, Path: v1 + "/search", Access: adminTokenOnly, Console: web.ByAdmin(), Handle: h.search})
 	if h.cfg.Circuits != nil {
-		routes = append(routes, web.Route{Method: fiber.MethodGet, Path: v1 + "/circuits", Access: operator, Console: web.ByAdmin(), Handle: h.listCircuits})
+		routes = append(routes, web.Route{Method: fiber.MethodGet, Path: v1 + "/circuits", Access: adminTokenOnly, Console: web.ByAdmin(), Handle: h.listCircuits})
 	}
 	if h.cfg.System != nil {
-		routes = append(routes, web.Route{Method: fiber.MethodGet, Path: v1 + "/system", Access: operator, Handle: h.readSystem})
+		routes = append(routes, web.Route{Method: fiber.MethodGet, Path: v1 + "/system", Access: adminTokenOnly, Handle: h.readSystem})
 	}
 	if h.cfg.Backup != nil {
-		routes = append(routes, web.Route{Method: fiber.MethodPost, Path: v1 + "/backups", Access: operator, JSON: true, Handle: h.takeBackup})
+		routes = append(routes, web.Route{Method: fiber.MethodPost, Path: v1 + "/backups", Access: adminTokenOnly, JSON: true, Handle: h.takeBackup})
 	}
 	if h.cfg.Advance != nil {
 		routes = append(routes,
-			web.Route{Method: fiber.MethodGet, Path: v1 + "/sandbox/clock", Access: operator, Handle: h.readClock},
+			web.Route{Method: fiber.MethodGet, Path: v1 + "/sandbox/clock", Access: adminTokenOnly, Handle: h.readClock},
 			// This route is not a command, because moving the clock waits until no command is running.
-			web.Route{Method: fiber.MethodPut, Path: v1 + "/sandbox/clock", Access: operator, JSON: true, Handle: h.moveClock},
+			web.Route{Method: fiber.MethodPut, Path: v1 + "/sandbox/clock", Access: adminTokenOnly, JSON: true, Handle: h.moveClock},
 		)
 	}
 	return routes
@@ -118,40 +118,40 @@ func (h *Handlers) Routes() []web.Route {
 func (h *Handlers) directoryRoutes() []web.Route {
 	const get, post, put, patch, del = fiber.MethodGet, fiber.MethodPost, fiber.MethodPut, fiber.MethodPatch, fiber.MethodDelete
 	return []web.Route{
-		{Method: post, Path: v1 + "/organizations", Access: operator, JSON: true, Command: true, Handle: h.createOrganization},
-		{Method: get, Path: v1 + "/organizations", Access: operator, Handle: h.listOrganizations},
-		{Method: get, Path: v1 + "/organizations/:id", Access: operator, Handle: h.readOrganization},
-		{Method: patch, Path: v1 + "/organizations/:id", Access: operator, JSON: true, Command: true, Handle: h.patchOrganization},
-		{Method: post, Path: v1 + "/partners", Access: operator, Console: web.ByAdmin("overdraft_limit"), JSON: true, Command: true, Handle: h.createPartner},
-		{Method: get, Path: v1 + "/partners", Access: operator, Console: web.ByAdmin(), Handle: h.listPartners},
-		{Method: get, Path: v1 + "/partners/:id", Access: operator, Console: web.ByAdmin().OrOwner(), Handle: h.readPartner},
-		{Method: patch, Path: v1 + "/partners/:id", Access: operator, Console: web.ByAdmin("overdraft_limit").OrOwner("notify_url", "secret", "branding", "lang"), JSON: true, Command: true, Handle: h.patchPartner},
-		{Method: del, Path: v1 + "/partners/:id", Access: operator, Console: web.ByAdmin(), Command: true, Handle: h.deletePartner},
-		{Method: post, Path: v1 + "/partners/:id/settlements", Access: operator, JSON: true, Command: true, Handle: h.settlePartner},
-		{Method: get, Path: v1 + "/partners/:id/settlements", Access: operator, Handle: h.listPartnerSettlements},
-		{Method: post, Path: v1 + "/terminal/:id/settlements", Access: operator, JSON: true, Command: true, Handle: h.settleProvider},
-		{Method: get, Path: v1 + "/terminal/:id/settlements", Access: operator, Handle: h.listProviderSettlements},
-		{Method: get, Path: v1 + "/settlements/:id", Access: operator, Handle: h.readSettlement},
-		{Method: post, Path: v1 + "/users", Access: operator, Console: web.ByAdmin(), JSON: true, Command: true, Handle: h.createUser},
-		{Method: get, Path: v1 + "/users", Access: operator, Console: web.ByAdmin(), Handle: h.listUsers},
-		{Method: get, Path: v1 + "/users/current", Access: person, Handle: h.readOwnUser}, // must precede /users/:id
-		{Method: patch, Path: v1 + "/users/current", Access: person, JSON: true, Command: true, Repeatable: true, Handle: h.patchOwnUser},
-		{Method: get, Path: v1 + "/users/:id", Access: operator, Console: web.ByAdmin(), Handle: h.readUser},
-		{Method: patch, Path: v1 + "/users/:id", Access: operator, Console: web.ByAdmin(), JSON: true, Command: true, Handle: h.patchUser},
-		{Method: del, Path: v1 + "/users/:id", Access: operator, Console: web.ByAdmin(), Command: true, Handle: h.deleteUser},
-		{Method: post, Path: v1 + "/admin_tokens/rotate", Access: operator, Command: true, Handle: h.rotateAdminToken}, // the body may be absent
-		{Method: post, Path: v1 + "/terminal", Access: operator, Console: web.ByAdmin(), JSON: true, Command: true, Handle: h.createTerminal},
-		{Method: get, Path: v1 + "/terminals", Access: operator, Console: web.ByAdmin().OrOwner(), Handle: h.listTerminals},
-		{Method: get, Path: v1 + "/terminal/:id", Access: operator, Console: web.ByAdmin().OrOwner(), Handle: h.readTerminal},
-		{Method: patch, Path: v1 + "/terminal/:id", Access: operator, Console: web.ByAdmin().OrOwner("merchant_params"), JSON: true, Command: true, Handle: h.patchTerminal},
-		{Method: del, Path: v1 + "/terminal/:id", Access: operator, Console: web.ByAdmin(), Command: true, Handle: h.deleteTerminal},
-		{Method: post, Path: v1 + "/api_keys", Access: operator, Console: web.ByAdmin().OrOwner("name", "partner_id", "expires_at"), JSON: true, Command: true, Handle: h.createKey},
-		{Method: get, Path: v1 + "/api_keys", Access: operator, Console: web.ByAdmin().OrOwner(), Handle: h.listKeys},
-		{Method: get, Path: v1 + "/api_keys/:id", Access: operator, Console: web.ByAdmin().OrOwner(), Handle: h.readKey},
-		{Method: del, Path: v1 + "/api_keys/:id", Access: operator, Console: web.ByAdmin().OrOwner(), Command: true, Handle: h.revokeKey},
-		{Method: put, Path: v1 + "/rates", Access: operator, Console: web.ByAdmin(), JSON: true, Command: true, Handle: h.putRate},
-		{Method: get, Path: v1 + "/rates", Access: operator, Console: web.ByAdmin(), Handle: h.listRates},
-		{Method: get, Path: v1 + "/rates/:id", Access: operator, Console: web.ByAdmin(), Handle: h.readRate},
+		{Method: post, Path: v1 + "/organizations", Access: adminTokenOnly, JSON: true, Command: true, Handle: h.createOrganization},
+		{Method: get, Path: v1 + "/organizations", Access: adminTokenOnly, Handle: h.listOrganizations},
+		{Method: get, Path: v1 + "/organizations/:id", Access: adminTokenOnly, Handle: h.readOrganization},
+		{Method: patch, Path: v1 + "/organizations/:id", Access: adminTokenOnly, JSON: true, Command: true, Handle: h.patchOrganization},
+		{Method: post, Path: v1 + "/partners", Access: adminTokenOnly, Console: web.ByAdmin("overdraft_limit"), JSON: true, Command: true, Handle: h.createPartner},
+		{Method: get, Path: v1 + "/partners", Access: adminTokenOnly, Console: web.ByAdmin(), Handle: h.listPartners},
+		{Method: get, Path: v1 + "/partners/:id", Access: adminTokenOnly, Console: web.ByAdmin().OrOwner(), Handle: h.readPartner},
+		{Method: patch, Path: v1 + "/partners/:id", Access: adminTokenOnly, Console: web.ByAdmin("overdraft_limit").OrOwner("notify_url", "secret", "branding", "lang"), JSON: true, Command: true, Handle: h.patchPartner},
+		{Method: del, Path: v1 + "/partners/:id", Access: adminTokenOnly, Console: web.ByAdmin(), Command: true, Handle: h.deletePartner},
+		{Method: post, Path: v1 + "/partners/:id/settlements", Access: adminTokenOnly, JSON: true, Command: true, Handle: h.settlePartner},
+		{Method: get, Path: v1 + "/partners/:id/settlements", Access: adminTokenOnly, Handle: h.listPartnerSettlements},
+		{Method: post, Path: v1 + "/terminal/:id/settlements", Access: adminTokenOnly, JSON: true, Command: true, Handle: h.settleProvider},
+		{Method: get, Path: v1 + "/terminal/:id/settlements", Access: adminTokenOnly, Handle: h.listProviderSettlements},
+		{Method: get, Path: v1 + "/settlements/:id", Access: adminTokenOnly, Handle: h.readSettlement},
+		{Method: post, Path: v1 + "/users", Access: adminTokenOnly, Console: web.ByAdmin(), JSON: true, Command: true, Handle: h.createUser},
+		{Method: get, Path: v1 + "/users", Access: adminTokenOnly, Console: web.ByAdmin(), Handle: h.listUsers},
+		{Method: get, Path: v1 + "/users/current", Access: anyUser, Handle: h.readOwnUser}, // must precede /users/:id
+		{Method: patch, Path: v1 + "/users/current", Access: anyUser, JSON: true, Command: true, Repeatable: true, Handle: h.patchOwnUser},
+		{Method: get, Path: v1 + "/users/:id", Access: adminTokenOnly, Console: web.ByAdmin(), Handle: h.readUser},
+		{Method: patch, Path: v1 + "/users/:id", Access: adminTokenOnly, Console: web.ByAdmin(), JSON: true, Command: true, Handle: h.patchUser},
+		{Method: del, Path: v1 + "/users/:id", Access: adminTokenOnly, Console: web.ByAdmin(), Command: true, Handle: h.deleteUser},
+		{Method: post, Path: v1 + "/admin_tokens/rotate", Access: adminTokenOnly, Command: true, Handle: h.rotateAdminToken}, // the body may be absent
+		{Method: post, Path: v1 + "/terminal", Access: adminTokenOnly, Console: web.ByAdmin(), JSON: true, Command: true, Handle: h.createTerminal},
+		{Method: get, Path: v1 + "/terminals", Access: adminTokenOnly, Console: web.ByAdmin().OrOwner(), Handle: h.listTerminals},
+		{Method: get, Path: v1 + "/terminal/:id", Access: adminTokenOnly, Console: web.ByAdmin().OrOwner(), Handle: h.readTerminal},
+		{Method: patch, Path: v1 + "/terminal/:id", Access: adminTokenOnly, Console: web.ByAdmin().OrOwner("merchant_params"), JSON: true, Command: true, Handle: h.patchTerminal},
+		{Method: del, Path: v1 + "/terminal/:id", Access: adminTokenOnly, Console: web.ByAdmin(), Command: true, Handle: h.deleteTerminal},
+		{Method: post, Path: v1 + "/api_keys", Access: adminTokenOnly, Console: web.ByAdmin().OrOwner("name", "partner_id", "expires_at"), JSON: true, Command: true, Handle: h.createKey},
+		{Method: get, Path: v1 + "/api_keys", Access: adminTokenOnly, Console: web.ByAdmin().OrOwner(), Handle: h.listKeys},
+		{Method: get, Path: v1 + "/api_keys/:id", Access: adminTokenOnly, Console: web.ByAdmin().OrOwner(), Handle: h.readKey},
+		{Method: del, Path: v1 + "/api_keys/:id", Access: adminTokenOnly, Console: web.ByAdmin().OrOwner(), Command: true, Handle: h.revokeKey},
+		{Method: put, Path: v1 + "/rates", Access: adminTokenOnly, Console: web.ByAdmin(), JSON: true, Command: true, Handle: h.putRate},
+		{Method: get, Path: v1 + "/rates", Access: adminTokenOnly, Console: web.ByAdmin(), Handle: h.listRates},
+		{Method: get, Path: v1 + "/rates/:id", Access: adminTokenOnly, Console: web.ByAdmin(), Handle: h.readRate},
 	}
 }
 
@@ -159,16 +159,16 @@ func (h *Handlers) directoryRoutes() []web.Route {
 func (h *Handlers) limitRoutes() []web.Route {
 	const get, post, patch, del = fiber.MethodGet, fiber.MethodPost, fiber.MethodPatch, fiber.MethodDelete
 	return []web.Route{
-		{Method: post, Path: v1 + "/limits", Access: operator, Console: web.ByAdmin(), JSON: true, Command: true, Handle: h.createLimit},
-		{Method: get, Path: v1 + "/limits", Access: operator, Console: web.ByAdmin(), Handle: h.listLimits},
-		{Method: get, Path: v1 + "/limits/:id", Access: operator, Console: web.ByAdmin(), Handle: h.readLimit},
-		{Method: patch, Path: v1 + "/limits/:id", Access: operator, Console: web.ByAdmin(), JSON: true, Command: true, Handle: h.patchLimit},
-		{Method: del, Path: v1 + "/limits/:id", Access: operator, Console: web.ByAdmin(), Command: true, Handle: h.deleteLimit},
-		{Method: get, Path: v1 + "/limits/:id/usage", Access: operator, Console: web.ByAdmin(), Handle: h.readUsage},
-		{Method: post, Path: v1 + "/blocklist", Access: operator, Console: web.ByAdmin(), JSON: true, Command: true, Handle: h.createBlock},
-		{Method: get, Path: v1 + "/blocklist", Access: operator, Console: web.ByAdmin(), Handle: h.listBlocks},
-		{Method: get, Path: v1 + "/blocklist/:id", Access: operator, Console: web.ByAdmin(), Handle: h.readBlock},
-		{Method: del, Path: v1 + "/blocklist/:id", Access: operator, Console: web.ByAdmin(), Command: true, Handle: h.deleteBlock},
+		{Method: post, Path: v1 + "/limits", Access: adminTokenOnly, Console: web.ByAdmin(), JSON: true, Command: true, Handle: h.createLimit},
+		{Method: get, Path: v1 + "/limits", Access: adminTokenOnly, Console: web.ByAdmin(), Handle: h.listLimits},
+		{Method: get, Path: v1 + "/limits/:id", Access: adminTokenOnly, Console: web.ByAdmin(), Handle: h.readLimit},
+		{Method: patch, Path: v1 + "/limits/:id", Access: adminTokenOnly, Console: web.ByAdmin(), JSON: true, Command: true, Handle: h.patchLimit},
+		{Method: del, Path: v1 + "/limits/:id", Access: adminTokenOnly, Console: web.ByAdmin(), Command: true, Handle: h.deleteLimit},
+		{Method: get, Path: v1 + "/limits/:id/usage", Access: adminTokenOnly, Console: web.ByAdmin(), Handle: h.readUsage},
+		{Method: post, Path: v1 + "/blocklist", Access: adminTokenOnly, Console: web.ByAdmin(), JSON: true, Command: true, Handle: h.createBlock},
+		{Method: get, Path: v1 + "/blocklist", Access: adminTokenOnly, Console: web.ByAdmin(), Handle: h.listBlocks},
+		{Method: get, Path: v1 + "/blocklist/:id", Access: adminTokenOnly, Console: web.ByAdmin(), Handle: h.readBlock},
+		{Method: del, Path: v1 + "/blocklist/:id", Access: adminTokenOnly, Console: web.ByAdmin(), Command: true, Handle: h.deleteBlock},
 	}
 }
 
@@ -177,9 +177,9 @@ func (h *Handlers) sessionRoutes() []web.Route {
 	const current = v1 + "/sessions/current"
 	return append([]web.Route{
 		{Method: fiber.MethodPost, Path: v1 + "/sessions", Access: web.Access{Callers: web.Anyone}, JSON: true, Command: true, SkipsQueues: true, Handle: h.logIn},
-		{Method: fiber.MethodGet, Path: current, Access: person, SoleOrganization: true, Handle: h.readSession},
-		{Method: fiber.MethodDelete, Path: current, Access: person, EndsSession: true, Command: true, Handle: h.logOut}, // must precede /sessions/:id
-		{Method: fiber.MethodGet, Path: v1 + "/logins", Access: operator, Console: web.ByAdmin(), Handle: h.listLogins},
+		{Method: fiber.MethodGet, Path: current, Access: anyUser, SoleOrganization: true, Handle: h.readSession},
+		{Method: fiber.MethodDelete, Path: current, Access: anyUser, EndsSession: true, Command: true, Handle: h.logOut}, // must precede /sessions/:id
+		{Method: fiber.MethodGet, Path: v1 + "/logins", Access: adminTokenOnly, Console: web.ByAdmin(), Handle: h.listLogins},
 	}, h.ownSessionRoutes()...)
 }
 
@@ -190,12 +190,12 @@ func (h *Handlers) deliveryRoutes() []web.Route {
 	}
 	const get, post, deliveries = fiber.MethodGet, fiber.MethodPost, v1 + "/deliveries"
 	return []web.Route{
-		{Method: get, Path: deliveries, Access: operator, Console: web.ByAdmin().OrOwner(), Handle: h.listDeliveries},
-		{Method: post, Path: deliveries + "/replay", Access: operator, Console: web.ByAdmin().OrOwner("terminal_id", "from", "to"), JSON: true, Command: true, Handle: h.replayParked},
-		{Method: get, Path: deliveries + "/:id", Access: operator, Console: web.ByAdmin().OrOwner(), Handle: h.readDelivery},
-		{Method: post, Path: deliveries + "/:id/replay", Access: operator, Console: web.ByAdmin().OrOwner(), Command: true, Handle: h.replayDelivery}, // the body may be absent
+		{Method: get, Path: deliveries, Access: adminTokenOnly, Console: web.ByAdmin().OrOwner(), Handle: h.listDeliveries},
+		{Method: post, Path: deliveries + "/replay", Access: adminTokenOnly, Console: web.ByAdmin().OrOwner("terminal_id", "from", "to"), JSON: true, Command: true, Handle: h.replayParked},
+		{Method: get, Path: deliveries + "/:id", Access: adminTokenOnly, Console: web.ByAdmin().OrOwner(), Handle: h.readDelivery},
+		{Method: post, Path: deliveries + "/:id/replay", Access: adminTokenOnly, Console: web.ByAdmin().OrOwner(), Command: true, Handle: h.replayDelivery}, // the body may be absent
 		// This route is not a command: it stores nothing, and may take 15 s of real time.
-		{Method: post, Path: v1 + "/terminal/:id/test-delivery", Access: operator, Console: web.ByAdmin().OrOwner(), Handle: h.sendTestDelivery},
-		{Method: get, Path: v1 + "/notifications/stream", Access: operator, Handle: h.streamNotifications},
+		{Method: post, Path: v1 + "/terminal/:id/test-delivery", Access: adminTokenOnly, Console: web.ByAdmin().OrOwner(), Handle: h.sendTestDelivery},
+		{Method: get, Path: v1 + "/notifications/stream", Access: adminTokenOnly, Handle: h.streamNotifications},
 	}
 }

@@ -54,9 +54,9 @@ type search struct {
 	folded   string // the text in lower case
 
 	// Other readings of the text.
-	id        ledger.ID // zero if the text is not an id
-	number    int64     // of a partner; 0 if the text is not a number
-	mayBePart bool      // the text is long enough to match a part of a name
+	id           ledger.ID // zero if the text is not an id
+	number       int64     // of a partner; 0 if the text is not a number
+	isLongEnough bool      // the text is long enough to match a part of a name
 
 	answer searchAnswer
 }
@@ -83,7 +83,7 @@ func (h *Handlers) search(req *web.Request) error {
 	if s.number, err = strconv.ParseInt(text, 10, 64); err != nil || strconv.FormatInt(s.number, 10) != text {
 		s.number = 0
 	}
-	s.mayBePart = utf8.RuneCountInString(s.folded) >= minNamePart
+	s.isLongEnough = utf8.RuneCountInString(s.folded) >= minNamePart
 	defer s.view.Close()
 	for _, look := range []func() error{s.byID, s.inDirectory, s.inTransactions} {
 		if err := look(); err != nil {
@@ -157,7 +157,7 @@ func (s *search) matching(id ledger.ID, name string, fields ...field) (field str
 			return f.name, true
 		}
 	}
-	if s.mayBePart {
+	if s.isLongEnough {
 		return "name", containsFolded(name, s.folded)
 	}
 	return "name", equalsFolded(name, s.folded)

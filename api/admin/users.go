@@ -16,9 +16,9 @@ import (
 	"mizan/ledger/schema"
 )
 
-// People changes and lists the users who log in; *directory.Service of package actors/directory implements it. Its methods
+// Users changes and lists the users who log in; *directory.Service of package actors/directory implements it. Its methods
 // return errors of type *ledger.Refusal. LogIn may also return a *directory.LockedOut or directory.ErrCrowded.
-type People interface {
+type Users interface {
 	User(org, id ledger.ID) (*directory.User, bool)
 	CreateUser(ctx context.Context, org ledger.ID, draft directory.User, pass []byte) (*directory.User, error)
 	PatchUser(ctx context.Context, org, id ledger.ID, change schema.Change[directory.User], pass []byte) (*directory.User, error)
@@ -119,7 +119,7 @@ type newAdminToken struct {
 // rotateAdminToken is POST /admin_tokens/rotate: a new token, which only this response shows,
 // replaces the token of the request.
 func (h *Handlers) rotateAdminToken(req *web.Request) error {
-	if err := noneOrObject(req.Request.Body()); err != nil {
+	if err := checkEmptyOrObject(req.Request.Body()); err != nil {
 		return err
 	}
 	reply := records.Reply[secret.Text]{Status: fiber.StatusCreated, Show: func(t secret.Text) any { return newAdminToken{string(t)} }}
@@ -129,8 +129,8 @@ func (h *Handlers) rotateAdminToken(req *web.Request) error {
 	})
 }
 
-// noneOrObject returns an error unless the body is absent or a JSON object, whose fields are ignored.
-func noneOrObject(body []byte) error {
+// checkEmptyOrObject returns an error unless the body is absent or a JSON object, whose fields are ignored.
+func checkEmptyOrObject(body []byte) error {
 	if len(body) == 0 {
 		return nil
 	}

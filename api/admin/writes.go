@@ -22,7 +22,7 @@ func parseForm(req *web.Request, order ...string) (form, error) {
 // run makes a change and responds with its result. If the request's Idempotency-Key was used before, run makes no change, but
 // responds with the cached reply (see records.Reply).
 func run[T any](h *Handlers, req *web.Request, reply records.Reply[T], change func(context.Context) (T, error)) error {
-	return reply.Run(records.CachedReplies{Key: h.keys.Admin, Reply: h.cfg.Directory.StoredReply}, req, change)
+	return reply.Run(records.CachedReplies{Key: h.keys.Admin, Reply: h.cfg.Directory.FindCachedReply}, req, change)
 }
 
 // runInOrganization calls run for a change in the request's organization.
@@ -73,7 +73,7 @@ func createRecord[R any](h *Handlers, req *web.Request, reply records.Reply[*R],
 // patchRecord changes the record whose id is in the URL path.
 func patchRecord[R any](h *Handlers, req *web.Request, reply records.Reply[*R], columns *schema.Type[R], lookup findByID[R], patch func(ctx context.Context, org, id ledger.ID, change schema.Change[R]) (*R, error)) error {
 	return runOnRecord(h, req, reply, func(ctx context.Context, org, id ledger.ID) (*R, error) {
-		if record, found := lookup(org, id); !found || !isOwn(req, record) {
+		if record, found := lookup(org, id); !found || !mayAccess(req, record) {
 			return nil, web.NotFound()
 		}
 		f, err := records.ParseColumns(req, columns)

@@ -62,14 +62,14 @@ func (p *Principal) Author() (author ledger.Author, known bool) {
 	return author, false
 }
 
-// Sees tells whether the principal may read the account. An auditor may read all accounts of its
+// MayRead tells whether the principal may read the account. An auditor may read all accounts of its
 // organization, a partner only its own.
-func (p *Principal) Sees(path ledger.Path) bool {
-	return p.SeesAll() || Owns(p.Partner.Number, path)
+func (p *Principal) MayRead(path ledger.Path) bool {
+	return p.MayReadAll() || Owns(p.Partner.Number, path)
 }
 
-// SeesAll tells whether the principal may read all accounts of its organization.
-func (p *Principal) SeesAll() bool { return p.Partner == nil }
+// MayReadAll tells whether the principal may read all accounts of its organization.
+func (p *Principal) MayReadAll() bool { return p.Partner == nil }
 
 // Authenticator finds the principal of a request by its credentials.
 type Authenticator struct {

@@ -179,10 +179,10 @@ func TestPartnerSeesItsOwnAccounts(t *testing.T) {
 		"L:partner:12:available": false, "A:partner:12:receivable": false, "L:suspense:12": false, "L:suspense:1:x": false,
 		"L:partner:1": false, "A:bank": false, "I:fees": false, "": false, "Q:partner:1:available": false,
 	} {
-		if got := partner.Sees(path); got != want {
+		if got := partner.MayRead(path); got != want {
 			t.Errorf("partner 1 sees %q: %v", path, got)
 		}
-		if !person.Sees(path) {
+		if !person.MayRead(path) {
 			t.Errorf("an auditor does not see %q", path)
 		}
 	}

@@ -141,8 +141,8 @@ func credentialsOf(f *formFields, r *record, method string, fingerprint func([]b
 	if len(wrongFields) > 0 {
 		return command, wrongFields
 	}
-	storage.Keep(r.Type, fingerprint)
-	command.Credentials, command.Card = storage.Storable, storage.Card
+	storage.KeepCredentials(r.Type, fingerprint)
+	command.Credentials, command.Card = storage.Credentials, storage.Card
 	return command, nil
 }
 

@@ -13,7 +13,7 @@ import (
 // If no method is offered, the page contains none.
 func (h *Handlers) methodPage(payer *visitor, result *paymentactor.Result) page.Checkout {
 	r := result.Record
-	p := page.Checkout{Order: h.orderOf(payer.org, r), Self: payer.address, Step: stepOf(inputMethod, r), Left: h.timeLeft(result.Stamp.Due)}
+	p := page.Checkout{Order: h.orderOf(payer.org, r), Self: payer.address, Step: stepOf(inputMethod, r), Left: h.timeLeft(result.Header.Due)}
 	if h.cfg.Storefront != nil && r.LinkID != (ledger.ID{}) {
 		if l, err := h.cfg.Storefront.PublicLink(r.LinkID); err == nil && l != nil { // if the link can't be read, its products are not shown
 			p.Items = itemsOf(l)
@@ -23,7 +23,7 @@ func (h *Handlers) methodPage(payer *visitor, result *paymentactor.Result) page.
 		p.Brands = append(p.Brands, page.CardBrand{From: b.From, To: b.To, Name: b.Name})
 	}
 	p.Methods = h.methodsOf(payer.org, r)
-	if left := r.AttemptsLeft(); left > 0 && len(r.Ended) > 0 {
+	if left := r.AttemptsLeft(); left > 0 && len(r.EndedAttempts) > 0 {
 		p.Declined, p.AttemptsLeft = string(r.Failure.Code), left
 	}
 	if len(p.Methods) == 0 {
@@ -57,10 +57,10 @@ func (h *Handlers) methodsOf(org ledger.ID, r *record) (methods []page.Method) {
 // lastTried returns the index of the method that the payer used in the last attempt. If there was no attempt, or if the method
 // is no longer offered, it returns zero: the first method.
 func lastTried(r *record, methods []page.Method) int {
-	if len(r.Ended) == 0 {
+	if len(r.EndedAttempts) == 0 {
 		return 0
 	}
-	last := r.Ended[len(r.Ended)-1].Credentials.Method
+	last := r.EndedAttempts[len(r.EndedAttempts)-1].Credentials.Method
 	return max(0, slices.IndexFunc(methods, func(m page.Method) bool { return m.Type == last }))
 }
 

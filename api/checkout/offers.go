@@ -213,7 +213,7 @@ func (h *Handlers) postOffer(req *web.Request, find func(id ledger.ID) (*offer, 
 	}
 	request := o.request
 	request.Type, request.Amount, request.Asset, request.PayerIP = payment.Payment, amount, o.page.Sum.Asset, source
-	request.Described = request.Description != ""
+	request.HasDescription = request.Description != ""
 	request.MerchantMeta = slices.Clone(request.MerchantMeta)
 	result, err := h.cfg.Payers.Create(paymentactor.Create{Org: o.org, Partner: o.partner, Request: request, Hosted: true, Author: req.Author(), Origin: req.Origin()})
 	switch {

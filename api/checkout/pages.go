@@ -106,7 +106,7 @@ func lastingPath(pages payerpage.Pages, org ledger.ID, r *record) (path string, 
 		return "", until
 	}
 	until = until.Add(payerpage.Lifetime)
-	return pages.PageLink(org, r.ID, until), until
+	return pages.LastingPath(org, r.ID, until), until
 }
 
 // checkToken checks the token of the request. If the id is unknown, or if the token is forged or missing, ok is false. The
@@ -121,7 +121,7 @@ func (h *Handlers) checkToken(req *web.Request) (payer visitor, ok bool) {
 	payer.origin = req.Origin()
 	payer.org, err = h.cfg.Pages.Open(payer.id, token, h.cfg.Clock.Now())
 	if err == payerpage.ErrToken {
-		payer.org, err = h.cfg.Pages.OpenPageLink(payer.id, token, h.cfg.Clock.Now())
+		payer.org, err = h.cfg.Pages.OpenLasting(payer.id, token, h.cfg.Clock.Now())
 		payer.hasLastingToken = err != payerpage.ErrToken
 	}
 	payer.address, payer.expired, payer.fromForm = payerpage.PathOf(payer.id, "", token), err == payerpage.ErrExpired, args.Has(postedParam)
@@ -312,7 +312,7 @@ func (h *Handlers) postMethod(req *web.Request, payer *visitor, result *paymenta
 	command.Credentials.PayerIP = source
 	continued, err := h.cfg.Payers.Continue(command)
 	switch {
-	case saysTotalRose(err):
+	case isTotalRise(err):
 		return h.sendRisenTotal(req, payer, result, fields, p.Typed)
 	case err == nil && continued.Record.AwaitsPayer(): // the attempt was declined, and the payer has another one
 		h.typed.keep(payer.id, method.Type, p.Typed)
@@ -320,8 +320,8 @@ func (h *Handlers) postMethod(req *web.Request, payer *visitor, result *paymenta
 	return h.redirectAfterForm(req, payer, &continued, err)
 }
 
-// saysTotalRose tells whether the actor refused a method because a fee was raised after this package had checked the total.
-func saysTotalRose(err error) bool {
+// isTotalRise tells whether the actor refused a method because a fee was raised after this package had checked the total.
+func isTotalRise(err error) bool {
 	var refusal *ledger.Refusal
 	return errors.As(err, &refusal) && refusal.Field == payment.AgreedTotalField
 }

@@ -61,8 +61,8 @@ func (h *Handlers) receiptOf(org ledger.ID, result *paymentactor.Result) page.Re
 	if r.CardLast4 != "" {
 		receipt.Card = strings.TrimSpace(page.BrandName(r.CardBrand()) + " •••• " + r.CardLast4)
 	}
-	if fee, err := r.AmountWithFee.Sub(r.Settled()); err == nil && !fee.IsZero() && r.Type == payment.Payment {
-		receipt.Price, receipt.Fee = &page.Sum{Amount: r.Settled(), Asset: r.Asset}, &page.Sum{Amount: fee, Asset: r.Asset}
+	if fee, err := r.AmountWithFee.Sub(r.SettledAmount()); err == nil && !fee.IsZero() && r.Type == payment.Payment {
+		receipt.Price, receipt.Fee = &page.Sum{Amount: r.SettledAmount(), Asset: r.Asset}, &page.Sum{Amount: fee, Asset: r.Asset}
 	}
 	receipt.Refunded = refundedOf(r)
 	return receipt

@@ -79,12 +79,12 @@ func (h *Handlers) Routes() (routes []web.Route) {
 		routes = append(routes,
 			web.Route{Method: get, Path: link, Access: anyone, Refuse: h.Refuse, Handle: h.showLink},
 			web.Route{Method: post, Path: link, Access: anyone, Refuse: h.Refuse, Command: true, Handle: h.postLink},
-			web.Route{Method: get, Path: link + storefront.QRSuffix, Access: anyone, Refuse: h.Refuse, Handle: h.drawLinkCode},
-			web.Route{Method: get, Path: link + storefront.PNGSuffix, Access: anyone, Refuse: h.Refuse, Handle: h.renderLinkCode},
+			web.Route{Method: get, Path: link + storefront.QRSuffix, Access: anyone, Refuse: h.Refuse, Handle: h.sendLinkCodeSVG},
+			web.Route{Method: get, Path: link + storefront.PNGSuffix, Access: anyone, Refuse: h.Refuse, Handle: h.sendLinkCodePNG},
 			web.Route{Method: get, Path: product, Access: anyone, Refuse: h.Refuse, Handle: h.showProduct},
 			web.Route{Method: post, Path: product, Access: anyone, Refuse: h.Refuse, Command: true, Handle: h.postProduct},
-			web.Route{Method: get, Path: product + storefront.QRSuffix, Access: anyone, Refuse: h.Refuse, Handle: h.drawProductCode},
-			web.Route{Method: get, Path: product + storefront.PNGSuffix, Access: anyone, Refuse: h.Refuse, Handle: h.renderProductCode},
+			web.Route{Method: get, Path: product + storefront.QRSuffix, Access: anyone, Refuse: h.Refuse, Handle: h.sendProductCodeSVG},
+			web.Route{Method: get, Path: product + storefront.PNGSuffix, Access: anyone, Refuse: h.Refuse, Handle: h.sendProductCodePNG},
 			web.Route{Method: get, Path: storefront.ImagePath + ":name", Access: anyone, Refuse: h.Refuse, Handle: h.showImage},
 		)
 	}

@@ -90,7 +90,7 @@ func (payer *visitor) stopFor(n page.Notice) page.Stop {
 // stopTooMany responds to a form from an IP address that has sent too many forms. Its page links back to the page with the
 // form. It has no link to the merchant, where the payer might begin another payment.
 func (h *Handlers) stopTooMany(req *web.Request, payer *visitor, limiter ledger.Limiter, wait time.Duration) error {
-	web.NoteLimiter(req.RequestCtx, limiter)
+	web.RecordLimiter(req.RequestCtx, limiter)
 	wait = (wait + time.Second - 1).Truncate(time.Second)
 	req.Response.Header.SetCanonical(web.HeaderRetryAfter, strconv.AppendInt(nil, int64(wait/time.Second), 10))
 	p := payer.stopFor(page.TooMany)

@@ -45,7 +45,7 @@ func awaitedInput(result *paymentactor.Result, now ledger.Micros) payerInput {
 	r := result.Record
 	action := r.Action
 	switch {
-	case r.AwaitsPayer() && now < result.Stamp.Due:
+	case r.AwaitsPayer() && now < result.Header.Due:
 		return inputMethod
 	case r.Status != payment.ActionRequired || r.Op != nil || action == nil || now >= action.Until:
 		return 0
@@ -294,7 +294,7 @@ func resultOf(r *record) (result page.Result, hasEnded bool) {
 	case payment.Rejected, payment.Failed:
 		return page.NotDone, true
 	case payment.Refunding, payment.Refunded:
-		if returning, _ := r.ReturningAmounts(); returning != r.Settled() {
+		if returning, _ := r.ReturningAmounts(); returning != r.SettledAmount() {
 			return page.Done, true
 		}
 		return page.Returned, true

@@ -94,7 +94,7 @@ func (s *server) describe(client *testkit.Client) {
 	if s.checker, err = descriptiontest.New(document.Body); err != nil {
 		s.Fatalf("%v in %s", err, document.Body)
 	}
-	s.base = client.Through(s.checked)
+	s.base = client.WithTransport(s.checked)
 }
 
 // checked returns a transport that reports requests and responses that differ from the description.

@@ -24,10 +24,10 @@ type Conn struct {
 	address netip.Addr
 	source  netip.Prefix // the network whose connections are counted together
 
-	state   atomic.Int32
-	writing atomic.Int64 // start of the current write, in ns; 0 if there is none
-	since   atomic.Int64 // when the connection was accepted, or when its last request with a valid credential arrived, in ns
-	known   atomic.Bool  // a request on the connection has had a valid credential
+	state         atomic.Int32
+	writing       atomic.Int64 // start of the current write, in ns; 0 if there is none
+	since         atomic.Int64 // when the connection was accepted, or when its last request with a valid credential arrived, in ns
+	hasCredential atomic.Bool  // a request on the connection has had a valid credential
 
 	openIndex, sourceIndex int // positions in the gate's lists, guarded by the gate's mu; openIndex is -1 if the connection is in no list
 }
@@ -35,7 +35,7 @@ type Conn struct {
 // MarkKnown records that the current request has a valid credential. When the gate needs room, it first closes connections that
 // never had a valid credential.
 func (c *Conn) MarkKnown() {
-	c.known.Store(true)
+	c.hasCredential.Store(true)
 	c.since.Store(time.Now().UnixNano())
 }
 
@@ -86,8 +86,8 @@ func (c *Conn) SyscallConn() (syscall.RawConn, error) {
 	return nil, errors.ErrUnsupported
 }
 
-// waits tells whether the connection may be closed to make room for another.
-func (c *Conn) waits(now time.Time) bool {
+// isEvictable tells whether the connection may be closed to make room for another.
+func (c *Conn) isEvictable(now time.Time) bool {
 	switch c.state.Load() {
 	case reading:
 		return true
@@ -103,8 +103,8 @@ func (c *Conn) isStalled(now time.Time) bool {
 	return since != 0 && now.UnixNano()-since > int64(stalled)
 }
 
-// claim marks the connection as evicted before the gate closes it, so that the goroutine that reads from it gets net.ErrClosed.
+// markEvicted marks the connection as evicted before the gate closes it, so that the goroutine that reads from it gets net.ErrClosed.
 // If the connection no longer waits for its caller, claim returns false.
-func (c *Conn) claim(now time.Time) bool {
+func (c *Conn) markEvicted(now time.Time) bool {
 	return c.state.CompareAndSwap(reading, evicted) || c.isStalled(now) && c.state.CompareAndSwap(working, evicted)
 }

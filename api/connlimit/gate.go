@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	sample      = 32               // among how many connections the one to close is chosen
-	stalled     = 5 * time.Second  // how long a caller must leave a response unread before its connection may be closed
-	logEvery    = 10 * time.Second // shortest time between two log lines about a reached bound, or about a failed accept
-	reliefCount = 16               // how many connections are closed if the process has no file handle left
+	sample          = 32               // among how many connections the one to close is chosen
+	stalled         = 5 * time.Second  // how long a caller must leave a response unread before its connection may be closed
+	logEvery        = 10 * time.Second // shortest time between two log lines about a reached bound, or about a failed accept
+	handleEvictions = 16               // how many connections are closed if the process has no file handle left
 )
 
 // Options of a Gate.
@@ -141,7 +141,7 @@ func (g *Gate) evict(candidates []*Conn) *Conn {
 	now := time.Now()
 	var best *Conn
 	consider := func(c *Conn) {
-		if c.waits(now) && (best == nil || g.before(c, best)) {
+		if c.isEvictable(now) && (best == nil || g.evictsBefore(c, best)) {
 			best = c
 		}
 	}
@@ -154,7 +154,7 @@ func (g *Gate) evict(candidates []*Conn) *Conn {
 			consider(candidates[rand.IntN(len(candidates))])
 		}
 	}
-	if best == nil || !best.claim(now) {
+	if best == nil || !best.markEvicted(now) {
 		return nil
 	}
 	g.remove(best)
@@ -162,10 +162,10 @@ func (g *Gate) evict(candidates []*Conn) *Conn {
 	return best
 }
 
-// before tells whether connection a should be closed before connection b.
-func (g *Gate) before(a, b *Conn) bool {
-	if a.known.Load() != b.known.Load() {
-		return b.known.Load()
+// evictsBefore tells whether connection a should be closed before connection b.
+func (g *Gate) evictsBefore(a, b *Conn) bool {
+	if a.hasCredential.Load() != b.hasCredential.Load() {
+		return b.hasCredential.Load()
 	}
 	if x, y := len(g.bySource[a.source]), len(g.bySource[b.source]); x != y {
 		return x > y
@@ -194,11 +194,11 @@ func (g *Gate) remove(c *Conn) {
 	c.openIndex = -1
 }
 
-// relieve is called when the process has run out of file handles, and closes some waiting connections.
-func (g *Gate) relieve() {
+// evictForHandles is called when the process has run out of file handles, and closes some waiting connections.
+func (g *Gate) evictForHandles() {
 	var victims []*Conn
 	g.mu.Lock()
-	for range reliefCount {
+	for range handleEvictions {
 		if v := g.evict(g.open); v != nil {
 			victims = append(victims, v)
 		}

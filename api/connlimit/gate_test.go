@@ -262,10 +262,10 @@ func TestConnectionsWithUnreadResponsesAreClosed(t *testing.T) {
 			t.Fatal("it does not write")
 		}
 	}
-	if c.waits(time.Now()) {
+	if c.isEvictable(time.Now()) {
 		t.Error("it may be closed at once")
 	}
-	if late := time.Now().Add(stalled + time.Second); !c.waits(late) || !c.claim(late) {
+	if late := time.Now().Add(stalled + time.Second); !c.isEvictable(late) || !c.markEvicted(late) {
 		t.Error("it may not be closed later")
 	}
 	must(t, c.Close())

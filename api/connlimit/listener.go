@@ -34,7 +34,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	for {
 		raw, err := l.Listener.Accept()
 		if err != nil {
-			if lasting(err) {
+			if isPermanent(err) {
 				return nil, err
 			}
 			if !l.pause(wait, err) {
@@ -62,7 +62,7 @@ func (l *listener) pause(wait time.Duration, err error) bool {
 		l.gate.log.Warn("no connection could be accepted; it is tried again", "error", err, "open", l.gate.Open())
 	})
 	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
-		l.gate.relieve()
+		l.gate.evictForHandles()
 	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -74,10 +74,10 @@ func (l *listener) pause(wait time.Duration, err error) bool {
 	}
 }
 
-// lasting tells whether an error is permanent, so that the next Accept would fail with the same error. Such errors mean that
+// isPermanent tells whether an error is permanent, so that the next Accept would fail with the same error. Such errors mean that
 // the handle is no longer a listening socket, or that a past deadline was set to wake the goroutine that waits in Accept. All
 // other errors of accept(2) are temporary, or concern only the connection that was about to be accepted.
-func lasting(err error) bool {
+func isPermanent(err error) bool {
 	for _, e := range []error{net.ErrClosed, os.ErrDeadlineExceeded, syscall.EBADF, syscall.EINVAL, syscall.ENOTSOCK, syscall.EFAULT} {
 		if errors.Is(err, e) {
 			return true

@@ -8,9 +8,9 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"mizan/api/console/admin"
+	"mizan/api/console/apispec"
 	"mizan/api/console/auditor"
 	"mizan/api/console/contracts"
-	"mizan/api/console/described"
 	"mizan/api/console/partner"
 	"mizan/api/console/view"
 	"mizan/api/console/visit"
@@ -42,7 +42,7 @@ type Handlers struct {
 }
 
 // catalog is the description of the API, from which the console generates pages.
-var catalog = sync.OnceValue(func() *described.Catalog { return described.New(operations.Contents()) })
+var catalog = sync.OnceValue(func() *apispec.Catalog { return apispec.New(operations.Contents()) })
 
 // New returns the handlers.
 func New(cfg Config) *Handlers {

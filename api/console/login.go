@@ -91,14 +91,14 @@ func (h *Handlers) logIn(req *web.Request) error {
 }
 
 // beginSession calls the API's login route to begin a session of the console, and sets the session's cookie.
-func (h *Handlers) beginSession(v *visit.Visit, org ledger.ID, login, pass string) *web.Refused {
+func (h *Handlers) beginSession(v *visit.Visit, org ledger.ID, login, pass string) *web.RefusedError {
 	var body schema.Encoder
 	body.Open('{')
 	body.Word("login", login)
 	body.Word("pass", pass)
 	body.Close('}')
-	answer := v.CallAs(visit.AnonymousGrant(org), web.Call{Method: fiber.MethodPost, Path: sessionsPath, Body: body.Buf})
-	if refused := answer.Refused(); refused != nil {
+	answer := v.CallAs(visit.AnonymousGrant(org), web.InternalRequest{Method: fiber.MethodPost, Path: sessionsPath, Body: body.Buf})
+	if refused := answer.Refusal(); refused != nil {
 		if wait := answer.Header(string(web.HeaderRetryAfter)); wait != "" {
 			v.Response.Header.SetCanonical(web.HeaderRetryAfter, []byte(wait))
 		}
@@ -110,7 +110,7 @@ func (h *Handlers) beginSession(v *visit.Visit, org ledger.ID, login, pass strin
 		} `json:"data"`
 	}
 	if err := answer.Decode(&session); err != nil {
-		return &web.Refused{Status: fiber.StatusInternalServerError}
+		return &web.RefusedError{Status: fiber.StatusInternalServerError}
 	}
 	h.setCookie(v, web.SessionCookie, org.String()+"."+session.Data.Token, directory.SessionLife)
 	h.setCookie(v, organizationCookie, org.String(), organizationLife)

@@ -61,7 +61,7 @@ type session struct {
 }
 
 // showSettings is GET /console/settings. It is also the response to a refused form of that page.
-func (h *Handlers) showSettings(v *visit.Visit, refused *web.Refused, wrong map[string]string) error {
+func (h *Handlers) showSettings(v *visit.Visit, refused *web.RefusedError, wrong map[string]string) error {
 	p := settingsPage{Languages: directory.ConsoleLanguages, Wrong: wrong}
 	var own struct {
 		Data ownUser `json:"data"`
@@ -88,11 +88,11 @@ func (h *Handlers) showSettings(v *visit.Visit, refused *web.Refused, wrong map[
 
 // setLanguage is POST /console/settings/language.
 func (h *Handlers) setLanguage(v *visit.Visit) error {
-	body, err := json.Marshal(map[string]any{"lang": web.OrNull(v.Form.Get("lang"))})
+	body, err := json.Marshal(map[string]any{"lang": web.NilIfEmpty(v.Form.Get("lang"))})
 	if err != nil {
 		return err
 	}
-	if refused := v.Do(fiber.MethodPatch, ownPath, body).Refused(); refused != nil {
+	if refused := v.Do(fiber.MethodPatch, ownPath, body).Refusal(); refused != nil {
 		return h.showSettings(v, refused, nil)
 	}
 	return v.Redirect(settingsPath, true)
@@ -103,7 +103,7 @@ func (h *Handlers) setLanguage(v *visit.Visit) error {
 func (h *Handlers) setPassword(v *visit.Visit) error {
 	pass := v.Form.Get("pass")
 	if pass != v.Form.Get("pass_again") {
-		return h.showSettings(v, &web.Refused{Status: fiber.StatusUnprocessableEntity}, map[string]string{"pass_again": v.T.Settings.PassDiffers})
+		return h.showSettings(v, &web.RefusedError{Status: fiber.StatusUnprocessableEntity}, map[string]string{"pass_again": v.T.Settings.PassDiffers})
 	}
 	var own struct {
 		Data ownUser `json:"data"`
@@ -116,7 +116,7 @@ func (h *Handlers) setPassword(v *visit.Visit) error {
 	body.Word("current_pass", v.Form.Get("current_pass"))
 	body.Word("pass", pass)
 	body.Close('}')
-	if refused := v.Do(fiber.MethodPatch, ownPath, body.Buf).Refused(); refused != nil {
+	if refused := v.Do(fiber.MethodPatch, ownPath, body.Buf).Refusal(); refused != nil {
 		wrong := make(map[string]string)
 		if refused.Of("current_pass") != "" {
 			wrong["current_pass"] = v.T.Settings.CurrentWrong
@@ -138,7 +138,7 @@ func (h *Handlers) endSessions(v *visit.Visit) error {
 	if id := v.Form.Get("end"); id != "" {
 		path += "/" + url.PathEscape(id)
 	}
-	refused := v.Do(fiber.MethodDelete, path, nil).Refused()
+	refused := v.Do(fiber.MethodDelete, path, nil).Refusal()
 	if refused != nil && refused.Status != fiber.StatusNotFound { // the session may have ended in the meantime
 		return refused
 	}

@@ -20,7 +20,7 @@ func (h *Handlers) listActions(req *web.Request, f *family, product *contract.Pr
 	if err := web.QueryOf(req.RequestCtx).Problems.Err(); err != nil {
 		return err
 	}
-	forbidden := req.Principal.RefuseRole(contractors...)
+	forbidden := req.Principal.RefuseRole(contractEditors...)
 	var e schema.Encoder
 	e.Open('{')
 	e.OpenField("data", '[')
@@ -89,7 +89,7 @@ func textsOf[T any](list []T, text func(T) string) []string {
 // appendBodyField writes the description of a field of an action's body: the properties of the field's column, and the bounds
 // that the contract sets for the value.
 func (f *family) appendBodyField(e *schema.Encoder, field *contract.BodyField) {
-	form := field.Kind.Form(field.Column, schema.Use{InRequest: true, Reader: f.reading.Requests})
+	form := field.Kind.Form(field.Column, schema.Use{InRequest: true, ParseOptions: f.reading.ParseOptions})
 	e.Text("name", field.Name)
 	e.Text("kind", field.Kind.String())
 	e.Boolean("required", field.Required)
@@ -108,7 +108,7 @@ func (f *family) appendBodyField(e *schema.Encoder, field *contract.BodyField) {
 	}
 	if field.Default != nil {
 		e.Key("default")
-		e.Buf = field.Kind.AppendJSON(field.Column, e.Buf, field.Default, f.reading.Answers)
+		e.Buf = field.Kind.AppendJSON(field.Column, e.Buf, field.Default, f.reading.ResponseStyle)
 	}
 	if len(form.Members) == 0 {
 		return

@@ -188,7 +188,7 @@ func (q *charityQuery) addEvent(view *posting.View, e *ledger.Event) error {
 			return err
 		}
 		switch {
-		case q.lastLine.Passed(&posting.Line{Seq: e.Seq, Index: i}), q.next != "":
+		case q.lastLine.IsPast(&posting.Line{Seq: e.Seq, Index: i}), q.next != "":
 		case len(q.gifts) == q.limit:
 			last := &q.gifts[q.limit-1]
 			q.next = strconv.FormatUint(last.event.Seq, 10) + "." + strconv.Itoa(last.index)
@@ -255,7 +255,7 @@ func (q *charityQuery) donorOf(view *posting.View, source ledger.Source) (*contr
 	}
 	var giver *contractRef
 	if found && r.Record.Reading == q.reading {
-		giver = &contractRef{r.Record.Product.Variants[q.reading].Name, r.Record.Number(r.Stamp.Started, r.Stamp.Number)}
+		giver = &contractRef{r.Record.Product.Variants[q.reading].Name, r.Record.Number(r.Header.Started, r.Header.Number)}
 	}
 	q.donors[source.ID] = giver
 	return giver, nil

@@ -36,29 +36,29 @@ type family struct {
 
 var secularFamily = &family{reading: contract.Secular, module: directory.ParticipatoryFinance}
 
-// admit checks that the organization has the family's module and, if the family requires it, is a bank.
-func (h *Handlers) admit(f *family, req *web.Request) error {
+// checkModule checks that the organization has the family's module and, if the family requires it, is a bank.
+func (h *Handlers) checkModule(f *family, req *web.Request) error {
 	const op = "contracts.contracts"
 	o, known := h.cfg.Organizations.Organization(req.Principal.Org)
 	switch {
 	case !known || !o.HasModule(f.module):
-		return f.inactive()
+		return f.moduleInactive()
 	case f.bank && o.Type != directory.Bank:
 		return ledger.Refuse(op, ledger.Forbidden, "the organization is not a bank")
 	}
 	return nil
 }
 
-// forbid returns the error for a caller whose role may not use the family's routes. If the organization lacks the family's
+// replaceForbidden returns the error for a caller whose role may not use the family's routes. If the organization lacks the family's
 // module, the error says so instead, so that all callers of such an organization get the same error.
-func (h *Handlers) forbid(f *family, org ledger.ID, refusal error) error {
+func (h *Handlers) replaceForbidden(f *family, org ledger.ID, refusal error) error {
 	if o, known := h.cfg.Organizations.Organization(org); !known || o.HasModule(f.module) {
 		return refusal
 	}
-	return f.inactive()
+	return f.moduleInactive()
 }
 
-func (f *family) inactive() error {
+func (f *family) moduleInactive() error {
 	return ledger.Refuse("contracts.contracts", ledger.ModuleNotActive, "the module %s is not active", f.module)
 }
 
@@ -184,8 +184,8 @@ func (h *Handlers) writeContract(req *web.Request, status int, result *contracta
 
 // viewOf returns what a response shows of a contract in addition to the contract's record.
 func viewOf(org ledger.ID, result *contractactor.Result) *jsonform.ContractView {
-	stamp := &result.Stamp
-	return &jsonform.ContractView{Org: org, Started: stamp.Started, Updated: stamp.Updated, Number: stamp.Number}
+	header := &result.Header
+	return &jsonform.ContractView{Org: org, Started: header.Started, Updated: header.Updated, Number: header.Number}
 }
 
 // appendListed appends a contract as a row of a list. The row has fewer fields than the contract has alone.
@@ -198,5 +198,5 @@ func appendListed(e *schema.Encoder, org ledger.ID, result *contractactor.Result
 // appendSigned writes an amount that may be negative and is not the value of a column.
 func (f *family) appendSigned(e *schema.Encoder, name string, s money.Signed) {
 	e.Key(name)
-	e.Buf = schema.AppendSigned(e.Buf, s, f.reading.Answers)
+	e.Buf = schema.AppendSigned(e.Buf, s, f.reading.ResponseStyle)
 }

@@ -79,13 +79,13 @@ func filtersOf(p *contract.Product) (names []string) {
 	if p.Customer != "" {
 		names = append(names, "customer_id")
 	}
-	if p.RegisterExtract != nil {
+	if p.RegisterQuery != nil {
 		names = append(names, "investor_id")
 	}
 	if p.Arrears != nil {
 		names = append(names, "arrears")
 	}
-	if p.Ends != nil {
+	if p.EndDate != nil {
 		names = append(names, "ending_in_days")
 	}
 	return names
@@ -138,16 +138,16 @@ func instantCursor(q *web.Query) ledger.Micros {
 	}
 	at, isInstant := web.ParseInstant(text)
 	if !isInstant {
-		q.BadCursor()
+		q.RefuseCursor()
 	}
-	return max(1, web.CeilMicros(at))
+	return max(1, web.RoundUpToMicros(at))
 }
 
 // find returns a page of contracts, newest first, and the cursor of the next page. The cursor is an instant, and the next page
 // has the contracts that were booked before it. On the last page the cursor is 0.
 func (q *contractQuery) find(view *posting.View) (found []contractactor.Result, next ledger.Micros, err error) {
 	read, lastBooked := 0, ledger.Micros(0)
-	err = view.List(q.org, q.list, posting.Walk{Before: q.before}, func(row posting.ListRow) (bool, error) {
+	err = view.List(q.org, q.list, posting.ListRange{Before: q.before}, func(row posting.ListRow) (bool, error) {
 		if read == maxContractsRead {
 			next = lastBooked
 			return false, nil
@@ -186,7 +186,7 @@ func (q *contractQuery) matches(r *contractactor.Result) bool {
 		return false
 	case q.status != "" && c.Status != q.status, q.env != 0 && c.Asset.Env != q.env:
 		return false
-	case q.waiting && !c.Waits():
+	case q.waiting && !c.AwaitsReview():
 		return false
 	case q.region != "" && contract.Region.Get(c.Values) != q.region, q.kind != "" && c.Type() != q.kind:
 		return false
@@ -196,7 +196,7 @@ func (q *contractQuery) matches(r *contractactor.Result) bool {
 		return false
 	}
 	if q.endsBy != 0 {
-		endDate := c.Product.Ends(c)
+		endDate := c.Product.EndDate(c)
 		return endDate != 0 && endDate <= q.endsBy
 	}
 	return true
@@ -240,7 +240,7 @@ func (h *Handlers) writeHistory(req *web.Request, f *family, product *contract.P
 		return err
 	}
 	q := web.QueryOf(req.RequestCtx, "limit", "cursor")
-	e := journal.EventQuery{Entries: entries, Who: &req.Principal, Source: &result.Record.ID, To: web.Forever, Before: q.SeqCursor(), Limit: q.Limit()}
+	e := journal.EventQuery{Entries: entries, Caller: &req.Principal, Source: &result.Record.ID, To: web.Forever, Before: q.SeqCursor(), Limit: q.Limit()}
 	return journal.WritePage(req, h.cfg.Journal, h.cfg.Organizations, q, &e, write)
 }
 
@@ -256,7 +256,7 @@ func (h *Handlers) writeSchedule(req *web.Request, f *family, product *contract.
 	}
 	out := new(csvBuffer)
 	w := csv.NewWriter(out)
-	table := product.Schedule.Of
+	table := product.Schedule.Nested
 	header := make([]string, len(table.Columns))
 	for i, column := range table.Columns {
 		header[i] = column.Name
@@ -273,7 +273,7 @@ func (h *Handlers) writeSchedule(req *web.Request, f *family, product *contract.
 	response := &req.Response.Header
 	web.WriteJSON(req.RequestCtx, fiber.StatusOK, out.bytes)
 	response.SetContentType("text/csv; charset=utf-8")
-	response.Set(fiber.HeaderContentDisposition, `attachment; filename="`+result.Record.Number(result.Stamp.Started, result.Stamp.Number)+`.csv"`)
+	response.Set(fiber.HeaderContentDisposition, `attachment; filename="`+result.Record.Number(result.Header.Started, result.Header.Number)+`.csv"`)
 	return nil
 }
 

@@ -35,7 +35,7 @@ func (p *Page) Find(view *posting.View, envs []money.Env) (found []contractactor
 		return nil, err
 	}
 	p.Skipped = skip
-	err = view.List(p.Org, list, posting.Walk{Before: before}, func(row posting.ListRow) (bool, error) {
+	err = view.List(p.Org, list, posting.ListRange{Before: before}, func(row posting.ListRow) (bool, error) {
 		if skip > 0 {
 			skip--
 			return true, nil
@@ -80,7 +80,7 @@ func (p *Page) otherEnvironment(view *posting.View, env money.Env) (createdAt []
 	if err != nil || n > p.MaxSkip {
 		return nil, false, err
 	}
-	err = view.List(p.Org, contractactor.ListOfEnv(p.Product, p.Reading, otherEnv), posting.Walk{}, func(row posting.ListRow) (bool, error) {
+	err = view.List(p.Org, contractactor.ListOfEnv(p.Product, p.Reading, otherEnv), posting.ListRange{}, func(row posting.ListRow) (bool, error) {
 		createdAt = append(createdAt, row.Booked)
 		return true, nil
 	})
@@ -93,10 +93,10 @@ func (p *Page) otherEnvironment(view *posting.View, env money.Env) (createdAt []
 // the list were created, newest first.
 func (p *Page) search(view *posting.View, list ledger.List, rank uint64, missing []ledger.Micros) (before ledger.Micros, skip uint64, err error) {
 	return searchBack(rank, p.MaxSkip, func(before ledger.Micros) (booked ledger.Micros, last uint64, err error) {
-		err = view.List(p.Org, list, posting.Walk{Before: before}, func(row posting.ListRow) (bool, error) {
+		err = view.List(p.Org, list, posting.ListRange{Before: before}, func(row posting.ListRow) (bool, error) {
 			stored, _, err := view.Record(p.Org, ledger.Source{Kind: ledger.Contract, ID: row.ID})
 			newer := sort.Search(len(missing), func(i int) bool { return missing[i] < row.Booked })
-			booked, last = row.Booked, stored.Stamp.Number-uint64(len(missing)-newer)
+			booked, last = row.Booked, stored.Header.Number-uint64(len(missing)-newer)
 			return false, err
 		})
 		return booked, last, err

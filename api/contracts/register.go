@@ -74,7 +74,7 @@ func (p *registerPage) add(t *schema.Table, number int64, row schema.Row) bool {
 // writeRegister responds with a page of a contract's register. The function read finds the rows and adds them to the page. If
 // the product has no register, the error is NotFound.
 func (h *Handlers) writeRegister(req *web.Request, f *family, product *contract.Product, filters []string, read func(*registerPage, *posting.View) error) error {
-	if product.RegisterExtract == nil {
+	if product.RegisterQuery == nil {
 		return web.NotFound()
 	}
 	result, err := h.contractAt(req, f, product)
@@ -82,7 +82,7 @@ func (h *Handlers) writeRegister(req *web.Request, f *family, product *contract.
 		return err
 	}
 	q := web.QueryOf(req.RequestCtx, append(filters, "limit", "cursor")...)
-	p := &registerPage{List: web.NewList(), contract: result.Record, query: q, style: f.reading.Answers, after: int64(min(q.SeqCursor(), 1<<62)), limit: q.LimitUpTo(registerLimit, maxRegisterLimit)}
+	p := &registerPage{List: web.NewList(), contract: result.Record, query: q, style: f.reading.ResponseStyle, after: int64(min(q.SeqCursor(), 1<<62)), limit: q.LimitUpTo(registerLimit, maxRegisterLimit)}
 	for _, name := range filters {
 		q.ID(name)
 	}

@@ -45,7 +45,7 @@ const v1 = "/api/v1"
 
 // contractors are the roles that may create contracts and act on them. contractReaders are the roles that may read contracts.
 var (
-	contractors     = []directory.Role{directory.Admin, directory.Client}
+	contractEditors = []directory.Role{directory.Admin, directory.Client}
 	contractReaders = []directory.Role{directory.Admin, directory.Client, directory.Auditor}
 )
 
@@ -66,9 +66,9 @@ func (h *Handlers) Routes() []web.Route {
 func (h *Handlers) route(f *family, method, path string, roles []directory.Role, handle handler, product *contract.Product) web.Route {
 	return web.Route{
 		Method: method, Path: path, Access: web.Access{Callers: web.Session, Roles: roles},
-		ReplaceForbidden: func(org ledger.ID, refusal error) error { return h.forbid(f, org, refusal) },
+		ReplaceForbidden: func(org ledger.ID, refusal error) error { return h.replaceForbidden(f, org, refusal) },
 		Handle: func(req *web.Request) error {
-			if err := h.admit(f, req); err != nil {
+			if err := h.checkModule(f, req); err != nil {
 				return err
 			}
 			return withDetails(handle(req, f, product))
@@ -81,7 +81,7 @@ func (h *Handlers) secularRoutes() (routes []web.Route) {
 	add := func(method, path string, handle handler, product *contract.Product) {
 		r := h.route(secularFamily, method, path, contractReaders, handle, product)
 		if method == fiber.MethodPost {
-			r.Access.Roles, r.Command = contractors, true // an action without parameters needs no body
+			r.Access.Roles, r.Command = contractEditors, true // an action without parameters needs no body
 		}
 		routes = append(routes, r)
 	}
@@ -98,7 +98,7 @@ func (h *Handlers) secularRoutes() (routes []web.Route) {
 		add(get, base+"/:id/actions", h.listActions, product)
 		add(get, base+"/:id/entries", h.listEntries, product)
 		add(get, base+"/:id/events", h.listEvents, product)
-		if product.RegisterExtract != nil {
+		if product.RegisterQuery != nil {
 			add(get, base+"/:id/subscriptions", h.listSubscriptions, product)
 			add(get, base+"/:id/holders", h.listHolders, product)
 		}
@@ -112,7 +112,7 @@ func (h *Handlers) secularRoutes() (routes []web.Route) {
 func (h *Handlers) religiousRoutes() []web.Route {
 	const get, post = fiber.MethodGet, fiber.MethodPost
 	gated := func(method, path string, command bool, handle handler) web.Route {
-		r := h.route(religiousFamily, method, v1+contract.Religious.Path+path, contractors, handle, nil)
+		r := h.route(religiousFamily, method, v1+contract.Religious.Path+path, contractEditors, handle, nil)
 		r.Command = command
 		return r
 	}
@@ -123,22 +123,22 @@ func (h *Handlers) religiousRoutes() []web.Route {
 		gated(get, "/reviews", false, h.listWaiting),
 		gated(get, "/screen", true, h.screen), // GET, but still a command, because it stores the result
 		gated(get, "/screen/:id", false, h.readScreening),
-		gated(get, "/:product_type", false, ofType(h.pageOfContracts)),
-		gated(post, "/:product_type", true, ofType(h.createContract)),
-		gated(get, "/:product_type/:id", false, ofType(h.readContract)),
-		gated(get, "/:product_type/:id/actions", false, ofType(h.listActions)),
-		gated(get, "/:product_type/:id/review", false, ofType(h.readReview)),
-		gated(get, "/:product_type/:id/entries", false, ofType(h.listEntries)),
-		gated(get, "/:product_type/:id/events", false, ofType(h.listEvents)),
-		gated(get, "/:product_type/:id/subscriptions", false, ofType(h.listSubscriptions)),
-		gated(get, "/:product_type/:id/holders", false, ofType(h.listHolders)),
-		gated(get, "/:product_type/:id/schedule.csv", false, ofType(h.writeSchedule)),
-		gated(post, "/:product_type/:id/:action", true, ofType(h.actOnContract)),
+		gated(get, "/:product_type", false, withProductType(h.pageOfContracts)),
+		gated(post, "/:product_type", true, withProductType(h.createContract)),
+		gated(get, "/:product_type/:id", false, withProductType(h.readContract)),
+		gated(get, "/:product_type/:id/actions", false, withProductType(h.listActions)),
+		gated(get, "/:product_type/:id/review", false, withProductType(h.readReview)),
+		gated(get, "/:product_type/:id/entries", false, withProductType(h.listEntries)),
+		gated(get, "/:product_type/:id/events", false, withProductType(h.listEvents)),
+		gated(get, "/:product_type/:id/subscriptions", false, withProductType(h.listSubscriptions)),
+		gated(get, "/:product_type/:id/holders", false, withProductType(h.listHolders)),
+		gated(get, "/:product_type/:id/schedule.csv", false, withProductType(h.writeSchedule)),
+		gated(post, "/:product_type/:id/:action", true, withProductType(h.actOnContract)),
 	}
 }
 
-// ofType returns a handler that finds the product named by product_type in the URL path, and calls handle with that product.
-func ofType(handle handler) handler {
+// withProductType returns a handler that finds the product named by product_type in the URL path, and calls handle with that product.
+func withProductType(handle handler) handler {
 	return func(req *web.Request, f *family, _ *contract.Product) error {
 		product := contract.Find(f.reading, req.Parameter("product_type"))
 		if product == nil {

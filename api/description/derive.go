@@ -28,8 +28,8 @@ const (
 	SessionToken
 )
 
-// Described is an operation together with the properties that follow from its route.
-type Described struct {
+// DescribedOperation is an operation together with the properties that follow from its route.
+type DescribedOperation struct {
 	*spec.Operation
 	Callers    []Caller // empty if anybody may call the operation
 	NeedsOrg   bool     // all callers except the operator must name their organization
@@ -49,8 +49,8 @@ type Response struct {
 func (r *Response) IsRefusal() bool { return len(r.Refusals) > 0 }
 
 // describe returns an operation together with the properties that it derives from the operation's route.
-func describe(o *spec.Operation, route *web.Route) Described {
-	d := Described{Operation: o, Callers: callersOf(&route.Access), NeedsOrg: !route.SoleOrganization}
+func describe(o *spec.Operation, route *web.Route) DescribedOperation {
+	d := DescribedOperation{Operation: o, Callers: callersOf(&route.Access), NeedsOrg: !route.SoleOrganization}
 	isOpen := route.Access.Callers == web.Anyone
 	d.IsKeyed = route.Command && !isOpen && !route.EndsSession && !route.Repeatable
 	d.Parameters = slices.Clone(o.Parameters)
@@ -104,7 +104,7 @@ func callersOf(access *web.Access) (callers []Caller) {
 	return callers
 }
 
-func (d *Described) admits(kind CallerKind) bool {
+func (d *DescribedOperation) admits(kind CallerKind) bool {
 	return slices.ContainsFunc(d.Callers, func(c Caller) bool { return c.Kind == kind })
 }
 
@@ -128,7 +128,7 @@ var (
 )
 
 // refusals returns the refusals of the operation: first the declared refusals, then those that follow from the route.
-func (d *Described) refusals(route *web.Route) []spec.Refusal {
+func (d *DescribedOperation) refusals(route *web.Route) []spec.Refusal {
 	list := slices.Clone(d.Operation.Refusals)
 	add := func(codes ...ledger.Code) {
 		for _, code := range codes {
@@ -163,7 +163,7 @@ func (d *Described) refusals(route *web.Route) []spec.Refusal {
 const withoutTLS = "the request came without TLS, and the server asks for it"
 
 // addRefusal adds a refusal to the response that has the refusal's status.
-func (d *Described) addRefusal(refusal spec.Refusal) {
+func (d *DescribedOperation) addRefusal(refusal spec.Refusal) {
 	form, _ := web.ErrorFormOf(refusal.Code)
 	i := slices.IndexFunc(d.Responses, func(r Response) bool { return r.Status == form.Status })
 	if i < 0 {
@@ -180,7 +180,7 @@ func (d *Described) addRefusal(refusal spec.Refusal) {
 }
 
 // completeRefusal sets the text, the body and the headers of a response according to its refusals.
-func (d *Described) completeRefusal(r *Response) {
+func (d *DescribedOperation) completeRefusal(r *Response) {
 	var lines []string
 	var forms []*spec.Schema
 	for _, refusal := range r.Refusals {
@@ -208,7 +208,7 @@ func (d *Described) completeRefusal(r *Response) {
 		r.Headers = append(r.Headers, requestIDHeader)
 	}
 	switch {
-	case d.Refused == spec.AsPage: // JSON is the response if a request is refused before its route is known
+	case d.RefusalForm == spec.AsPage: // JSON is the response if a request is refused before its route is known
 		r.Media, r.OtherMedia = spec.PageMedia, []string{fiber.MIMEApplicationJSON}
 	case len(forms) == 1:
 		r.Schema = forms[0]
@@ -242,9 +242,9 @@ const (
 	unauthorizedName  = "Unauthorized" // {error: "unauthorized"}
 )
 
-func (d *Described) schemaOf(form web.ErrorForm) *spec.Schema {
+func (d *DescribedOperation) schemaOf(form web.ErrorForm) *spec.Schema {
 	switch {
-	case d.Refused == spec.WithDetails && form.Status == fiber.StatusUnprocessableEntity:
+	case d.RefusalForm == spec.WithDetails && form.Status == fiber.StatusUnprocessableEntity:
 		return spec.Ref(faultsComponent)
 	case form.Name == "":
 		return spec.Ref(problemsComponent)

@@ -17,9 +17,9 @@ import (
 // Document describes the routes of a server.
 type Document struct {
 	spec.Contents
-	Version   string
-	Described []Described // the operations that have a route, in the order of their declaration
-	schemas   map[string]*spec.Schema
+	Version             string
+	DescribedOperations []DescribedOperation // the operations that have a route, in the order of their declaration
+	schemas             map[string]*spec.Schema
 }
 
 // New describes the routes. An operation is left out if routes does not have its route. If a route has no operation, New
@@ -41,7 +41,7 @@ func New(contents spec.Contents, version string, routes []web.Route) *Document {
 		name := o.Method + " " + o.RouteOf()
 		if route := served[name]; route != nil {
 			described[name] = true
-			d.Described = append(d.Described, describe(o, route))
+			d.DescribedOperations = append(d.DescribedOperations, describe(o, route))
 		}
 	}
 	for name := range served {
@@ -79,25 +79,25 @@ func errorComponents() []spec.Component {
 		}
 	}
 	problem := spec.Object(
-		spec.M("code", spec.Words(codes...), "the reason"),
-		spec.M("detail", spec.UpTo(maxErrorText), "what is wrong, for people"),
-		spec.Optional("field", spec.UpTo(maxErrorText), "the field, or the path of a nested one: `overdraft_limit.0.network`"),
+		spec.Required("code", spec.Words(codes...), "the reason"),
+		spec.Required("detail", spec.TextUpTo(maxErrorText), "what is wrong, for people"),
+		spec.Optional("field", spec.TextUpTo(maxErrorText), "the field, or the path of a nested one: `overdraft_limit.0.network`"),
 	)
 	return []spec.Component{
-		{Name: refusalComponent, Schema: spec.Object(spec.M("error", spec.Words(sorted(names)...), "the reason, for programs"),
-			spec.M("message", spec.UpTo(maxErrorText), "for people")).Is("Most refusals.")},
-		{Name: problemsComponent, Schema: spec.Object(spec.M("errors",
+		{Name: refusalComponent, Schema: spec.Object(spec.Required("error", spec.Words(sorted(names)...), "the reason, for programs"),
+			spec.Required("message", spec.TextUpTo(maxErrorText), "for people")).WithText("Most refusals.")},
+		{Name: problemsComponent, Schema: spec.Object(spec.Required("errors",
 			&spec.Schema{Types: []string{"array"}, Entry: problem, MinLength: 1, MaxLength: maxProblems},
 			"one element for each wrong field, in the order of the checks")).
-			Is("The wrong fields or parameters of a request.")},
+			WithText("The wrong fields or parameters of a request.")},
 		{Name: faultsComponent, Schema: spec.Object(
-			spec.M("error", spec.Words("unprocessable_entity"), ""),
-			spec.Optional("message", spec.UpTo(maxErrorText), "only for an unknown action"),
-			spec.M("details", &spec.Schema{Types: []string{"object"}, Open: true, Others: spec.List(spec.Text())}, "the wrong fields, each with its messages"),
-		).Is("The wrong fields of a request about contracts.")},
-		{Name: nameComponent, Schema: spec.Object(spec.M("error", spec.Words(sorted(words)...), "what is wrong")).Is("A refusal that has only a name.")},
-		{Name: unauthorizedName, Schema: spec.Object(spec.M("error", spec.Words("unauthorized"),
-			"")).Is("The response to every request without a valid credential.")},
+			spec.Required("error", spec.Words("unprocessable_entity"), ""),
+			spec.Optional("message", spec.TextUpTo(maxErrorText), "only for an unknown action"),
+			spec.Required("details", &spec.Schema{Types: []string{"object"}, Open: true, Others: spec.List(spec.Text())}, "the wrong fields, each with its messages"),
+		).WithText("The wrong fields of a request about contracts.")},
+		{Name: nameComponent, Schema: spec.Object(spec.Required("error", spec.Words(sorted(words)...), "what is wrong")).WithText("A refusal that has only a name.")},
+		{Name: unauthorizedName, Schema: spec.Object(spec.Required("error", spec.Words("unauthorized"),
+			"")).WithText("The response to every request without a valid credential.")},
 	}
 }
 
@@ -109,14 +109,14 @@ const (
 
 func sorted(set map[string]bool) []string { return slices.Sorted(maps.Keys(set)) }
 
-// Tree returns the OpenAPI document.
-func (d *Document) Tree() Tree {
-	w := writer{document: d, responses: make(map[string]Tree)}
-	document := Tree{{"openapi", "3.1.0"}, {"info", Tree{
+// Object returns the OpenAPI document.
+func (d *Document) Object() Object {
+	w := writer{document: d, responses: make(map[string]Object)}
+	document := Object{{"openapi", "3.1.0"}, {"info", Object{
 		{"title", d.Title}, {"version", d.Version}, {"summary", "Payments and participatory-finance contracts on one double-entry ledger"},
 		{"description", d.Text},
 	}}}
-	document.Add("servers", []any{Tree{{"url", "/"}, {"description", "the server that serves this document"}}})
+	document.Add("servers", []any{Object{{"url", "/"}, {"description", "the server that serves this document"}}})
 	document.Add("tags", w.tags())
 	paths := w.paths()
 	document.Add("paths", paths)
@@ -128,12 +128,12 @@ func (d *Document) Tree() Tree {
 // writer writes an OpenAPI document.
 type writer struct {
 	document  *Document
-	responses map[string]Tree // the responses that several operations share, by name
+	responses map[string]Object // the responses that several operations share, by name
 }
 
 func (w *writer) tags() (tags []any) {
 	for _, tag := range w.document.Tags {
-		t := Tree{{"name", tag.Name}}
+		t := Object{{"name", tag.Name}}
 		t.AddText("description", tag.Text)
 		tags = append(tags, t)
 	}
@@ -141,24 +141,24 @@ func (w *writer) tags() (tags []any) {
 }
 
 // paths returns the paths with their operations. The order of the paths is that of their first operations.
-func (w *writer) paths() Tree {
-	var paths Tree
-	for i := range w.document.Described {
-		o := &w.document.Described[i]
-		at := slices.IndexFunc(paths, func(b Branch) bool { return b.Name == o.Path })
+func (w *writer) paths() Object {
+	var paths Object
+	for i := range w.document.DescribedOperations {
+		o := &w.document.DescribedOperations[i]
+		at := slices.IndexFunc(paths, func(b Member) bool { return b.Name == o.Path })
 		if at < 0 {
-			paths.Add(o.Path, Tree{})
+			paths.Add(o.Path, Object{})
 			at = len(paths) - 1
 		}
-		item := paths[at].Value.(Tree)
+		item := paths[at].Value.(Object)
 		item.Add(strings.ToLower(o.Method), w.operation(o))
 		paths[at].Value = item
 	}
 	return paths
 }
 
-func (w *writer) operation(o *Described) Tree {
-	t := Tree{{"operationId", o.ID}, {"tags", []string{o.Tag}}, {"summary", o.Summary}}
+func (w *writer) operation(o *DescribedOperation) Object {
+	t := Object{{"operationId", o.ID}, {"tags", []string{o.Tag}}, {"summary", o.Summary}}
 	t.AddText("description", o.Text)
 	t.Add("security", securityOf(o))
 	if len(o.Parameters) > 0 {
@@ -171,7 +171,7 @@ func (w *writer) operation(o *Described) Tree {
 	if o.Body != nil {
 		t.Add("requestBody", w.body(o))
 	}
-	responses := Tree{}
+	responses := Object{}
 	for i := range o.Responses {
 		responses.Add(strconv.Itoa(o.Responses[i].Status), w.response(o, &o.Responses[i]))
 	}
@@ -189,10 +189,10 @@ const (
 
 // securityOf returns the credentials with which an operation can be called; any one of them suffices. If anybody may call the
 // operation, the list is empty.
-func securityOf(o *Described) []any {
+func securityOf(o *DescribedOperation) []any {
 	list := []any{}
 	for _, c := range o.Callers {
-		t := Tree{}
+		t := Object{}
 		switch c.Kind {
 		case PartnerKey:
 			t.Add(keyScheme, []any{})
@@ -209,17 +209,17 @@ func securityOf(o *Described) []any {
 	return list
 }
 
-func (w *writer) parameter(p *spec.Parameter) Tree {
+func (w *writer) parameter(p *spec.Parameter) Object {
 	for _, shared := range sharedParameters {
 		if p.Name == shared.parameter.Name && p.Text == shared.parameter.Text {
-			return Tree{{"$ref", "#/components/parameters/" + shared.name}}
+			return Object{{"$ref", "#/components/parameters/" + shared.name}}
 		}
 	}
 	return w.wholeParameter(p)
 }
 
-func (w *writer) wholeParameter(p *spec.Parameter) Tree {
-	t := Tree{{"name", p.Name}, {"in", p.In}}
+func (w *writer) wholeParameter(p *spec.Parameter) Object {
+	t := Object{{"name", p.Name}, {"in", p.In}}
 	t.AddText("description", p.Text)
 	if p.Required {
 		t.Add("required", true)
@@ -236,8 +236,8 @@ var sharedParameters = []struct {
 	{"Organization", &organizationParameter}, {"SoleOrganization", &soleOrganizationParameter}, {"IdempotencyKey", &keyParameter},
 }
 
-func (w *writer) body(o *Described) Tree {
-	t := Tree{}
+func (w *writer) body(o *DescribedOperation) Object {
+	t := Object{}
 	text := o.Body.Text
 	if o.Body.AlsoInParams {
 		text = strings.TrimSpace(text + " The members may also be inside an object `params`.")
@@ -246,16 +246,16 @@ func (w *writer) body(o *Described) Tree {
 	if !o.Body.Optional {
 		t.Add("required", true)
 	}
-	media := Tree{{"schema", w.schema(o.Body.Schema)}}
+	media := Object{{"schema", w.schema(o.Body.Schema)}}
 	if examples := w.examples(o, func(e *RecordedExample) any { return e.Request }); len(examples) > 0 {
 		media.Add("examples", examples)
 	}
-	t.Add("content", Tree{{cmp.Or(o.Body.Media, fiber.MIMEApplicationJSON), media}})
+	t.Add("content", Object{{cmp.Or(o.Body.Media, fiber.MIMEApplicationJSON), media}})
 	return t
 }
 
 // examples returns the values that valueOf finds in the operation's recorded examples. It leaves out examples without a value.
-func (w *writer) examples(o *Described, valueOf func(*RecordedExample) any) (examples Tree) {
+func (w *writer) examples(o *DescribedOperation, valueOf func(*RecordedExample) any) (examples Object) {
 	for i := range o.Examples {
 		e := &o.Examples[i]
 		recorded := Recorded(o.Operation, e)
@@ -263,21 +263,21 @@ func (w *writer) examples(o *Described, valueOf func(*RecordedExample) any) (exa
 			continue
 		}
 		if value := valueOf(recorded); value != nil {
-			examples.Add(cmp.Or(e.Name, "example"), Tree{{"summary", cmp.Or(e.Text, o.Summary)}, {"value", value}})
+			examples.Add(cmp.Or(e.Name, "example"), Object{{"summary", cmp.Or(e.Text, o.Summary)}, {"value", value}})
 		}
 	}
 	return examples
 }
 
-func (w *writer) response(o *Described, r *Response) Tree {
-	t := Tree{{"description", cmp.Or(r.Text, "done")}}
-	headers := Tree{}
+func (w *writer) response(o *DescribedOperation, r *Response) Object {
+	t := Object{{"description", cmp.Or(r.Text, "done")}}
+	headers := Object{}
 	for _, h := range r.Headers {
 		headers.Add(h.Name, w.header(&h))
 	}
 	t.Add("headers", headers)
 	if media := r.MediaType(); media != "" {
-		content := Tree{}
+		content := Object{}
 		if r.Schema != nil {
 			content.Add("schema", w.schema(r.Schema))
 		}
@@ -290,22 +290,22 @@ func (w *writer) response(o *Described, r *Response) Tree {
 		if len(examples) > 0 {
 			content.Add("examples", examples)
 		}
-		bodies := Tree{{media, content}}
+		bodies := Object{{media, content}}
 		for _, other := range r.OtherMedia {
-			bodies.Add(other, Tree{})
+			bodies.Add(other, Object{})
 		}
 		t.Add("content", bodies)
 	}
 	if name := r.sharedName(o); name != "" {
 		w.responses[name] = t
-		return Tree{{"$ref", "#/components/responses/" + name}}
+		return Object{{"$ref", "#/components/responses/" + name}}
 	}
 	return t
 }
 
 // sharedName returns the name of a response that several operations can share. If the response has texts of its own, it can't
 // be shared, and the name is empty.
-func (r *Response) sharedName(o *Described) string {
+func (r *Response) sharedName(o *DescribedOperation) string {
 	if !r.IsRefusal() || len(r.Success) > 0 || slices.ContainsFunc(r.Refusals, func(refusal spec.Refusal) bool { return refusal.When != "" }) {
 		return ""
 	}
@@ -313,7 +313,7 @@ func (r *Response) sharedName(o *Described) string {
 	for _, refusal := range r.Refusals {
 		name += camel(string(refusal.Code))
 	}
-	if o.Refused == spec.AsPage {
+	if o.RefusalForm == spec.AsPage {
 		name += "Page"
 	}
 	return name
@@ -327,8 +327,8 @@ func camel(name string) (text string) {
 	return text
 }
 
-func (w *writer) header(h *spec.Header) Tree {
-	t := Tree{}
+func (w *writer) header(h *spec.Header) Object {
+	t := Object{}
 	t.AddText("description", h.Text)
 	if h.Required {
 		t.Add("required", true)
@@ -337,10 +337,10 @@ func (w *writer) header(h *spec.Header) Tree {
 	return t
 }
 
-func (w *writer) webhooks() (hooks Tree) {
+func (w *writer) webhooks() (hooks Object) {
 	for i := range w.document.Webhooks {
 		h := &w.document.Webhooks[i]
-		t := Tree{{"operationId", "on" + camel(strings.NewReplacer(".", "_").Replace(h.Name))}, {"tags", []string{h.Tag}}, {"summary", h.Summary}}
+		t := Object{{"operationId", "on" + camel(strings.NewReplacer(".", "_").Replace(h.Name))}, {"tags", []string{h.Tag}}, {"summary", h.Summary}}
 		t.AddText("description", h.Text)
 		t.Add("security", []any{}) // webhooks carry no credential of the API; instead, the receiver checks the signature
 		if len(h.Headers) > 0 {
@@ -350,19 +350,19 @@ func (w *writer) webhooks() (hooks Tree) {
 			}
 			t.Add("parameters", list)
 		}
-		media := Tree{{"schema", w.schema(h.Body)}}
+		media := Object{{"schema", w.schema(h.Body)}}
 		if h.Example != "" {
 			value, err := ParseJSON([]byte(h.Example))
 			assert.NoError(err)
-			media.Add("examples", Tree{{"example", Tree{{"value", value}}}})
+			media.Add("examples", Object{{"example", Object{{"value", value}}}})
 		}
-		t.Add("requestBody", Tree{{"required", true}, {"content", Tree{{fiber.MIMEApplicationJSON, media}}}})
-		responses := Tree{}
+		t.Add("requestBody", Object{{"required", true}, {"content", Object{{fiber.MIMEApplicationJSON, media}}}})
+		responses := Object{}
 		for _, a := range h.Answers {
-			responses.Add(cmp.Or(statusRange(a.Status), "default"), Tree{{"description", a.Text}})
+			responses.Add(cmp.Or(statusRange(a.Status), "default"), Object{{"description", a.Text}})
 		}
 		t.Add("responses", responses)
-		hooks.Add(h.Name, Tree{{"post", t}})
+		hooks.Add(h.Name, Object{{"post", t}})
 	}
 	return hooks
 }
@@ -379,8 +379,8 @@ func statusRange(status int) string {
 	return strconv.Itoa(status)
 }
 
-func (w *writer) components() Tree {
-	schemas, parameters, responses := Tree{}, Tree{}, Tree{}
+func (w *writer) components() Object {
+	schemas, parameters, responses := Object{}, Object{}, Object{}
 	for _, component := range w.document.Schemas {
 		schemas.Add(component.Name, w.schema(component.Schema))
 	}
@@ -390,21 +390,21 @@ func (w *writer) components() Tree {
 	for _, name := range slices.Sorted(maps.Keys(w.responses)) {
 		responses.Add(name, w.responses[name])
 	}
-	return Tree{{"schemas", schemas}, {"parameters", parameters}, {"responses", responses}, {"securitySchemes", securitySchemes}}
+	return Object{{"schemas", schemas}, {"parameters", parameters}, {"responses", responses}, {"securitySchemes", securitySchemes}}
 }
 
-var securitySchemes = Tree{
-	{keyScheme, Tree{{"type", "apiKey"}, {"in", "header"}, {"name", "x-api-key"}, {"description", "The API key of a partner. It begins with `mzk_`."}}},
-	{organizationScheme, Tree{{"type", "apiKey"}, {"in", "header"}, {"name", "x-organization-id"},
+var securitySchemes = Object{
+	{keyScheme, Object{{"type", "apiKey"}, {"in", "header"}, {"name", "x-api-key"}, {"description", "The API key of a partner. It begins with `mzk_`."}}},
+	{organizationScheme, Object{{"type", "apiKey"}, {"in", "header"}, {"name", "x-organization-id"},
 		{"description", "The organization to which the key or the session belongs."}}},
-	{sessionScheme, Tree{{"type", "http"}, {"scheme", "bearer"},
+	{sessionScheme, Object{{"type", "http"}, {"scheme", "bearer"},
 		{"description", "The token of a session, from `POST /api/v1/sessions`. It begins with `mzs_`. Where roles are listed, the session needs one of them."}}},
-	{adminScheme, Tree{{"type", "http"}, {"scheme", "bearer"}, {"description", "The administration token of the operator. It begins with `mza_`."}}},
+	{adminScheme, Object{{"type", "http"}, {"scheme", "bearer"}, {"description", "The administration token of the operator. It begins with `mza_`."}}},
 }
 
-// schema returns the Tree of a schema.
-func (w *writer) schema(s *spec.Schema) Tree {
-	t := Tree{}
+// schema returns the Object of a schema.
+func (w *writer) schema(s *spec.Schema) Object {
+	t := Object{}
 	if s.Ref != "" {
 		assert.That(w.document.schemas[s.Ref] != nil, "description: there is no schema %s", s.Ref)
 		t.Add("$ref", "#/components/schemas/"+s.Ref)
@@ -452,7 +452,7 @@ func (w *writer) schema(s *spec.Schema) Tree {
 }
 
 // addBounds adds a schema's bounds: of a number's value, or of the length of a text or list.
-func (w *writer) addBounds(t *Tree, s *spec.Schema) {
+func (w *writer) addBounds(t *Object, s *spec.Schema) {
 	if s.Min != nil {
 		t.Add("minimum", *s.Min)
 	}
@@ -472,9 +472,9 @@ func (w *writer) addBounds(t *Tree, s *spec.Schema) {
 }
 
 // addMembers adds the members of an object.
-func (w *writer) addMembers(t *Tree, s *spec.Schema) {
+func (w *writer) addMembers(t *Object, s *spec.Schema) {
 	var required []string
-	properties := Tree{}
+	properties := Object{}
 	for _, m := range s.Members {
 		properties.Add(m.Name, w.schema(m.Schema))
 		if m.Required {

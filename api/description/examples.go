@@ -17,9 +17,9 @@ var examplesFile []byte
 // RecordedExample is an example's request as it was sent to a server, and the server's response.
 type RecordedExample struct {
 	As, Method, Path string // As is the caller; the path includes the query
-	Request          any    // the body: JSON as a value of a Tree, anything else as a string; nil if there is no body
+	Request          any    // the body: JSON as a value of an Object, anything else as a string; nil if there is no body
 	Status           int
-	Response         any // the body as a value of a Tree; nil if there is none, or if it is not JSON
+	Response         any // the body as a value of an Object; nil if there is none, or if it is not JSON
 }
 
 // recordedExamples returns the recorded examples by name; see ExampleName.
@@ -27,8 +27,8 @@ var recordedExamples = sync.OnceValue(func() map[string]*RecordedExample {
 	document, err := ParseJSON(examplesFile)
 	assert.NoError(err)
 	found := make(map[string]*RecordedExample)
-	for _, example := range document.(Tree) {
-		members := example.Value.(Tree)
+	for _, example := range document.(Object) {
+		members := example.Value.(Object)
 		text := func(name string) string {
 			value, _ := members.Get(name).(string)
 			return value

@@ -10,12 +10,12 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Tree is a JSON object whose members have an order. A member's value is a Tree, a list ([]any or []string), a string, a bool,
+// Object is a JSON object whose members have an order. A member's value is an Object, a list ([]any or []string), a string, a bool,
 // an int, an int64, a Number or nil.
-type Tree []Branch
+type Object []Member
 
-// Branch is a member of a Tree.
-type Branch struct {
+// Member is a member of an Object.
+type Member struct {
 	Name  string
 	Value any
 }
@@ -24,17 +24,17 @@ type Branch struct {
 type Number string
 
 // Add adds a member.
-func (t *Tree) Add(name string, value any) { *t = append(*t, Branch{name, value}) }
+func (t *Object) Add(name string, value any) { *t = append(*t, Member{name, value}) }
 
 // AddText adds a member whose value is a text. If the text is empty, nothing is added.
-func (t *Tree) AddText(name, text string) {
+func (t *Object) AddText(name, text string) {
 	if text != "" {
 		t.Add(name, text)
 	}
 }
 
 // Get returns the value of the member with the given name, or nil if there is no such member.
-func (t Tree) Get(name string) any {
+func (t Object) Get(name string) any {
 	for _, branch := range t {
 		if branch.Name == name {
 			return branch.Value
@@ -43,12 +43,12 @@ func (t Tree) Get(name string) any {
 	return nil
 }
 
-// AppendJSON appends a Tree, or a value that a Tree can contain, as JSON.
+// AppendJSON appends an Object, or a value that an Object can contain, as JSON.
 func AppendJSON(dst []byte, value any) []byte {
 	switch v := value.(type) {
 	case nil:
 		return append(dst, "null"...)
-	case Tree:
+	case Object:
 		dst = append(dst, '{')
 		for i, branch := range v {
 			if i > 0 {
@@ -91,7 +91,7 @@ func anyOf(texts []string) []any {
 	return list
 }
 
-// ParseJSON parses a JSON text. The result is a value that a Tree can contain. Objects keep the order of their members.
+// ParseJSON parses a JSON text. The result is a value that an Object can contain. Objects keep the order of their members.
 func ParseJSON(text []byte) (any, error) {
 	return readValue(jsontext.NewDecoder(bytes.NewReader(text)))
 }
@@ -103,7 +103,7 @@ func readValue(d *jsontext.Decoder) (any, error) {
 	}
 	switch token.Kind() {
 	case '{':
-		object := Tree{}
+		object := Object{}
 		for d.PeekKind() != '}' {
 			name, err := d.ReadToken()
 			if err != nil {

@@ -10,14 +10,14 @@ import (
 	"mizan/ledger/schema"
 )
 
-// AppendYAML appends a Tree, or a value that a Tree can contain, as YAML 1.2 in block style. If YAML could read a text as
+// AppendYAML appends an Object, or a value that an Object can contain, as YAML 1.2 in block style. If YAML could read a text as
 // another type, the text is quoted as in JSON, which is valid YAML.
 func AppendYAML(dst []byte, value any) []byte { return appendYAML(dst, value, 0, false) }
 
 // appendYAML appends a value with an indentation of depth levels. If inLine is true, the first line has already begun.
 func appendYAML(dst []byte, value any, depth int, inLine bool) []byte {
 	switch v := value.(type) {
-	case Tree:
+	case Object:
 		if len(v) == 0 {
 			return append(dst, "{}\n"...)
 		}
@@ -56,7 +56,7 @@ func appendYAML(dst []byte, value any, depth int, inLine bool) []byte {
 func appendAfterColon(dst []byte, value any, depth int) []byte {
 	isNested := false
 	switch v := value.(type) {
-	case Tree:
+	case Object:
 		isNested = len(v) > 0
 	case []any:
 		isNested = len(v) > 0

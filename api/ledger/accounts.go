@@ -50,7 +50,7 @@ func (h *Handlers) readAccount(req *web.Request) error {
 	q.Path = ledger.Path(req.Parameter("path"))
 	q.Prefix = string(q.Path)
 	q.readAsOf(h.cfg.Clock.Now())
-	if len(q.Problems) == 0 && (!q.Path.IsValid() || !req.Principal.Sees(q.Path)) {
+	if len(q.Problems) == 0 && (!q.Path.IsValid() || !req.Principal.MayRead(q.Path)) {
 		return web.NotFound()
 	}
 	return h.writeAccounts(req, q, true)
@@ -130,7 +130,7 @@ func (q *accountQuery) readCursor() {
 	switch {
 	case err != nil || at < 0 || dayErr != nil || day != 0 && at == 0,
 		!path.IsValid() && !path.IsGroup() || len(parts[1]) > money.MaxName || len(parts[2]) > money.MaxName || strings.IndexByte(parts[1]+parts[2], 0) >= 0:
-		q.BadCursor()
+		q.RefuseCursor()
 		return
 	case len(q.Problems) > 0:
 		return // another parameter is wrong, so the cursor can't be compared with the requested list
@@ -205,14 +205,14 @@ func (h *Handlers) writeAccounts(req *web.Request, q *accountQuery, mustExist bo
 // the instant. Otherwise events that are booked while a caller reads the pages would change the later pages. With a fixed
 // instant all pages show the same moment, and the rows of a trial balance add up to zero. Balances by effective date need a
 // fixed instant, too, because an entry that is booked later may be effective on any day. If the response contains sums of
-// groups and the request names no time, the response may show a moment up to a second ago (see balances.Reader.Present).
+// groups and the request names no time, the response may show a moment up to a second ago (see balances.Reader.PresentView).
 func (h *Handlers) open(req *web.Request, q *accountQuery, hasSums bool) (*posting.View, error) {
 	org := req.Principal.Org
-	if hasSums && q.isPresent && q.After == nil && req.Principal.SeesAll() {
-		view, at, err := h.balances.Present(org, h.cfg.Journal.View)
+	if hasSums && q.isPresent && q.After == nil && req.Principal.MayReadAll() {
+		view, at, err := h.balances.PresentView(org, h.cfg.Journal.View)
 		q.at = min(q.at, at)
 		if err == nil {
-			h.watch.see(org)
+			h.refresher.keepFresh(org)
 		}
 		return view, err
 	}
@@ -240,11 +240,11 @@ func lastBooked(view *posting.View, org ledger.ID) (ledger.Micros, error) {
 }
 
 // asOf returns the requested moment.
-func (q *accountQuery) asOf() balances.AsOf {
+func (q *accountQuery) asOf() balances.Query {
 	if q.effective != 0 {
-		return balances.AsOf{Env: q.AccountFilter.Env, On: q.effective, BookedUntil: q.at}
+		return balances.Query{Env: q.AccountFilter.Env, EffectiveDate: q.effective, BookedUntil: q.at}
 	}
-	return balances.AsOf{Env: q.AccountFilter.Env, At: q.at}
+	return balances.Query{Env: q.AccountFilter.Env, At: q.at}
 }
 
 // eachOf calls fn for each asset of the requested account, with the totals at the requested moment. It includes assets in which
@@ -264,13 +264,13 @@ func eachOf(view *posting.View, who *auth.Principal, q *accountQuery, fn func(le
 // postings by the requested moment. The accounts are ordered by path, currency and network.
 func (h *Handlers) eachBalance(view *posting.View, who *auth.Principal, q *accountQuery, fn func(ledger.Account, *ledger.Totals) (bool, error)) error {
 	more := true
-	for _, prefix := range journal.Visible(who, q.Prefix) {
+	for _, prefix := range journal.VisiblePrefixes(who, q.Prefix) {
 		if !more {
 			break
 		}
 		asOf := q.asOf()
-		asOf.Prefix, asOf.After, asOf.Paged = prefix, q.After, true
-		asOf.Only = func(a ledger.Account) bool { return q.Matches(a) && who.Sees(a.Path) }
+		asOf.Prefix, asOf.After, asOf.IsPaged = prefix, q.After, true
+		asOf.Filter = func(a ledger.Account) bool { return q.Matches(a) && who.MayRead(a.Path) }
 		if q.HasCurrency {
 			currency := money.Currency(q.Currency)
 			asOf.Currency = &currency

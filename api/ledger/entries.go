@@ -17,7 +17,7 @@ import (
 func (h *Handlers) listEntries(req *web.Request) error {
 	q := web.QueryOf(req.RequestCtx, "source", "account", "event", "env", "from", "to", "limit", "cursor")
 	e := journal.EventQuery{
-		Entries: true, Who: &req.Principal, Env: q.Env(), Account: ledger.Path(q.Text("account")), Name: q.Text("event"),
+		Entries: true, Caller: &req.Principal, Env: q.Env(), Account: ledger.Path(q.Text("account")), Name: q.Text("event"),
 		Before: q.SeqCursor(), Limit: q.Limit(),
 	}
 	e.From, e.To = timeRangeOf(q, h.cfg.Clock.Now())
@@ -26,7 +26,7 @@ func (h *Handlers) listEntries(req *web.Request) error {
 
 // timeRangeOf returns the first and the last instant of the requested time range.
 func timeRangeOf(q *web.Query, now time.Time) (from, to ledger.Micros) {
-	from, to = q.Instant("from", 0), q.UpTo("to", now)
+	from, to = q.Instant("from", 0), q.UpperBound("to", now)
 	if from > to {
 		q.Problems.Add("to", "to must not be before from")
 	}
@@ -51,9 +51,9 @@ var anyOrAuthors = func() []string {
 // money. If the request names one of the partner's transactions, the partner sees all events of that transaction.
 func (h *Handlers) listEvents(req *web.Request) error {
 	q := web.QueryOf(req.RequestCtx, "source", "author", "kind", "limit", "cursor")
-	e := journal.EventQuery{Entries: req.Principal.Partner != nil, Who: &req.Principal, To: web.Forever, Before: q.SeqCursor(), Limit: q.Limit()}
+	e := journal.EventQuery{Entries: req.Principal.Partner != nil, Caller: &req.Principal, To: web.Forever, Before: q.SeqCursor(), Limit: q.Limit()}
 	e.Author, _ = ledger.AuthorKindOf(q.Choice("author", anyOrAuthors...))
-	e.Changes = q.Choice("kind", "", administration) != ""
+	e.OnlyAdministration = q.Choice("kind", "", administration) != ""
 	if id, sent := q.ID("source"); sent && e.Entries {
 		isOwn, err := h.isOwnTransaction(req, id)
 		if err != nil {

@@ -46,7 +46,7 @@ type exports struct {
 	stop context.Context
 	end  context.CancelCauseFunc
 
-	places *fair.Places[ledger.ID] // counts the running exports, by organization
+	slots *fair.Semaphore[ledger.ID] // counts the running exports, by organization
 
 	mu      sync.Mutex
 	ended   bool // guarded by mu; if true, no further export begins
@@ -54,7 +54,7 @@ type exports struct {
 }
 
 func newExports() *exports {
-	x := &exports{places: fair.NewPlaces[ledger.ID](maxExports, maxExportsPerOrganization)}
+	x := &exports{slots: fair.NewSemaphore[ledger.ID](maxExports, maxExportsPerOrganization)}
 	x.stop, x.end = context.WithCancelCause(context.Background())
 	return x
 }
@@ -67,7 +67,7 @@ func (x *exports) begin(org ledger.ID) error {
 	if x.ended {
 		return errExportStops
 	}
-	switch x.places.Enter(org) {
+	switch x.slots.Enter(org) {
 	case fair.ErrCrowded:
 		return errExportsOf
 	case fair.ErrFull:
@@ -78,7 +78,7 @@ func (x *exports) begin(org ledger.ID) error {
 }
 
 func (x *exports) leave(org ledger.ID) {
-	x.places.Leave(org)
+	x.slots.Leave(org)
 	x.writing.Done()
 }
 

@@ -236,7 +236,7 @@ func (b *ledgerBook) authorID(author ledger.Author) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		partner, err := directory.Partners.Read(schema.Envelope{Org: b.org, ID: creation.Source.ID}, stored.Payload, schema.NoKeys)
+		partner, err := directory.Partners.Read(schema.RowMetadata{Org: b.org, ID: creation.Source.ID}, stored.Payload, schema.NoKeys)
 		if err != nil {
 			return "", fmt.Errorf("organization %v: partner %v: %w", b.org, creation.Source.ID, err)
 		}

@@ -53,7 +53,7 @@ func monthCursor(q *web.Query) period.Month {
 	}
 	m, ok := period.Parse(text)
 	if !ok {
-		q.BadCursor()
+		q.RefuseCursor()
 	}
 	return m
 }
@@ -63,7 +63,7 @@ func monthCursor(q *web.Query) period.Month {
 func (h *Handlers) closePeriod(req *web.Request) error {
 	m, ok := period.Parse(req.Parameter("month"))
 	if !ok {
-		return ledger.RefuseField("ledger.closePeriod", period.Field, "must be a month, yyyy-mm")
+		return ledger.RefuseField("ledger.closePeriod", period.MonthField, "must be a month, yyyy-mm")
 	}
 	key, err := h.keys.Staff(req)
 	if err == nil {
@@ -111,7 +111,7 @@ type closedBy struct {
 }
 
 func periodOf(r *period.Record) closedMonth {
-	closer := closedBy{Session: r.ClosedBy.Session, Login: web.OrNull(r.ClosedBy.Login)}
+	closer := closedBy{Session: r.ClosedBy.Session, Login: web.NilIfEmpty(r.ClosedBy.Login)}
 	if r.ClosedBy.User != (ledger.ID{}) {
 		closer.User = &r.ClosedBy.User
 	}

@@ -37,27 +37,27 @@ type Config struct {
 
 // Handlers serves the routes of the ledger.
 type Handlers struct {
-	cfg      Config
-	keys     web.IdempotencyKeys
-	exports  *exports
-	balances balances.Reader
-	watch    *watch
+	cfg       Config
+	keys      web.IdempotencyKeys
+	exports   *exports
+	balances  balances.Reader
+	refresher *sumRefresher
 }
 
 // New returns the handlers.
 func New(cfg Config) *Handlers {
 	h := &Handlers{cfg: cfg, keys: web.IdempotencyKeys{Fingerprint: cfg.Fingerprint}, exports: newExports()}
-	h.watch = newWatch(h.extendSums)
+	h.refresher = newSumRefresher(h.extendSums)
 	return h
 }
 
 // ReaderIsHere reports that a person who may soon read sums of the organization's accounts has come. The sums are then kept up
 // to date in the background for some minutes.
-func (h *Handlers) ReaderIsHere(org ledger.ID) { h.watch.see(org) }
+func (h *Handlers) ReaderIsHere(org ledger.ID) { h.refresher.keepFresh(org) }
 
 // extendSums updates the organization's sums of groups of accounts.
 func (h *Handlers) extendSums(org ledger.ID) error {
-	view, _, err := h.balances.Present(org, h.cfg.Journal.View)
+	view, _, err := h.balances.PresentView(org, h.cfg.Journal.View)
 	if err == nil {
 		view.Close()
 	}
@@ -67,7 +67,7 @@ func (h *Handlers) extendSums(org ledger.ID) error {
 // Close ends the exports and the updates of sums in the background. It returns when none of them reads the journal anymore.
 func (h *Handlers) Close() {
 	h.exports.close()
-	h.watch.close()
+	h.refresher.close()
 }
 
 // ledgerPath is the prefix of the ledger's paths.

@@ -21,7 +21,7 @@ func (h *Handlers) readStatement(req *web.Request) error {
 	if err := q.Problems.Err(); err != nil {
 		return err
 	}
-	if !q.Path.IsValid() || !req.Principal.Sees(q.Path) {
+	if !q.Path.IsValid() || !req.Principal.MayRead(q.Path) {
 		return web.NotFound()
 	}
 	view := h.cfg.Journal.View()
@@ -37,7 +37,7 @@ func (h *Handlers) readStatement(req *web.Request) error {
 		if line.Booked < from {
 			return false, nil
 		}
-		if cursor.Passed(&line) {
+		if cursor.IsPast(&line) {
 			return true, nil
 		}
 		if l.Rows == q.limit {

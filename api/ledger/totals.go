@@ -77,13 +77,13 @@ func (h *Handlers) readTotals(req *web.Request) error {
 func (h *Handlers) eachSum(view *posting.View, who *auth.Principal, q *accountQuery, fn func(ledger.Account, *ledger.Totals) (bool, error)) error {
 	isLevel := q.group == groupBySegment
 	areGroups := balances.AreGroups(q.Prefix) && (!isLevel || strings.Count(q.Prefix, ":") < 2)
-	if !who.SeesAll() || !areGroups {
+	if !who.MayReadAll() || !areGroups {
 		return h.eachBalance(view, who, q, fn)
 	}
 	asOf := q.asOf()
-	asOf.Prefix, asOf.After, asOf.Only = q.Prefix, q.After, q.Matches
+	asOf.Prefix, asOf.After, asOf.Filter = q.Prefix, q.After, q.Matches
 	if isLevel {
-		return h.balances.Level(view, who.Org, asOf, fn)
+		return h.balances.NextLevel(view, who.Org, asOf, fn)
 	}
 	return h.balances.Groups(view, who.Org, asOf, fn)
 }

@@ -15,9 +15,9 @@ const (
 	watchEvery = 400 * time.Millisecond // time between two updates; less than half of the age at which a page updates the sums
 )
 
-// watch updates sums of groups of accounts in the background. A page that shows sums then finds them ready, and need not add
+// sumRefresher updates sums of groups of accounts in the background. A page that shows sums then finds them ready, and need not add
 // the events since the previous page itself. Only the sums of organizations that had a reader recently are updated.
-type watch struct {
+type sumRefresher struct {
 	extend func(ledger.ID) error
 	every  time.Duration // watchEvery; tests set it before the first call of see
 	ctx    context.Context
@@ -29,14 +29,14 @@ type watch struct {
 	running bool
 }
 
-func newWatch(extend func(ledger.ID) error) *watch {
-	w := &watch{extend: extend, every: watchEvery, until: make(map[ledger.ID]time.Time)}
+func newSumRefresher(extend func(ledger.ID) error) *sumRefresher {
+	w := &sumRefresher{extend: extend, every: watchEvery, until: make(map[ledger.ID]time.Time)}
 	w.ctx, w.end = context.WithCancel(context.Background())
 	return w
 }
 
-// see begins or continues to watch an organization. If too many other organizations are watched, it does nothing.
-func (w *watch) see(org ledger.ID) {
+// keepFresh begins or continues to watch an organization. If too many other organizations are watched, it does nothing.
+func (w *sumRefresher) keepFresh(org ledger.ID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if _, isWatched := w.until[org]; !isWatched && len(w.until) >= maxWatched {
@@ -51,7 +51,7 @@ func (w *watch) see(org ledger.ID) {
 
 // run updates the sums of the watched organizations until no organization is watched. The first update is immediate, because it
 // has to add all events since the last watch, which takes longest, and a page may need the sums soon.
-func (w *watch) run() {
+func (w *sumRefresher) run() {
 	tick := time.NewTicker(w.every)
 	defer tick.Stop()
 	for watched := w.watched(time.Now()); watched != nil; watched = w.watched(time.Now()) {
@@ -70,7 +70,7 @@ func (w *watch) run() {
 }
 
 // watched returns the watched organizations. If there are none, it returns nil, and run must end.
-func (w *watch) watched(now time.Time) (orgs []ledger.ID) {
+func (w *sumRefresher) watched(now time.Time) (orgs []ledger.ID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for org, until := range w.until {
@@ -85,7 +85,7 @@ func (w *watch) watched(now time.Time) (orgs []ledger.ID) {
 }
 
 // close ends the watch and waits until run has stopped reading the journal.
-func (w *watch) close() {
+func (w *sumRefresher) close() {
 	w.mu.Lock()
 	w.end()
 	w.mu.Unlock()

@@ -14,12 +14,12 @@ import (
 // is closed.
 func TestWatchedSumsAreExtendedUntilTheWatchIsClosed(t *testing.T) {
 	org, extended := uuid.New(), make(chan ledger.ID)
-	w := newWatch(func(org ledger.ID) error {
+	w := newSumRefresher(func(org ledger.ID) error {
 		extended <- org
 		return errors.New("unreadable")
 	})
-	w.see(org)
-	w.see(org)
+	w.keepFresh(org)
+	w.keepFresh(org)
 	for range 3 {
 		if got := <-extended; got != org {
 			t.Fatalf("%v is extended", got)
@@ -41,11 +41,11 @@ func TestWatchedSumsAreExtendedUntilTheWatchIsClosed(t *testing.T) {
 
 // A watch ends when nobody has looked for watchTime, and watches a bounded number of organizations.
 func TestWatchEndsWhenNobodyLooks(t *testing.T) {
-	w := newWatch(func(ledger.ID) error { return nil })
+	w := newSumRefresher(func(ledger.ID) error { return nil })
 	defer w.close()
 	w.running = true // so that no goroutine takes part
 	for range maxWatched + 3 {
-		w.see(uuid.New())
+		w.keepFresh(uuid.New())
 	}
 	if orgs := w.watched(time.Now()); len(orgs) != maxWatched {
 		t.Errorf("%d organizations are watched", len(orgs))
@@ -58,13 +58,13 @@ func TestWatchEndsWhenNobodyLooks(t *testing.T) {
 // The first extension of a watch does not wait, because it takes longest and a reader may need it soon.
 func TestWatchBeginsAtOnce(t *testing.T) {
 	extended := make(chan ledger.ID)
-	w := newWatch(func(org ledger.ID) error {
+	w := newSumRefresher(func(org ledger.ID) error {
 		extended <- org
 		return nil
 	})
 	w.every = 24 * time.Hour
 	org := uuid.New()
-	w.see(org)
+	w.keepFresh(org)
 	if got := <-extended; got != org {
 		t.Errorf("%v is extended", got)
 	}

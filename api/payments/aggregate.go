@@ -33,7 +33,7 @@ func newAggregateQuery(ctx *fasthttp.RequestCtx, now time.Time) *aggregateQuery 
 	q := &aggregateQuery{filterQuery: newFilterQuery(ctx, now, aggregateParameters)}
 	q.currency = acceptedCurrency(q.Query)
 	q.readGrouping()
-	q.narrow()
+	q.tightenBounds()
 	return q
 }
 
@@ -82,7 +82,7 @@ func (s *sums) add(r *payment.Record) (err error) {
 	for _, a := range [...]struct {
 		sum    *money.Amount
 		addend money.Amount
-	}{{&s.amount, r.Amount}, {&s.withFee, r.AmountWithFee}, {&s.fee, r.Fee}, {&s.refunded, r.Refunded}} {
+	}{{&s.amount, r.Amount}, {&s.withFee, r.AmountWithFee}, {&s.fee, r.Fee}, {&s.refunded, r.RefundedAmount}} {
 		if *a.sum, err = a.sum.Add(a.addend); err != nil {
 			return err
 		}
@@ -93,20 +93,20 @@ func (s *sums) add(r *payment.Record) (err error) {
 
 // aggregate computes the rows of one response.
 type aggregate struct {
-	walk    // reads the rows of the partner's transaction list
-	query   *aggregateQuery
-	partner int64
-	groups  map[aggregateKey]*sums
-	budget  *runBudget
+	listWalk // reads the rows of the partner's transaction list
+	query    *aggregateQuery
+	partner  int64
+	groups   map[aggregateKey]*sums
+	budget   *runBudget
 }
 
 // add adds a transaction. Amounts are bounded when they are accepted, so sums can't overflow. If a sum overflows
 // nevertheless, the request is refused, because the response would be wrong.
-func (a *aggregate) add(r *payment.Record, stamp *posting.Stamp) error {
+func (a *aggregate) add(r *payment.Record, header *posting.RecordHeader) error {
 	q := a.query
 	k := aggregateKey{currency: r.Asset.Currency, network: r.Asset.Network}
 	if q.byDay {
-		k.day = stamp.Started.Date()
+		k.day = header.Started.Date()
 	}
 	if q.byType {
 		k.kind = r.Type

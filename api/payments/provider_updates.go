@@ -50,13 +50,13 @@ func newUpdateState() *updateState {
 	return s
 }
 
-// takeUpdate is POST /terminal/{id}/notifications: a provider reports that a transaction at the terminal has changed
+// receiveProviderUpdate is POST /terminal/{id}/notifications: a provider reports that a transaction at the terminal has changed
 // (specification, "Events"). The service does not trust the report itself: it immediately asks the provider for the
 // transaction's state, and only the provider's answer changes anything. If the sender can't be authenticated, the response
 // is the same 401, whatever the reason is.
-func (h *Handlers) takeUpdate(req *web.Request) error {
+func (h *Handlers) receiveProviderUpdate(req *web.Request) error {
 	content := req.Request.Body()
-	terminal, ok := h.sender(req, content)
+	terminal, ok := h.authenticatedTerminal(req, content)
 	if !ok {
 		return ledger.Refuse("payments.updates", ledger.Unauthorized, "not signed by the terminal's platform")
 	}
@@ -80,9 +80,9 @@ func (h *Handlers) takeUpdate(req *web.Request) error {
 	return nil
 }
 
-// sender returns the terminal if the request is signed with the terminal's secret. If it is not, sender does the same work,
+// authenticatedTerminal returns the terminal if the request is signed with the terminal's secret. If it is not, authenticatedTerminal does the same work,
 // whatever the reason is, so that its duration does not reveal the reason.
-func (h *Handlers) sender(req *web.Request, content []byte) (*directory.Terminal, bool) {
+func (h *Handlers) authenticatedTerminal(req *web.Request, content []byte) (*directory.Terminal, bool) {
 	id, err := web.ParseID(req.Parameter("id"))
 	terminal, found := h.cfg.Directory.FindTerminal(id)
 	secret := h.updateState.absentSecret[:]

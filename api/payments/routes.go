@@ -118,7 +118,7 @@ func (h *Handlers) Routes() []web.Route {
 	if h.cfg.ProviderUpdates != nil {
 		// Anyone may call this route: a provider has no credentials, but signs with the terminal's secret.
 		routes = append(routes, web.Route{
-			Method: post, Path: "/api/v1/terminal/:id/notifications", Access: web.Access{Callers: web.Anyone}, JSON: true, Command: true, Handle: h.takeUpdate,
+			Method: post, Path: "/api/v1/terminal/:id/notifications", Access: web.Access{Callers: web.Anyone}, JSON: true, Command: true, Handle: h.receiveProviderUpdate,
 		})
 	}
 	return routes

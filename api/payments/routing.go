@@ -39,10 +39,10 @@ func (h *Handlers) readRouting(req *web.Request) error {
 			rows = append(rows, row)
 		}
 	}
-	for i := range r.Ended {
-		addAttempt(i+1, &r.Ended[i].Reference, r.Ended[i].Terminals)
+	for i := range r.EndedAttempts {
+		addAttempt(i+1, &r.EndedAttempts[i].Reference, r.EndedAttempts[i].Terminals)
 	}
-	last, present := len(r.Ended)+1, r.ChargeReference()
+	last, present := len(r.EndedAttempts)+1, r.ChargeReference()
 	if r.Terminal == (ledger.ID{}) {
 		addAttempt(last, nil, r.Attempts)
 	} else {
@@ -58,7 +58,7 @@ func lastTerminal(result *paymentactor.Result) payment.Attempt {
 	r := result.Record
 	a := payment.Attempt{Terminal: r.Terminal, Priority: r.Priority, At: r.Finished}
 	if a.At == 0 {
-		a.At = result.Stamp.Updated
+		a.At = result.Header.Updated
 	}
 	switch {
 	case r.Status == payment.Rejected:
@@ -88,12 +88,12 @@ type triedTerminal struct {
 
 func (h *Handlers) newTriedTerminal(org ledger.ID, a *payment.Attempt) triedTerminal {
 	row := triedTerminal{
-		Terminal: a.Terminal, Priority: a.Priority, Outcome: a.Outcome, Reason: web.OrNull(a.Failure.Describe("en")), At: web.Instant(a.At),
+		Terminal: a.Terminal, Priority: a.Priority, Outcome: a.Outcome, Reason: web.NilIfEmpty(a.Failure.Describe("en")), At: web.Instant(a.At),
 	}
 	if t, found := h.cfg.Directory.Terminal(org, a.Terminal); found {
-		row.Name = web.OrNull(t.Name)
+		row.Name = web.NilIfEmpty(t.Name)
 	}
-	if a.Failure.Code.Published() {
+	if a.Failure.Code.IsPublished() {
 		code := string(a.Failure.Code)
 		row.Code = &code
 	}

@@ -182,9 +182,9 @@ func (h *Handlers) listSubscriptions(req *web.Request) error {
 	if text, sent := q.Sent("cursor"); sent {
 		at, isInstant := web.ParseInstant(text)
 		if !isInstant {
-			q.BadCursor()
+			q.RefuseCursor()
 		}
-		page.CreatedBefore = max(1, web.CeilMicros(at)) // not 0, which would select the first page
+		page.CreatedBefore = max(1, web.RoundUpToMicros(at)) // not 0, which would select the first page
 	}
 	if err := q.Problems.Err(); err != nil {
 		return err
@@ -208,5 +208,5 @@ func (h *Handlers) listSubscriptions(req *web.Request) error {
 }
 
 func appendSubscription(e *schema.Encoder, r *subscriptionactor.Result) {
-	jsonform.AppendSubscription(e, r.Record, r.Stamp.Started)
+	jsonform.AppendSubscription(e, r.Record, r.Header.Started)
 }

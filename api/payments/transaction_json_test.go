@@ -22,7 +22,7 @@ import (
 
 var (
 	started = time.Date(2026, 9, 3, 10, 15, 30, 123456000, time.UTC)
-	stamp   = posting.Stamp{
+	stamp   = posting.RecordHeader{
 		Version: 3, LastSeq: 9, Started: ledger.MicrosOf(started), Updated: ledger.MicrosOf(started.Add(time.Second)), Due: ledger.MicrosOf(started.Add(30 * time.Minute)),
 	}
 	partnerView   = viewContext{at: started.Add(time.Minute), includesPayerPage: true}
@@ -45,7 +45,7 @@ func chargedRecord() *payment.Record {
 		ID: transactionID, Partner: 1, Status: payment.Charged,
 		Request: payment.Request{
 			Type: payment.Payment, TxID: "order \"1\"", Amount: money.FromUint64(10_000), Asset: money.Asset{Currency: "USD", Env: money.Test},
-			Description: "Two <apples>", Described: true, MerchantMeta: []byte(`{"k":"v"}`), Customer: []byte(`{"email":"a@b"}`),
+			Description: "Two <apples>", HasDescription: true, MerchantMeta: []byte(`{"k":"v"}`), Customer: []byte(`{"email":"a@b"}`),
 			ReturnURL: "https://a/", FailURL: "https://b/", Method: "bank_card", CardBIN: "424242", CardLast4: "4242", CardFingerprint: "p",
 		},
 		Fee: money.FromUint64(250), AmountWithFee: money.FromUint64(10_000), DestAmount: money.FromUint64(9_750),
@@ -91,10 +91,10 @@ func TestTransactionIsShown(t *testing.T) {
 			`"Two <apples>"`, `null`, `"route":"simulator","rrn":"123456789012"`, `"route":""`}},
 		{"not final", func(r *payment.Record) { r.Status, r.Finished = payment.Charging, 0 },
 			[]string{`"status":"charged"`, `"status":"charging"`, `"2026-09-03T10:15:31.123456+00:00"`, `null`}},
-		{"no description", func(r *payment.Record) { r.Described, r.Description = false, "" }, []string{`"Two <apples>"`, `null`}},
+		{"no description", func(r *payment.Record) { r.HasDescription, r.Description = false, "" }, []string{`"Two <apples>"`, `null`}},
 		{"empty description", func(r *payment.Record) { r.Description = "" }, []string{`"Two <apples>"`, `""`}},
 		{"terminal's own text", func(r *payment.Record) { r.TerminalText = "Shop" }, []string{`"Two <apples>"`, `"Shop"`}},
-		{"terminal's own text, nothing sent", func(r *payment.Record) { r.TerminalText, r.Described, r.Description = "Shop", false, "" }, []string{`"Two <apples>"`, `"Shop"`}},
+		{"terminal's own text, nothing sent", func(r *payment.Record) { r.TerminalText, r.HasDescription, r.Description = "Shop", false, "" }, []string{`"Two <apples>"`, `"Shop"`}},
 		{"no meta", func(r *payment.Record) { r.MerchantMeta = nil }, []string{`{"k":"v"}`, `{}`}},
 		{"asset with a network", func(r *payment.Record) { r.Asset = money.Asset{Currency: "USDT", Network: "bsc", Env: money.Prod} },
 			[]string{`"currency":"USD","currency_dest":"USD","env":"test","scale":2`, `"currency":"USDT","currency_dest":"USDT","network":"bsc","env":"prod","scale":18`}},
@@ -106,7 +106,7 @@ func TestTransactionIsShown(t *testing.T) {
 		{"held", func(r *payment.Record) {
 			r.Status, r.Finished, r.HoldUntil = payment.PaymentHeld, 0, ledger.MicrosOf(started.Add(time.Hour))
 		}, []string{`"status":"charged"`, `"status":"payment_suspended"`, `"2026-09-03T10:15:31.123456+00:00"`, `null`, rrnMember, rrnMember + `,"hold_expires_at":"2026-09-03T11:15:30.123456+00:00"`}},
-		{"captured", func(r *payment.Record) { r.Captured = money.FromUint64(6_000) }, []string{rrnMember, rrnMember + `,"captured_amount":"6000"`}},
+		{"captured", func(r *payment.Record) { r.CapturedAmount = money.FromUint64(6_000) }, []string{rrnMember, rrnMember + `,"captured_amount":"6000"`}},
 		{"an empty txid", func(r *payment.Record) { r.TxID, r.EmptyTxID = "", true }, []string{`"order \"1\""`, `""`}},
 		{"a refund under way", func(r *payment.Record) {
 			r.Refunds = []payment.RefundRecord{{ID: transactionID, Amount: money.FromUint64(7), Status: payment.RefundIsPending, Created: ledger.MicrosOf(started)}}
@@ -115,9 +115,9 @@ func TestTransactionIsShown(t *testing.T) {
 			`"created":"2026-09-03T10:15:30.123456+00:00","finished":null}]`}},
 		{"a refund, and then a refused refund", func(r *payment.Record) {
 			at := ledger.MicrosOf(started)
-			r.Status, r.Refunded = payment.Refunded, money.FromUint64(4_000)
+			r.Status, r.RefundedAmount = payment.Refunded, money.FromUint64(4_000)
 			r.Refunds = []payment.RefundRecord{
-				{ID: transactionID, Amount: r.Refunded, RefundedFee: money.FromUint64(3), Status: payment.RefundSucceeded, Created: at, Finished: at},
+				{ID: transactionID, Amount: r.RefundedAmount, RefundedFee: money.FromUint64(3), Status: payment.RefundSucceeded, Created: at, Finished: at},
 				{ID: orgID, Amount: money.FromUint64(1), Status: payment.RefundFailed, Failure: payment.Failure{Code: payment.RefundDeclined, Detail: "Why."}, Created: at, Finished: at},
 			}
 		}, []string{`"status":"charged"`, `"status":"refunded"`, rrnMember, rrnMember + `,"refund_id":"7c9e6679-7425-40de-944b-e07fc1f90ae7","refund_msg":"Why.","refunded_amount":"4000","refunds":[` +
@@ -176,7 +176,7 @@ func TestTransactionIsShown(t *testing.T) {
 			want = strings.Replace(want, c.replacements[i], c.replacements[i+1], 1)
 		}
 		want = strings.Replace(want, "ADDRESS", h.cfg.Pages.Address(orgID, transactionID, started.Add(16*time.Minute)), 1)
-		got := string(h.appendTransaction(nil, partner, &paymentactor.Result{Record: r, Stamp: stamp}, partnerView))
+		got := string(h.appendTransaction(nil, partner, &paymentactor.Result{Record: r, Header: stamp}, partnerView))
 		if got != want || !json.Valid([]byte(got)) {
 			t.Errorf("%s:\n%s, want\n%s", c.name, got, want)
 		}
@@ -205,12 +205,12 @@ func TestHostedCreateReturnsItsShortForm(t *testing.T) {
 	want := `{"id":"0f8fad5b-d9cb-469f-a165-70867728950e","status":"created","type":"payment","env":"test","txid":"order \"1\"",` +
 		`"amount":"10000","currency":"USD","started":"2026-09-03T10:15:30.123456+00:00","widget_url":"` + address + `"}`
 	r := hostedRecord()
-	if got := string(h.appendHosted(nil, orgID, &paymentactor.Result{Record: r, Stamp: stamp}, partnerView)); got != want {
+	if got := string(h.appendHosted(nil, orgID, &paymentactor.Result{Record: r, Header: stamp}, partnerView)); got != want {
 		t.Errorf("%s, want\n%s", got, want)
 	}
 	r.Status, r.TxID = payment.Charged, ""
 	want = strings.NewReplacer(`"created"`, `"charged"`, `"order \"1\""`, `null`, `"`+address+`"`, `null`).Replace(want)
-	if got := string(h.appendHosted(nil, orgID, &paymentactor.Result{Record: r, Stamp: stamp}, partnerView)); got != want {
+	if got := string(h.appendHosted(nil, orgID, &paymentactor.Result{Record: r, Header: stamp}, partnerView)); got != want {
 		t.Errorf("charged: %s, want\n%s", got, want)
 	}
 }
@@ -219,7 +219,7 @@ func TestHostedCreateReturnsItsShortForm(t *testing.T) {
 func TestWaitingHostedTransactionShowsItsPage(t *testing.T) {
 	h, partner := newShowingHandlers(t)
 	fields := make(map[string]any)
-	if err := json.Unmarshal(h.appendTransaction(nil, partner, &paymentactor.Result{Record: hostedRecord(), Stamp: stamp}, partnerView), &fields); err != nil {
+	if err := json.Unmarshal(h.appendTransaction(nil, partner, &paymentactor.Result{Record: hostedRecord(), Header: stamp}, partnerView), &fields); err != nil {
 		t.Fatal(err)
 	}
 	for field, expires := range map[string]time.Time{"widget_url": started.Add(16 * time.Minute), "simple_auth_redirect_url": started.Add(16 * time.Minute)} {
@@ -252,7 +252,7 @@ func TestPageAddressesAreForThePartnerKeyWithinThePayersTime(t *testing.T) {
 	}{"hosted": {hostedRecord(), 30 * time.Minute, true}, "payer acts": {waitingRecord, 10 * time.Minute, false}, "payout": {payoutRecord, 10 * time.Minute, false}} {
 		show := func(v viewContext) map[string]any {
 			var members map[string]any
-			if err := json.Unmarshal(h.appendTransaction(nil, partner, &paymentactor.Result{Record: c.record, Stamp: stamp}, v), &members); err != nil {
+			if err := json.Unmarshal(h.appendTransaction(nil, partner, &paymentactor.Result{Record: c.record, Header: stamp}, v), &members); err != nil {
 				t.Fatal(err)
 			}
 			return members
@@ -293,7 +293,7 @@ func TestDescriptionsAreInThePartnersLanguage(t *testing.T) {
 			Description string `json:"error_description"`
 			Message     string `json:"refund_msg"`
 		}
-		if err := json.Unmarshal(h.appendTransaction(nil, partner, &paymentactor.Result{Record: r, Stamp: stamp}, partnerView), &shown); err != nil {
+		if err := json.Unmarshal(h.appendTransaction(nil, partner, &paymentactor.Result{Record: r, Header: stamp}, partnerView), &shown); err != nil {
 			t.Fatal(err)
 		}
 		if got := [2]string{shown.Description, shown.Message}; got != want {
@@ -325,7 +325,7 @@ func BenchmarkEncode(b *testing.B) {
 	var buf []byte
 	b.ReportAllocs()
 	for b.Loop() {
-		buf = h.appendTransaction(buf[:0], partner, &paymentactor.Result{Record: r, Stamp: stamp}, partnerView)
+		buf = h.appendTransaction(buf[:0], partner, &paymentactor.Result{Record: r, Header: stamp}, partnerView)
 	}
 	b.SetBytes(int64(len(buf)))
 }

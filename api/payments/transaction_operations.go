@@ -93,9 +93,9 @@ func (h *Handlers) continueTransaction(req *web.Request) error {
 	if body.read(object, stored.Record.Type, h.cfg.Fingerprint); len(body.problems) > 0 {
 		return body.problems
 	}
-	body.Storable.PayerIP = payerIP(stored.Record.Customer, h.cfg.Proxies.Source(req.RequestCtx))
+	body.Credentials.PayerIP = payerIP(stored.Record.Customer, h.cfg.Proxies.Source(req.RequestCtx))
 	result, err := h.cfg.Payments.Continue(paymentactor.Continue{
-		Command: command, Credentials: body.Storable, Card: body.Card, Route: body.route, Browser: body.browser,
+		Command: command, Credentials: body.Credentials, Card: body.Card, Route: body.route, Browser: body.browser,
 	})
 	return h.writeResult(req, &result, err)
 }
@@ -118,7 +118,7 @@ func (h *Handlers) completeTransaction(req *web.Request) error {
 	case !web.IsObject(material):
 		return ledger.RefuseField("payments.completeTransaction", materialName, "%s must be an object", materialName)
 	}
-	submitted := web.Without(material, "status") // only the provider may set the status
+	submitted := web.WithoutMember(material, "status") // only the provider may set the status
 	if web.IsEmptyObject(submitted) {
 		return ledger.RefuseField("payments.completeTransaction", materialName, "%s must not be empty", materialName)
 	}
@@ -229,7 +229,7 @@ func (c *continuation) read(body []byte, t payment.Type, fingerprint func([]byte
 		checkBrowser(c.browser, &c.problems)
 	}
 	if len(c.problems) == 0 {
-		c.Keep(t, fingerprint)
+		c.KeepCredentials(t, fingerprint)
 	}
 }
 

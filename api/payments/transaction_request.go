@@ -41,7 +41,7 @@ func (c *creation) read(params []byte) {
 			return
 		}
 		if field := c.field(name); field != nil {
-			*field = web.Present(value)
+			*field = web.NilIfNull(value)
 		}
 	}
 }
@@ -98,7 +98,7 @@ func (c *creation) check(fingerprint func(number []byte) string) {
 	r.TxID = c.problems.Text("txid", c.txid, maxTxID)
 	r.EmptyTxID = c.txid != nil && r.TxID == ""
 	r.Description = c.problems.Text("description", c.description, maxDescription)
-	r.Described = c.description != nil
+	r.HasDescription = c.description != nil
 	r.ReturnURL = c.problems.Text("returnUrl", c.returnURL, maxAddress)
 	r.FailURL = c.problems.Text("failUrl", c.failURL, maxAddress)
 	r.Customer = c.problems.Object("customer", c.customer, maxCustomer)
@@ -268,9 +268,9 @@ func (c *creation) checkStorage(fingerprint func([]byte) string) {
 	if len(c.problems) > 0 || c.wantsPage() {
 		return
 	}
-	c.Keep(r.Type, fingerprint)
-	r.Method, r.CardBIN, r.CardLast4, r.CardFingerprint = c.Storable.Method, c.Storable.CardBIN, c.Storable.CardLast4, c.Storable.CardFingerprint
+	c.KeepCredentials(r.Type, fingerprint)
+	r.Method, r.CardBIN, r.CardLast4, r.CardFingerprint = c.Credentials.Method, c.Credentials.CardBIN, c.Credentials.CardLast4, c.Credentials.CardFingerprint
 	if r.Asset.Network == "" {
-		r.Asset.Network = c.Storable.Network // specification, "Currencies and network"
+		r.Asset.Network = c.Credentials.Network // specification, "Currencies and network"
 	}
 }

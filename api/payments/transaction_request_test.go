@@ -157,7 +157,7 @@ func TestCreateFieldsAreRead(t *testing.T) {
 	}
 	want := payment.Request{
 		Type: payment.Payment, Amount: money.Max, Asset: money.Asset{Currency: "USDT", Network: "bsc", Env: money.Test},
-		TxID: " Order/1 ", Description: "café", Described: true, ReturnURL: "https://a/", FailURL: "https://b/",
+		TxID: " Order/1 ", Description: "café", HasDescription: true, ReturnURL: "https://a/", FailURL: "https://b/",
 		Customer: []byte(`{"email":"a@b"}`), MerchantMeta: []byte(`{ "k" : [1, {"x":null}] }`), Lang: "en",
 		Method: "bank_card", CardBIN: "424242", CardLast4: "4242", CardFingerprint: "print of 16 digits",
 	}
@@ -187,7 +187,7 @@ func TestCreateHasDefaultAssets(t *testing.T) {
 		{`{"type":"payout","amount":"1","currency":"ETH","network":"base"}`, money.Asset{Currency: "ETH", Network: "base", Env: money.Prod}},
 	} {
 		got := parseCreate(t, c.params)
-		if len(got.problems) != 0 || got.request.Asset != c.asset || got.request.Described || got.request.Method != "" || got.Card != nil {
+		if len(got.problems) != 0 || got.request.Asset != c.asset || got.request.HasDescription || got.request.Method != "" || got.Card != nil {
 			t.Errorf("%s: %v %+v", c.params, problemTexts(got), got.request)
 		}
 	}
@@ -272,7 +272,7 @@ func TestRefusalsNeverRepeatCredentials(t *testing.T) {
 func TestMismatchNamesTheFirstDifferingField(t *testing.T) {
 	stored := &payment.Record{Request: payment.Request{
 		Type: payment.Payment, Amount: money.FromUint64(5), Asset: money.Asset{Currency: "USDT", Network: "tron", Env: money.Test},
-		Description: "d", Described: true, MerchantMeta: []byte(`{"a":1,"b":[2]}`), Customer: []byte(`{"name":"x"}`), Method: "bank_card", CardFingerprint: "p",
+		Description: "d", HasDescription: true, MerchantMeta: []byte(`{"a":1,"b":[2]}`), Customer: []byte(`{"name":"x"}`), Method: "bank_card", CardFingerprint: "p",
 		ReturnURL: "r", FailURL: "f", Lang: "en",
 	}}
 	for _, c := range []struct {
@@ -288,7 +288,7 @@ func TestMismatchNamesTheFirstDifferingField(t *testing.T) {
 		{func(r *payment.Request) { r.Asset.Network = "bsc" }, "network"},
 		{func(r *payment.Request) { r.Asset.Env = money.Prod }, "env"},
 		{func(r *payment.Request) { r.Description = "e" }, "description"},
-		{func(r *payment.Request) { r.Description, r.Described = "", false }, "description"},
+		{func(r *payment.Request) { r.Description, r.HasDescription = "", false }, "description"},
 		{func(r *payment.Request) { r.ReturnURL = "" }, "returnUrl"},
 		{func(r *payment.Request) { r.FailURL = "" }, "failUrl"},
 		{func(r *payment.Request) { r.Customer = nil }, "customer"},
@@ -299,7 +299,7 @@ func TestMismatchNamesTheFirstDifferingField(t *testing.T) {
 	} {
 		sent := stored.Request
 		c.change(&sent)
-		if got := mismatch(&sent, false, stored); got != c.want {
+		if got := mismatchedField(&sent, false, stored); got != c.want {
 			t.Errorf("%+v: %q, want %q", sent, got, c.want)
 		}
 	}
@@ -309,10 +309,10 @@ func TestMismatchNamesTheFirstDifferingField(t *testing.T) {
 func TestMismatchIgnoresCredentialsOfHostedCreates(t *testing.T) {
 	stored := &payment.Record{Hosted: true, Request: payment.Request{Type: payment.Payment, Method: "bank_card", CardFingerprint: "p"}}
 	sent := payment.Request{Type: payment.Payment}
-	if got := mismatch(&sent, true, stored); got != "" {
+	if got := mismatchedField(&sent, true, stored); got != "" {
 		t.Errorf("the same: %q", got)
 	}
-	if got := mismatch(&sent, false, stored); got != "hosted" {
+	if got := mismatchedField(&sent, false, stored); got != "hosted" {
 		t.Errorf("another flow: %q", got)
 	}
 }
@@ -359,7 +359,7 @@ func FuzzCreateBody(f *testing.F) {
 			t.Fatalf("the request aliases the body: %s, was %s", after, before)
 		}
 		r := &payment.Record{Request: c.request, Status: payment.Created, Terminal: ledger.ID{1}, RailMeta: []byte(`{"a":1}`)}
-		if answer := h.appendTransaction(nil, partner, &paymentactor.Result{Record: r, Stamp: stamp}, partnerView); !json.Valid(answer) {
+		if answer := h.appendTransaction(nil, partner, &paymentactor.Result{Record: r, Header: stamp}, partnerView); !json.Valid(answer) {
 			t.Fatalf("not JSON: %s", answer)
 		}
 	})

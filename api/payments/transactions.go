@@ -76,7 +76,7 @@ func (h *Handlers) createTransaction(req *web.Request) error {
 	req.Response.Header.SetCanonical(web.HeaderLocation, schema.AppendID(location, result.Record.ID))
 	if result.Replay {
 		web.MarkReplayed(req)
-		if field := mismatch(&creation.request, hosted, result.Record); field != "" {
+		if field := mismatchedField(&creation.request, hosted, result.Record); field != "" {
 			req.Response.Header.SetCanonical(web.HeaderMismatch, []byte(field))
 		}
 	}
@@ -130,10 +130,10 @@ func (h *Handlers) writeHosted(req *web.Request, status int, result *paymentacto
 	web.WriteJSON(req.RequestCtx, status, h.appendHosted(nil, req.Principal.Org, result, h.viewContextOf(req, result)))
 }
 
-// mismatch compares a repeated create request with the stored transaction. It returns the name of the first field that
+// mismatchedField compares a repeated create request with the stored transaction. It returns the name of the first field that
 // differs, or an empty string if all fields are equal. The credentials of a hosted transaction come from the payer, not
 // from the request, so they are not compared.
-func mismatch(sent *payment.Request, hosted bool, stored *payment.Record) string {
+func mismatchedField(sent *payment.Request, hosted bool, stored *payment.Record) string {
 	switch {
 	case sent.Type != stored.Type:
 		return "type"
@@ -145,7 +145,7 @@ func mismatch(sent *payment.Request, hosted bool, stored *payment.Record) string
 		return "network"
 	case sent.Asset.Env != stored.Asset.Env:
 		return "env"
-	case sent.Description != stored.Description || sent.Described != stored.Described:
+	case sent.Description != stored.Description || sent.HasDescription != stored.HasDescription:
 		return "description"
 	case sent.ReturnURL != stored.ReturnURL:
 		return "returnUrl"

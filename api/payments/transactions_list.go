@@ -23,14 +23,14 @@ const (
 	maxIndexRows   = 200_000 // index rows read; reading one record costs as much as reading hundreds of rows
 )
 
-// walk reads the rows of a partner's transaction list, newest first. The list is an index: it has one row for the creation of
+// listWalk reads the rows of a partner's transaction list, newest first. The list is an index: it has one row for the creation of
 // each transaction, and one for each update.
-type walk struct {
+type listWalk struct {
 	view     *posting.View
 	org      ledger.ID
 	list     ledger.List
-	byUpdate bool // if true, the order is by last update, otherwise by creation
-	span     span // only rows with a time in this range; it is the time of byUpdate's order
+	byUpdate bool      // if true, the order is by last update, otherwise by creation
+	span     timeRange // only rows with a time in this range; it is the time of byUpdate's order
 }
 
 // each calls fn with the rows whose transactions may have a time in w.span, newest first. Rows of updates are included.
@@ -38,11 +38,11 @@ type walk struct {
 // The time in a creation's row is the time of the last event of the change that created the record. So if a record started
 // within the span, its row may be just after the span. The events of one change are contiguous, so only the first creation
 // after the span can be such a row.
-func (w *walk) each(fn func(posting.ListRow) (more bool, err error)) error {
+func (w *listWalk) each(fn func(posting.ListRow) (more bool, err error)) error {
 	if w.span.from > w.span.to {
 		return nil
 	}
-	bounds := posting.Walk{From: w.span.from}
+	bounds := posting.ListRange{From: w.span.from}
 	if w.span.to != web.Forever {
 		bounds.Before = w.span.to + 1
 		if !w.byUpdate {
@@ -73,7 +73,7 @@ func (w *walk) each(fn func(posting.ListRow) (more bool, err error)) error {
 }
 
 // recordOf reads the record of a row.
-func (w *walk) recordOf(row posting.ListRow) (posting.Record, error) {
+func (w *listWalk) recordOf(row posting.ListRow) (posting.Record, error) {
 	stored, found, err := w.view.Record(w.org, ledger.Source{Kind: ledger.Transaction, ID: row.ID})
 	if err == nil && !found {
 		err = fmt.Errorf("transaction %v is listed and not there", row.ID)
@@ -87,13 +87,13 @@ func transactionOf(stored *posting.Record) (*payment.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	record.Finished = stored.Stamp.Finished
+	record.Finished = stored.Header.Finished
 	return record, nil
 }
 
 // listPage collects one page of a list.
 type listPage struct {
-	walk
+	listWalk
 	handlers *Handlers
 	partner  *directory.Partner // owner of the transactions
 	query    *listQuery
@@ -140,7 +140,7 @@ func (h *Handlers) listTransactions(req *web.Request) error {
 
 func (p *listPage) begin(h *Handlers, q *listQuery, view *posting.View, req *web.Request) {
 	p.handlers, p.partner, p.query, p.now = h, req.Principal.Partner, q, h.cfg.Clock.Now()
-	p.walk = walk{view: view, org: req.Principal.Org, list: q.listOf(req), byUpdate: q.byUpdate, span: *q.orderSpan()}
+	p.listWalk = listWalk{view: view, org: req.Principal.Org, list: q.listOf(req), byUpdate: q.byUpdate, span: *q.orderSpan()}
 	p.body.Open('{')
 	p.body.OpenField("data", '[')
 }
@@ -177,13 +177,13 @@ func (p *listPage) addRow(row posting.ListRow) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	q, stamp := p.query, &stored.Stamp
-	p.readTo = stamp.Started
+	q, header := p.query, &stored.Header
+	p.readTo = header.Started
 	if p.byUpdate {
 		p.readTo = row.Booked
 		p.readIDs[row.ID] = struct{}{}
 	}
-	if !q.matchesTimes(stamp) {
+	if !q.matchesTimes(header) {
 		return true, nil
 	}
 	record, err := transactionOf(&stored)
@@ -194,7 +194,7 @@ func (p *listPage) addRow(row posting.ListRow) (more bool, err error) {
 		p.nextBefore = p.lastShownAt
 		return false, nil
 	}
-	p.body.Buf = p.handlers.appendTransaction(p.body.Buf, p.partner, &paymentactor.Result{Record: record, Stamp: *stamp}, viewContext{at: p.now})
+	p.body.Buf = p.handlers.appendTransaction(p.body.Buf, p.partner, &paymentactor.Result{Record: record, Header: *header}, viewContext{at: p.now})
 	p.body.Rows++
 	p.lastShownAt = p.readTo
 	return true, nil

@@ -30,12 +30,14 @@ var filterParameters = []string{
 
 var listParameters = slices.Concat(filterParameters, []string{"limit", "cursor", "order_by", "start_cursor", "end_cursor"})
 
-// span is a range of instants, which includes both ends.
-type span struct{ from, to ledger.Micros }
+// timeRange is a range of instants, which includes both ends.
+type timeRange struct{ from, to ledger.Micros }
 
-func (s span) contains(at ledger.Micros) bool { return s.from <= at && at <= s.to }
+func (s timeRange) contains(at ledger.Micros) bool { return s.from <= at && at <= s.to }
 
-func (s span) intersect(o span) span { return span{max(s.from, o.from), min(s.to, o.to)} }
+func (s timeRange) intersect(o timeRange) timeRange {
+	return timeRange{max(s.from, o.from), min(s.to, o.to)}
+}
 
 // transactionFilter holds the conditions on transactions.
 type transactionFilter struct {
@@ -49,11 +51,11 @@ type transactionFilter struct {
 
 	minAmount, maxAmount money.Amount // bounds of the amount, both included
 
-	started, updated, finished span
+	started, updated, finished timeRange
 }
 
 // matchesTimes tells whether a record's times meet the filter's conditions.
-func (f *transactionFilter) matchesTimes(s *posting.Stamp) bool {
+func (f *transactionFilter) matchesTimes(s *posting.RecordHeader) bool {
 	return f.started.contains(s.Started) && f.updated.contains(s.Updated) && f.finished.contains(s.Finished)
 }
 
@@ -64,9 +66,9 @@ func (f *transactionFilter) matches(r *payment.Record) bool {
 		(!f.hasLink || r.LinkID == f.link && r.LinkID != ledger.ID{}) && !r.Amount.Less(f.minAmount) && !f.maxAmount.Less(r.Amount)
 }
 
-// narrow uses the bounds of all times to tighten the bounds of the start and of the last update, so that fewer rows are read.
+// tightenBounds uses the bounds of all times to tighten the bounds of the start and of the last update, so that fewer rows are read.
 // It relies on the order of the times: a transaction finishes after it starts, and its last update is at its finish or later.
-func (f *transactionFilter) narrow() {
+func (f *transactionFilter) tightenBounds() {
 	f.started.to = min(f.started.to, f.finished.to, f.updated.to)
 	f.updated.from = max(f.updated.from, f.finished.from, f.started.from)
 }
@@ -89,7 +91,7 @@ func newFilterQuery(ctx *fasthttp.RequestCtx, now time.Time, parameters []string
 	f.link, f.hasLink = q.ID("link_id")
 	f.minAmount, f.maxAmount = q.readAmount("amount_from", money.Amount{}), q.readAmount("amount_to", money.Max)
 	f.started, f.updated, f.finished = q.readSpan("started"), q.readSpan("updated"), q.readSpan("finished")
-	if f.finished != (span{0, web.Forever}) {
+	if f.finished != (timeRange{0, web.Forever}) {
 		f.finished.from = max(f.finished.from, 1) // unfinished transactions have the time 0, and must not match
 	}
 	return q
@@ -136,10 +138,10 @@ func (q *filterQuery) readAmount(name string, ifAbsent money.Amount) money.Amoun
 }
 
 // readSpan reads the two parameters that bound a time. See web.ThroughNow for an upper bound that is equal to now.
-func (q *filterQuery) readSpan(field string) span {
-	s := span{0, web.Forever}
+func (q *filterQuery) readSpan(field string) timeRange {
+	s := timeRange{0, web.Forever}
 	if at, ok := q.readTime(field + "_from"); ok {
-		s.from = web.CeilMicros(at)
+		s.from = web.RoundUpToMicros(at)
 	}
 	if at, ok := q.readTime(field + "_to"); ok {
 		s.to = web.ThroughNow(ledger.MicrosOf(at), q.now)
@@ -180,21 +182,21 @@ type listQuery struct {
 func newListQuery(ctx *fasthttp.RequestCtx, now time.Time, parameters []string) *listQuery {
 	q := &listQuery{filterQuery: newFilterQuery(ctx, now, parameters)}
 	if at, ok := q.readTime("from"); ok {
-		q.started.from = max(q.started.from, web.CeilMicros(at))
+		q.started.from = max(q.started.from, web.RoundUpToMicros(at))
 	}
 	q.limit = q.readLimit()
 	q.byUpdate = q.Choice("order_by", "started", "updated") == "updated"
 	bounds := q.orderSpan()
 	*bounds = bounds.intersect(q.readWindow())
 	if at, ok := q.readTime("cursor"); ok {
-		bounds.to = min(bounds.to, web.CeilMicros(at)-1)
+		bounds.to = min(bounds.to, web.RoundUpToMicros(at)-1)
 	}
-	q.narrow()
+	q.tightenBounds()
 	return q
 }
 
 // orderSpan returns the bounds for the time by which the list is ordered.
-func (q *listQuery) orderSpan() *span {
+func (q *listQuery) orderSpan() *timeRange {
 	if q.byUpdate {
 		return &q.updated
 	}
@@ -210,18 +212,18 @@ func (q *listQuery) orderName() string {
 
 // readWindow returns the range of times between start_cursor and end_cursor. Either cursor may be the later one. If only one of
 // them was sent, it is ignored (specification, "list").
-func (q *listQuery) readWindow() span {
+func (q *listQuery) readWindow() timeRange {
 	_, hasStart := q.Sent("start_cursor")
 	_, hasEnd := q.Sent("end_cursor")
 	if !hasStart || !hasEnd {
-		return span{0, web.Forever}
+		return timeRange{0, web.Forever}
 	}
 	a, _ := q.readTime("start_cursor")
 	b, _ := q.readTime("end_cursor")
 	if b.Before(a) {
 		a, b = b, a
 	}
-	return span{web.CeilMicros(a), ledger.MicrosOf(b)}
+	return timeRange{web.RoundUpToMicros(a), ledger.MicrosOf(b)}
 }
 
 func (q *listQuery) readLimit() int {

@@ -134,7 +134,7 @@ func newTurnoverRow(day ledger.Date, env money.Env, key turnover.Key, f *turnove
 	row := turnoverRow{
 		Day: day.String(), Type: key.Type.String(), Currency: key.Currency, Network: key.Network, Env: env.String(),
 		Attempts: f.Attempts(), Charged: f.Charged.Count, ChargedAmount: f.Charged.Amount, Refunds: f.Refunded.Count, RefundedAmount: f.Refunded.Amount,
-		Reversals: f.Reversed.Count, ReversedAmount: f.Reversed.Amount, Declines: []declineJSON{}, LastAt: web.Instant(f.Last),
+		Reversals: f.Reversed.Count, ReversedAmount: f.Reversed.Amount, Declines: []declineJSON{}, LastAt: web.Instant(f.LastBooked),
 	}
 	if digits, isKnown := (money.Asset{Currency: key.Currency, Network: key.Network, Env: env}).Scale(); isKnown {
 		row.Scale = &digits

@@ -17,7 +17,7 @@ type exampleView struct {
 	Title, Command, Status, Response string
 }
 
-func newExampleView(o *description.Described, e *spec.Example, recorded *description.RecordedExample) exampleView {
+func newExampleView(o *description.DescribedOperation, e *spec.Example, recorded *description.RecordedExample) exampleView {
 	v := exampleView{Title: e.Text, Command: command(o, recorded), Status: strconv.Itoa(recorded.Status) + " " + http.StatusText(recorded.Status)}
 	if recorded.Response != nil {
 		v.Response = indented(recorded.Response)
@@ -27,7 +27,7 @@ func newExampleView(o *description.Described, e *spec.Example, recorded *descrip
 
 // command returns the example request as a curl command, with shell variables in place of keys and
 // tokens.
-func command(o *description.Described, e *description.RecordedExample) string {
+func command(o *description.DescribedOperation, e *description.RecordedExample) string {
 	lines := []string{"curl -sS"}
 	if e.Method != http.MethodGet {
 		lines[0] += " -X " + e.Method
@@ -53,7 +53,7 @@ const maxLine = 60
 func quoted(text string) string { return `"` + text + `"` }
 
 // credentials returns the headers with the credentials of an example's caller.
-func credentials(o *description.Described, as string) []string {
+func credentials(o *description.DescribedOperation, as string) []string {
 	organization := quoted("x-organization-id: $ORGANIZATION_ID")
 	switch {
 	case len(o.Callers) == 0 && as == "":

@@ -54,7 +54,7 @@ func newSite(document *description.Document, cfg Config) *site {
 		s.templates[name] = template.Must(template.Must(layout.Clone()).Parse(readTemplate(name + ".html")))
 	}
 	s.groups = s.groupsOf()
-	tree := document.Tree()
+	tree := document.Object()
 	s.files["/openapi.json"] = newFile(description.AppendJSON(nil, tree), "application/json", "")
 	s.files["/openapi.yaml"] = newFile(description.AppendYAML(nil, tree), "application/yaml", "")
 	s.add("/", "start", startView{pageView{Title: "Mizan", Style: template.CSS(style)}, cfg.Version, cfg.Env, cfg.Env == "sandbox"})
@@ -98,8 +98,8 @@ type linkView struct {
 func (s *site) groupsOf() (groups []groupView) {
 	for _, tag := range s.document.Tags {
 		link := linkView{Title: tag.Name, Address: docsPath + "/" + tag.Slug()}
-		for i := range s.document.Described {
-			if o := &s.document.Described[i]; o.Tag == tag.Name {
+		for i := range s.document.DescribedOperations {
+			if o := &s.document.DescribedOperations[i]; o.Tag == tag.Name {
 				link.Links = append(link.Links, linkView{Title: o.Summary, Address: link.Address + "#" + o.ID, Text: o.Method + " " + o.Path})
 			}
 		}

@@ -68,8 +68,8 @@ type webhookView struct {
 func (s *site) tagView(tag spec.Tag) tagView {
 	v := tagView{pageView: s.pageView(tag.Name, tag.Slug()), Text: tag.Text}
 	var names []string // names of the referenced schemas
-	for i := range s.document.Described {
-		if o := &s.document.Described[i]; o.Tag == tag.Name {
+	for i := range s.document.DescribedOperations {
+		if o := &s.document.DescribedOperations[i]; o.Tag == tag.Name {
 			v.Operations = append(v.Operations, s.operationView(o))
 			names = s.referenced(names, o)
 		}
@@ -89,7 +89,7 @@ func (s *site) tagView(tag spec.Tag) tagView {
 	return v
 }
 
-func (s *site) operationView(o *description.Described) operationView {
+func (s *site) operationView(o *description.DescribedOperation) operationView {
 	v := operationView{ID: o.ID, Summary: o.Summary, Text: o.Text, Method: o.Method, Path: o.Path, Callers: callersText(o)}
 	for i := range o.Parameters {
 		v.Parameters = append(v.Parameters, newParameterView(&o.Parameters[i]))
@@ -123,7 +123,7 @@ func (s *site) operationView(o *description.Described) operationView {
 }
 
 // callersText returns texts that name the kinds of callers that may call an operation.
-func callersText(o *description.Described) (callers []string) {
+func callersText(o *description.DescribedOperation) (callers []string) {
 	for _, c := range o.Callers {
 		switch c.Kind {
 		case description.PartnerKey:
@@ -369,7 +369,7 @@ func objectAddress(name string) string {
 }
 
 // referenced adds the names of the schemas to which an operation refers, except the schemas of refusals' bodies.
-func (s *site) referenced(names []string, o *description.Described) []string {
+func (s *site) referenced(names []string, o *description.DescribedOperation) []string {
 	if o.Body != nil {
 		names = s.addReferences(names, o.Body.Schema)
 	}

@@ -10,11 +10,11 @@ import (
 
 // The defaults of Options, and fixed bounds.
 const (
-	Places         = 256                    // commands in service at once
-	MaxAge         = 250 * time.Millisecond // longest wait
-	StandingAge    = 50 * time.Millisecond  // longest wait if commands have been waiting all the time for MaxAge
-	PlaceTimeout   = time.Second            // time after which a command that waits for no provider loses its place
-	RefusalsOfCore = 1_000                  // refusals per second and processor core
+	Places           = 256                    // commands in service at once
+	MaxAge           = 250 * time.Millisecond // longest wait
+	StandingQueueAge = 50 * time.Millisecond  // longest wait if commands have been waiting all the time for MaxAge
+	PlaceTimeout     = time.Second            // time after which a command that waits for no provider loses its place
+	RefusalsOfCore   = 1_000                  // refusals per second and processor core
 )
 
 // checkInterval is the time between two checks while commands wait. A check finds commands that have
@@ -24,10 +24,10 @@ const checkInterval = 10 * time.Millisecond
 
 // Options are the settings of a Gate.
 type Options struct {
-	Places   int           // commands in service at once; if 0, the constant Places
-	Lapse    time.Duration // a command that waits for no provider loses its place after this time; if 0, PlaceTimeout
-	Refusals int           // refusals per second; if 0, RefusalsOfCore for each processor core
-	Clock    Clock         // if nil, the machine's clock
+	Places       int           // commands in service at once; if 0, the constant Places
+	PlaceTimeout time.Duration // a command that waits for no provider loses its place after this time; if 0, PlaceTimeout
+	Refusals     int           // refusals per second; if 0, RefusalsOfCore for each processor core
+	Clock        Clock         // if nil, the machine's clock
 
 	// ProviderCalls returns the number of commands in service that wait for a provider now. Their
 	// places count as free. If ProviderCalls is nil, no command ever waits for a provider.
@@ -51,13 +51,13 @@ func (machineClock) After(d time.Duration, function func()) { time.AfterFunc(d, 
 type Gate struct {
 	clock         Clock
 	places        int
-	lapse         time.Duration
+	placeTimeout  time.Duration
 	refusals      int // refusals at each check
 	providerCalls func() int
 
 	mu             sync.Mutex
 	inService      list.List // guarded by mu: *Place, in the order of entry
-	lapsedCount    int       // guarded by mu: commands in service that lost their place after PlaceTimeout; they are not in inService
+	timedOutCount  int       // guarded by mu: commands in service that lost their place after PlaceTimeout; they are not in inService
 	queue          list.List // guarded by mu: *Place, in the order of arrival
 	nonEmptySince  time.Time // guarded by mu: the time since which the queue has not been empty
 	toRefuse       list.List // guarded by mu: *Place of shed commands whose refusal has not been sent yet
@@ -75,7 +75,7 @@ type Place struct {
 
 // New returns a gate.
 func New(o Options) *Gate {
-	g := &Gate{clock: o.Clock, places: cmp.Or(o.Places, Places), lapse: cmp.Or(o.Lapse, PlaceTimeout), providerCalls: o.ProviderCalls}
+	g := &Gate{clock: o.Clock, places: cmp.Or(o.Places, Places), placeTimeout: cmp.Or(o.PlaceTimeout, PlaceTimeout), providerCalls: o.ProviderCalls}
 	g.refusals = max(1, cmp.Or(o.Refusals, RefusalsOfCore*runtime.GOMAXPROCS(0))/int(time.Second/checkInterval))
 	if g.clock == nil {
 		g.clock = machineClock{}
@@ -122,7 +122,7 @@ func (p *Place) Leave() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if p.element == nil {
-		g.lapsedCount--
+		g.timedOutCount--
 		return
 	}
 	g.inService.Remove(p.element)
@@ -143,7 +143,7 @@ type Figures struct {
 func (g *Gate) Figures() Figures {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	f := Figures{Inside: g.inService.Len() + g.lapsedCount, Waiting: g.queue.Len(), Shed: g.shedCount}
+	f := Figures{Inside: g.inService.Len() + g.timedOutCount, Waiting: g.queue.Len(), Shed: g.shedCount}
 	if head := g.queue.Front(); head != nil {
 		f.HeadAge = g.clock.Now().Sub(head.Value.(*Place).since)
 	}
@@ -156,7 +156,7 @@ func (g *Gate) Figures() Figures {
 // twice.
 func (g *Gate) hasVacancy() bool {
 	n := g.inService.Len()
-	return n < g.places || n-max(0, g.providerCalls()-g.lapsedCount) < g.places
+	return n < g.places || n-max(0, g.providerCalls()-g.timedOutCount) < g.places
 }
 
 // advance gives free places to waiting commands. Commands that have waited too long are moved to the
@@ -164,7 +164,7 @@ func (g *Gate) hasVacancy() bool {
 func (g *Gate) advance(now time.Time) {
 	bound := MaxAge
 	if now.Sub(g.nonEmptySince) >= MaxAge {
-		bound = StandingAge
+		bound = StandingQueueAge
 	}
 	for head := g.queue.Front(); head != nil; head = g.queue.Front() {
 		p := head.Value.(*Place)
@@ -195,9 +195,9 @@ func (g *Gate) check() {
 	defer g.mu.Unlock()
 	g.checkScheduled = false
 	now := g.clock.Now()
-	for oldest := g.inService.Front(); oldest != nil && now.Sub(oldest.Value.(*Place).since) >= g.lapse; oldest = g.inService.Front() {
+	for oldest := g.inService.Front(); oldest != nil && now.Sub(oldest.Value.(*Place).since) >= g.placeTimeout; oldest = g.inService.Front() {
 		g.inService.Remove(oldest).(*Place).element = nil
-		g.lapsedCount++
+		g.timedOutCount++
 	}
 	g.advance(now)
 	for n := g.refusals; n > 0 && g.toRefuse.Len() > 0; n-- {

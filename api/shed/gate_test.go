@@ -123,17 +123,17 @@ func TestCommandThatWaitsTooLongIsShed(t *testing.T) {
 }
 
 // The commands of a burst may wait for MaxAge. If the queue does not become empty, long waits do not help, so
-// the bound is StandingAge.
+// the bound is StandingQueueAge.
 func TestStandingQueueHasTheShorterBound(t *testing.T) {
 	g := newTestGate(t, Options{Places: 1})
 	inside := g.wantEnter("accepted")
 	burst := g.wantEnter("waiting")
-	g.moveBy(MaxAge - StandingAge/2)
+	g.moveBy(MaxAge - StandingQueueAge/2)
 	latecomer := g.wantEnter("waiting")
-	g.moveBy(StandingAge / 2)
+	g.moveBy(StandingQueueAge / 2)
 	g.want(burst, "shed")
 	g.want(latecomer, "waiting")
-	g.moveBy(StandingAge/2 + checkInterval)
+	g.moveBy(StandingQueueAge/2 + checkInterval)
 	g.want(latecomer, "shed")
 	inside.Leave() // now the queue becomes empty
 	inside = g.wantEnter("accepted")
@@ -212,7 +212,7 @@ func TestPlaceLapsesAfterItsTime(t *testing.T) {
 }
 
 // Under any load each accepted command has waited at most MaxAge, and in the long run at most
-// StandingAge. There are never more commands inside than places, and no place stays free while
+// StandingQueueAge. There are never more commands inside than places, and no place stays free while
 // commands wait.
 func TestAcceptedCommandsNeverWaitLongerThanTheBound(t *testing.T) {
 	const places, workTime, tick, arrivals = 8, 10 * time.Millisecond, 400 * time.Microsecond, 5_000
@@ -240,7 +240,7 @@ func TestAcceptedCommandsNeverWaitLongerThanTheBound(t *testing.T) {
 					accepted++
 					c.ends = g.now.Add(workTime)
 					waited := g.now.Sub(c.arrived)
-					if waited > MaxAge || waited > StandingAge+tick && g.now.Sub(began) > 2*MaxAge {
+					if waited > MaxAge || waited > StandingQueueAge+tick && g.now.Sub(began) > 2*MaxAge {
 						t.Fatalf("accepted after %s, %s after the first came", waited, g.now.Sub(began))
 					}
 				case !g.now.Before(c.ends):
@@ -295,7 +295,7 @@ func TestRateOfRefusalsIsBounded(t *testing.T) {
 // This test uses the machine's clock and concurrent commands.
 func TestInvariantsHoldUnderConcurrentUse(t *testing.T) {
 	const places = 4
-	g := New(Options{Places: places, Lapse: time.Hour, Refusals: 1_000_000})
+	g := New(Options{Places: places, PlaceTimeout: time.Hour, Refusals: 1_000_000})
 	var inside, accepted, shed atomic.Int64
 	var wg sync.WaitGroup
 	for range 64 {

@@ -42,10 +42,10 @@ func (h *Handlers) createImage(req *web.Request) error {
 	if err != nil {
 		return err
 	}
-	if h.uploads.Enter(c.org) != nil {
+	if h.uploadSlots.Enter(c.org) != nil {
 		return errTooManyUploads
 	}
-	defer h.uploads.Leave(c.org)
+	defer h.uploadSlots.Leave(c.org)
 	var file []byte
 	cached := h.cached()
 	keyOf := cached.Key

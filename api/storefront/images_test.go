@@ -26,15 +26,15 @@ func isRefused(h *Handlers, org ledger.ID) bool {
 func TestImagesUploadedAtOnceAreBounded(t *testing.T) {
 	h := New(Config{})
 	for i := range 4 {
-		if h.uploads.Enter(ledger.ID{byte(i)}) != nil {
+		if h.uploadSlots.Enter(ledger.ID{byte(i)}) != nil {
 			t.Fatalf("upload %d of as many organizations is refused", i+1)
 		}
 	}
 	if !isRefused(h, ledger.ID{9}) {
 		t.Error("a fifth upload is not refused")
 	}
-	h.uploads.Leave(ledger.ID{0})
-	if h.uploads.Enter(ledger.ID{9}) != nil {
+	h.uploadSlots.Leave(ledger.ID{0})
+	if h.uploadSlots.Enter(ledger.ID{9}) != nil {
 		t.Error("the place of an upload that has ended is not free")
 	}
 }
@@ -54,7 +54,7 @@ func TestImageFitsIntoARecord(t *testing.T) {
 func TestOneOrganizationLeavesPlacesForUploads(t *testing.T) {
 	h, first, second := New(Config{}), ledger.ID{1}, ledger.ID{2}
 	for range 2 {
-		if h.uploads.Enter(first) != nil {
+		if h.uploadSlots.Enter(first) != nil {
 			t.Fatal("an upload is refused")
 		}
 	}
@@ -62,16 +62,16 @@ func TestOneOrganizationLeavesPlacesForUploads(t *testing.T) {
 		t.Error("a third upload of one organization is not refused")
 	}
 	for range 2 {
-		if h.uploads.Enter(second) != nil {
+		if h.uploadSlots.Enter(second) != nil {
 			t.Error("the first organization keeps the second out")
 		}
 	}
 	for range 2 {
-		h.uploads.Leave(first)
-		h.uploads.Leave(second)
+		h.uploadSlots.Leave(first)
+		h.uploadSlots.Leave(second)
 	}
 	for i := range maxUploads { // all places are free again
-		if h.uploads.Enter(ledger.ID{byte(i)}) != nil {
+		if h.uploadSlots.Enter(ledger.ID{byte(i)}) != nil {
 			t.Error("a place was not given back")
 		}
 	}

@@ -40,7 +40,7 @@ type Records interface {
 // actors/directory implements it.
 type Directory interface {
 	web.Organizations
-	StoredReply(actors.Key) (answer directoryactor.Answer, found bool, err error)
+	FindCachedReply(actors.Key) (answer directoryactor.CachedReply, found bool, err error)
 }
 
 // Config contains the services that the handlers call.
@@ -52,18 +52,18 @@ type Config struct {
 
 // Handlers serves the routes of payment links, products and images.
 type Handlers struct {
-	cfg      Config
-	keys     web.IdempotencyKeys
-	pictures *picture.Normalizer
-	uploads  *fair.Places[ledger.ID] // places for concurrent uploads, by organization
+	cfg         Config
+	keys        web.IdempotencyKeys
+	pictures    *picture.Normalizer
+	uploadSlots *fair.Semaphore[ledger.ID] // places for concurrent uploads, by organization
 }
 
 // New returns the handlers.
 func New(cfg Config) *Handlers {
 	return &Handlers{
 		cfg: cfg, keys: web.IdempotencyKeys{Fingerprint: cfg.Fingerprint},
-		pictures: newNormalizer(),
-		uploads:  fair.NewPlaces[ledger.ID](maxUploads, maxUploadsOfOrg),
+		pictures:    newNormalizer(),
+		uploadSlots: fair.NewSemaphore[ledger.ID](maxUploads, maxUploadsOfOrg),
 	}
 }
 
@@ -121,7 +121,7 @@ func (h *Handlers) callerAndID(req *web.Request) (c caller, id ledger.ID, err er
 
 // cached returns what is needed to look up the cached reply for a request's idempotency key.
 func (h *Handlers) cached() records.CachedReplies {
-	return records.CachedReplies{Reply: h.cfg.Directory.StoredReply, Key: func(req *web.Request) (actors.Key, error) {
+	return records.CachedReplies{Reply: h.cfg.Directory.FindCachedReply, Key: func(req *web.Request) (actors.Key, error) {
 		if req.Principal.Partner != nil {
 			return h.keys.Partner(req)
 		}
@@ -317,9 +317,9 @@ func readPage(q *web.Query) storefrontactor.Page {
 	if text, isSent := q.Sent("cursor"); isSent {
 		at, isInstant := web.ParseInstant(text)
 		if !isInstant || at.Before(time.UnixMicro(1)) {
-			q.BadCursor()
+			q.RefuseCursor()
 		}
-		page.Before = max(1, web.CeilMicros(at)) // not 0, which would select the first page
+		page.Before = max(1, web.RoundUpToMicros(at)) // not 0, which would select the first page
 	}
 	return page
 }

@@ -111,7 +111,7 @@ func ErrorCodes() []ledger.Code { return slices.Sorted(maps.Keys(errorResponses)
 // WriteError sends the response to an error, and returns its status.
 func WriteError(ctx *fasthttp.RequestCtx, err error) int {
 	response, body := errorResponseTo(err)
-	NoteLimiter(ctx, response.limiter)
+	RecordLimiter(ctx, response.limiter)
 	if response.retryAfter > 0 && len(ctx.Response.Header.PeekBytes(HeaderRetryAfter)) == 0 {
 		ctx.Response.Header.SetCanonical(HeaderRetryAfter, strconv.AppendInt(nil, int64(response.retryAfter), 10))
 	}

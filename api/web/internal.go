@@ -16,8 +16,8 @@ import (
 	"mizan/ledger"
 )
 
-// Call is an internal request: a request that the console makes to a route of the API, without leaving the process.
-type Call struct {
+// InternalRequest is an internal request: a request that the console makes to a route of the API, without leaving the process.
+type InternalRequest struct {
 	Method, Path   string
 	Query          url.Values
 	Body           []byte // overwritten when the call returns; nil if none
@@ -35,7 +35,7 @@ type Internal struct {
 // Do carries out a call for the person in the grant, while the request outer of that person is being handled. source is the
 // address of the client that sent outer. If the call is a command or a bounded read, it may have to wait for a place. So outer
 // itself must be neither, or it would occupy a place meanwhile.
-func (in *Internal) Do(outer *Request, source netip.Addr, grant *Grant, call *Call) *Answer {
+func (in *Internal) Do(outer *Request, source netip.Addr, grant *Grant, call *InternalRequest) *InternalResponse {
 	ctx := new(fasthttp.RequestCtx)
 	ctx.Init2(outer.Conn(), nil, false)
 	ctx.SetRemoteAddr(net.TCPAddrFromAddrPort(netip.AddrPortFrom(source, 0)))
@@ -68,15 +68,15 @@ func (in *Internal) Do(outer *Request, source netip.Addr, grant *Grant, call *Ca
 	return newAnswer(ctx)
 }
 
-// Answer is the response to an internal request.
-type Answer struct {
+// InternalResponse is the response to an internal request.
+type InternalResponse struct {
 	Status int
 	Body   []byte // JSON; empty if the response is a stream
 	ctx    *fasthttp.RequestCtx
 }
 
-func newAnswer(ctx *fasthttp.RequestCtx) *Answer {
-	a := &Answer{Status: ctx.Response.StatusCode(), ctx: ctx}
+func newAnswer(ctx *fasthttp.RequestCtx) *InternalResponse {
+	a := &InternalResponse{Status: ctx.Response.StatusCode(), ctx: ctx}
 	if !ctx.Response.IsBodyStream() {
 		a.Body = ctx.Response.Body()
 	}
@@ -84,21 +84,23 @@ func newAnswer(ctx *fasthttp.RequestCtx) *Answer {
 }
 
 // Header returns the value of a header, which is empty if there is no such header.
-func (a *Answer) Header(name string) string { return string(a.ctx.Response.Header.Peek(name)) }
+func (a *InternalResponse) Header(name string) string {
+	return string(a.ctx.Response.Header.Peek(name))
+}
 
 // IsOK tells whether the request was carried out, and not refused.
-func (a *Answer) IsOK() bool { return a.Status < fiber.StatusBadRequest }
+func (a *InternalResponse) IsOK() bool { return a.Status < fiber.StatusBadRequest }
 
-// Decode decodes the JSON of the response into v. If the request was not carried out, the error is a *Refused.
-func (a *Answer) Decode(v any) error {
+// Decode decodes the JSON of the response into v. If the request was not carried out, the error is a *Refusal.
+func (a *InternalResponse) Decode(v any) error {
 	if !a.IsOK() {
-		return a.Refused()
+		return a.Refusal()
 	}
 	return json.Unmarshal(a.Body, v)
 }
 
 // SendTo makes the response to another request a copy of this response. It also works for streams and files.
-func (a *Answer) SendTo(req *Request) {
+func (a *InternalResponse) SendTo(req *Request) {
 	to, from := &req.Response, &a.ctx.Response
 	to.SetStatusCode(a.Status)
 	for _, name := range [][]byte{[]byte(fiber.HeaderContentType), []byte(fiber.HeaderContentDisposition), HeaderCache, HeaderNoSniff} {
@@ -114,8 +116,8 @@ func (a *Answer) SendTo(req *Request) {
 	to.SetBodyRaw(from.Body())
 }
 
-// Refused is the error of an internal request that the API refused.
-type Refused struct {
+// Refusal is the error of an internal request that the API refused.
+type RefusedError struct {
 	Status   int
 	Code     string         // code of the first problem, or of the whole response
 	Message  string         // message that is not about a field; empty if none
@@ -123,7 +125,7 @@ type Refused struct {
 }
 
 // Text returns the message and the problems of fields as one text.
-func (r *Refused) Text() string {
+func (r *RefusedError) Text() string {
 	var parts []string
 	if r.Message != "" {
 		parts = append(parts, r.Message)
@@ -138,10 +140,10 @@ func (r *Refused) Text() string {
 type FieldProblem struct{ Field, Code, Detail string }
 
 // Error implements error.
-func (r *Refused) Error() string { return "console: " + r.Code }
+func (r *RefusedError) Error() string { return "console: " + r.Code }
 
 // Of returns the text of the problem with a field, which is empty if there is no problem.
-func (r *Refused) Of(field string) string {
+func (r *RefusedError) Of(field string) string {
 	if r == nil {
 		return ""
 	}
@@ -153,8 +155,8 @@ func (r *Refused) Of(field string) string {
 	return ""
 }
 
-// Refused returns the refusal. If the request was carried out, it returns nil.
-func (a *Answer) Refused() *Refused {
+// Refusal returns the refusal. If the request was carried out, it returns nil.
+func (a *InternalResponse) Refusal() *RefusedError {
 	if a.IsOK() {
 		return nil
 	}
@@ -167,7 +169,7 @@ func (a *Answer) Refused() *Refused {
 		} `json:"errors"`
 	}
 	_ = json.Unmarshal(a.Body, &body) // if the response is not JSON, only the status is known
-	r := &Refused{Status: a.Status, Code: body.Error, Message: body.Message}
+	r := &RefusedError{Status: a.Status, Code: body.Error, Message: body.Message}
 	for _, e := range body.Errors {
 		if r.Code == "" {
 			r.Code = e.Code

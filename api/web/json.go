@@ -45,9 +45,9 @@ func depth(value []byte) int {
 	return deepest
 }
 
-// Present returns nil if the value is null, and otherwise the value. In requests, null means that a
+// NilIfNull returns nil if the value is null, and otherwise the value. In requests, null means that a
 // field is absent.
-func Present(value []byte) []byte {
+func NilIfNull(value []byte) []byte {
 	if string(value) == "null" {
 		return nil
 	}
@@ -80,13 +80,13 @@ func Member(object []byte, name string) []byte {
 			return nil
 		}
 		if string(memberName) == name {
-			return Present(value)
+			return NilIfNull(value)
 		}
 	}
 }
 
-// Without returns a copy of an object without the member whose name is exactly name.
-func Without(object []byte, name string) []byte {
+// WithoutMember returns a copy of an object without the member whose name is exactly name.
+func WithoutMember(object []byte, name string) []byte {
 	e := schema.Encoder{Buf: make([]byte, 0, len(object))}
 	e.Open('{')
 	e.Members(object, func(memberName []byte) bool { return string(memberName) != name })

@@ -83,8 +83,8 @@ func (req *Request) Identity() (org ledger.ID, partner int64) {
 	return org, partner
 }
 
-// NoteLimiter stores which limiter refused the request, for the metrics. If limiter is empty, it does nothing.
-func NoteLimiter(ctx *fasthttp.RequestCtx, limiter ledger.Limiter) {
+// RecordLimiter stores which limiter refused the request, for the metrics. If limiter is empty, it does nothing.
+func RecordLimiter(ctx *fasthttp.RequestCtx, limiter ledger.Limiter) {
 	if limiter != "" {
 		ctx.SetUserValue(limiterKey, limiter)
 	}

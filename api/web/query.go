@@ -120,8 +120,8 @@ func (q *Query) InstantOr(name string, ifAbsent ledger.Micros, forms string) led
 	return max(0, ledger.MicrosOf(at)) // nothing was booked before 1970, and the store's keys are unsigned
 }
 
-// UpTo reads an inclusive upper bound of a time. If none was sent, it returns Forever.
-func (q *Query) UpTo(name string, now time.Time) ledger.Micros {
+// UpperBound reads an inclusive upper bound of a time. If none was sent, it returns Forever.
+func (q *Query) UpperBound(name string, now time.Time) ledger.Micros {
 	return ThroughNow(q.Instant(name, Forever), now)
 }
 
@@ -162,7 +162,7 @@ func (q *Query) SeqCursor() uint64 {
 	}
 	seq, err := strconv.ParseUint(text, 10, 64)
 	if err != nil || seq == 0 || strconv.FormatUint(seq, 10) != text {
-		q.BadCursor()
+		q.RefuseCursor()
 		return 0
 	}
 	return seq
@@ -178,14 +178,14 @@ func (q *Query) CursorParts(n int) []string {
 	raw, err := base64.RawURLEncoding.DecodeString(text)
 	parts := strings.Split(string(raw), "\n")
 	if err != nil || len(parts) != n || JoinCursor(parts...) != text {
-		q.BadCursor()
+		q.RefuseCursor()
 		return nil
 	}
 	return parts
 }
 
-// BadCursor refuses the cursor.
-func (q *Query) BadCursor() { q.Problems.Add("cursor", "cursor is malformed") }
+// RefuseCursor refuses the cursor.
+func (q *Query) RefuseCursor() { q.Problems.Add("cursor", "cursor is malformed") }
 
 // JoinCursor makes an opaque cursor from parts. The parts must not contain line breaks.
 func JoinCursor(parts ...string) string {

@@ -50,8 +50,8 @@ func (i Instant) MarshalJSON() ([]byte, error) {
 	return schema.AppendText(nil, ledger.Micros(i).Time().Format(schema.InstantLayout)), nil
 }
 
-// OrNull returns nil for an empty text, so that the response contains null instead of the text.
-func OrNull(text string) *string {
+// NilIfEmpty returns nil for an empty text, so that the response contains null instead of the text.
+func NilIfEmpty(text string) *string {
 	if text == "" {
 		return nil
 	}

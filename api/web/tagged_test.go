@@ -24,7 +24,7 @@ func TestStructsAndTheEncoderGiveTheSameBytes(t *testing.T) {
 	texts := []string{"", "plain", "é €", "<a href='x'>&amp;</a>", "\u2028\u2029", "\"\\/", "\x00\x01\b\t\n\v\f\r\x1f\x7f", "broken \xff UTF-8", "\U0001f600"}
 	for _, text := range texts {
 		for _, at := range []ledger.Micros{0, 1, 1_700_000_000_123_456} {
-			v := answer{Text: text, OrNull: web.OrNull(text), ID: uuid.New(), At: web.Instant(at), N: 1<<63 - 1, Flag: text == ""}
+			v := answer{Text: text, OrNull: web.NilIfEmpty(text), ID: uuid.New(), At: web.Instant(at), N: 1<<63 - 1, Flag: text == ""}
 			if text != "" {
 				v.Texts = texts
 			}

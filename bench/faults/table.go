@@ -12,10 +12,10 @@ type Outcome int
 
 // The outcomes, the best first.
 const (
-	Held    Outcome = iota // everything that was acknowledged is there, and nothing else changed
-	Refused                // the program refused to continue, with a message that names the cause
-	Caught                 // the program continued, and the checker, a client's check or an auditor's watch found the fault
-	Silent                 // something was lost or falsified, and nothing noticed it
+	Intact   Outcome = iota // everything that was acknowledged is there, and nothing else changed
+	Refused                 // the program refused to continue, with a message that names the cause
+	Detected                // the program continued, and the checker, a client's check or an auditor's watch found the fault
+	Silent                  // something was lost or falsified, and nothing noticed it
 	outcomes
 )
 
@@ -73,7 +73,7 @@ func (t *Table) Write(w io.Writer) error {
 		for _, n := range r.count {
 			tried += n
 		}
-		fmt.Fprintf(columns, "%s\t%d\t%d\t%d\t%d\t%d\n", r.kind, tried, r.count[Held], r.count[Refused], r.count[Caught], r.count[Silent])
+		fmt.Fprintf(columns, "%s\t%d\t%d\t%d\t%d\t%d\n", r.kind, tried, r.count[Intact], r.count[Refused], r.count[Detected], r.count[Silent])
 	}
 	return columns.Flush()
 }

@@ -9,9 +9,9 @@ import (
 func TestTableCountsCasesByKindAndKeepsTheSilentOnes(t *testing.T) {
 	var table Table
 	table.Add("flip", Refused, "a")
-	table.Add("zero page", Held, "b")
+	table.Add("zero page", Intact, "b")
 	table.Add("flip", Silent, "byte 7 of LOCK")
-	table.Add("flip", Caught, "c")
+	table.Add("flip", Detected, "c")
 	var text strings.Builder
 	if err := table.Write(&text); err != nil {
 		t.Fatal(err)

@@ -92,7 +92,7 @@ func (w *world) request(n *node, by caller, method, path, key, body string) answ
 	}
 	w.keep(&line)
 	if a.status >= 500 && a.status != http.StatusServiceUnavailable && !w.isHarmed {
-		w.violate("%s %s answered %d: %s", method, path, a.status, a.body)
+		w.recordViolation("%s %s answered %d: %s", method, path, a.status, a.body)
 	}
 	return a
 }
@@ -100,7 +100,7 @@ func (w *world) request(n *node, by caller, method, path, key, body string) answ
 func (w *world) exchange(n *node, by caller, method, path, key, body string) answer {
 	r, err := http.NewRequest(method, baseURL+path, bytes.NewReader([]byte(body)))
 	if err != nil {
-		w.violate("%v", err)
+		w.recordViolation("%v", err)
 		return answer{}
 	}
 	if body != "" {
@@ -136,7 +136,7 @@ func (w *world) exchange(n *node, by caller, method, path, key, body string) ans
 func (w *world) keep(line *answerLine) {
 	text, err := json.Marshal(line)
 	if err != nil {
-		w.violate("%v", err)
+		w.recordViolation("%v", err)
 		return
 	}
 	w.mu.Lock()

@@ -61,7 +61,7 @@ func (k *contractCase) advance(c *client) {
 		w.locked(func() { k.isOver = true })
 		return
 	default:
-		w.violate("contract %d: %s with %s is answered %d: %s", k.number, path, k.body, a.status, a.body)
+		w.recordViolation("contract %d: %s with %s is answered %d: %s", k.number, path, k.body, a.status, a.body)
 		return
 	}
 	w.locked(func() {
@@ -75,6 +75,6 @@ func (k *contractCase) advance(c *client) {
 		k.isOver = k.next == len(k.lifecycle.Steps)
 	})
 	if k.id != a.get("id") {
-		w.violate("contract %d: %s answers with another contract: %s", k.number, path, a.body)
+		w.recordViolation("contract %d: %s answers with another contract: %s", k.number, path, a.body)
 	}
 }

@@ -19,8 +19,8 @@ import (
 // sectorSize is the size in bytes of the unit that a disk writes entirely or not at all.
 const sectorSize = 512
 
-// undurable lists those changes to a machine's disk that are not durable yet.
-type undurable struct {
+// unsyncedChanges lists those changes to a machine's disk that are not durable yet.
+type unsyncedChanges struct {
 	pending []*write     // in the order in which they were made
 	renames []nameChange // in the order in which they were made
 
@@ -39,7 +39,7 @@ type machineDisk struct {
 	opened []*simulatedFile
 	isFull bool            // no file can be created
 	tables map[string]bool // names of Badger's tables that are durable
-	undurable
+	unsyncedChanges
 }
 
 // logFolder is the prefix of the names of the log's files.
@@ -66,8 +66,8 @@ type nameChange struct {
 }
 
 func newMachineDisk(w *world, root string) *machineDisk {
-	d := &machineDisk{world: w, root: root, undurable: w.undurable, tables: make(map[string]bool)}
-	w.undurable = undurable{}
+	d := &machineDisk{world: w, root: root, unsyncedChanges: w.unsynced, tables: make(map[string]bool)}
+	w.unsynced = unsyncedChanges{}
 	d.keepTables()
 	return d
 }
@@ -77,11 +77,11 @@ func (d *machineDisk) open(path string) disk.Directory {
 	return &simulatedDirectory{disk: d, path: path, inner: disk.Local(path)}
 }
 
-// handOver returns the changes that are not durable yet. The next process on the same machine takes them over.
-func (d *machineDisk) handOver() undurable {
+// takeUnsynced returns the changes that are not durable yet. The next process on the same machine takes them over.
+func (d *machineDisk) takeUnsynced() unsyncedChanges {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	u := undurable{renames: slices.Clone(d.renames), removals: d.removals}
+	u := unsyncedChanges{renames: slices.Clone(d.renames), removals: d.removals}
 	for _, pending := range d.pending { // copies, because goroutines of the ended process may still change the originals
 		u.pending = append(u.pending, new(*pending))
 	}
@@ -112,7 +112,7 @@ func (d *machineDisk) await(operation, path string) verdict {
 	if isOver, _ := d.state(); isOver {
 		return verdictGo
 	}
-	return d.world.await(parkDisk, operation+" "+d.relative(path))
+	return d.world.await(waitDisk, operation+" "+d.relative(path))
 }
 
 func (d *machineDisk) relative(path string) string {

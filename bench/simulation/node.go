@@ -94,7 +94,7 @@ func (w *world) startNode(dir string) (n *node, err error) {
 	if w.checksNext {
 		w.checksNext = false
 		if _, err := w.check(n.journal, dir, n.keyring); err != nil {
-			w.violate("checking the store: %v", err)
+			w.recordViolation("checking the store: %v", err)
 		}
 	}
 	if err := w.linkProviderLog(dir); err != nil {
@@ -249,7 +249,7 @@ func (n *node) end(w *world) {
 		n.runtime.Quit()
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		if err := n.server.Shutdown(ctx); err != nil && n.failure() == nil {
-			w.violate("the server does not stop: %v", err)
+			w.recordViolation("the server does not stop: %v", err)
 		}
 		cancel()
 		<-n.served
@@ -273,7 +273,7 @@ func (n *node) end(w *world) {
 	select {
 	case <-stopped:
 	case <-time.After(stopTime):
-		w.violate("the actors do not stop: a change or an answer was forgotten")
+		w.recordViolation("the actors do not stop: a change or an answer was forgotten")
 		return
 	}
 	if hasFailed {
@@ -282,7 +282,7 @@ func (n *node) end(w *world) {
 	}
 	if err := n.journal.Close(); err != nil {
 		if n.failure() == nil && !errors.Is(err, syscall.ENOSPC) { // a full disk loses nothing: all changes are in the log
-			w.violate("the journal does not close: %v", err)
+			w.recordViolation("the journal does not close: %v", err)
 		}
 		n.journal.Abandon()
 	}

@@ -19,10 +19,10 @@ import (
 	"mizan/ledger/payment"
 )
 
-// heal starts the service once more, without faults, and waits until all work is finished. Then it checks that the ledger
+// checkWithoutFaults starts the service once more, without faults, and waits until all work is finished. Then it checks that the ledger
 // agrees with the model, and with what the clients, the merchants' servers and the provider have recorded.
-func (w *world) heal() {
-	w.note("heal")
+func (w *world) checkWithoutFaults() {
+	w.traceDecision("heal")
 	w.random = rand.New(rand.NewPCG(w.plan.Seed, 1))
 	w.plan.Faults = Faults{} // w.plan is a copy, so the caller's plan does not change
 	w.isDiskFull = false
@@ -54,7 +54,7 @@ func (w *world) endHealthy() {
 	w.node = nil
 	n.end(w)
 	if err := n.failure(); err != nil {
-		w.violate("the service fails without any fault: %v", err)
+		w.recordViolation("the service fails without any fault: %v", err)
 	}
 }
 
@@ -75,10 +75,10 @@ func (w *world) finishWork(c *client) {
 		}
 	}
 	for range 6 {
-		w.letPass(c, 20*time.Minute)
+		w.passTime(c, 20*time.Minute)
 	}
 	for range 8 { // so long that holds expire and failed notifications are sent again
-		w.letPass(c, 12*time.Hour)
+		w.passTime(c, 12*time.Hour)
 	}
 	w.book.orders = slices.DeleteFunc(w.book.orders, (*order).isUnknown) // the payer never got the page, so no client knows the id
 	for _, o := range w.book.orders {
@@ -86,8 +86,8 @@ func (w *world) finishWork(c *client) {
 	}
 }
 
-// letPass moves the business clock forward, and waits until the work that becomes due is done.
-func (w *world) letPass(c *client, d time.Duration) {
+// passTime moves the business clock forward, and waits until the work that becomes due is done.
+func (w *world) passTime(c *client, d time.Duration) {
 	if w.manual != nil {
 		w.begin(&operation{name: "advance", run: func(c *client) { advance(c, int(d.Seconds())) }})
 		w.collectAll()
@@ -104,20 +104,20 @@ func (w *world) letPass(c *client, d time.Duration) {
 func (w *world) get(c *client, by caller, path string) answer {
 	a := w.exchange(c.node, by, http.MethodGet, path, "", "")
 	if a.status != http.StatusOK {
-		w.violate("%s is answered %d: %s", path, a.status, a.body)
+		w.recordViolation("%s is answered %d: %s", path, a.status, a.body)
 	}
 	return a
 }
 
 // compareOrders checks that each order has a transaction with a final status. Whether the order allows this status was already
-// checked by order.learn.
+// checked by order.checkAnswer.
 func (w *world) compareOrders(c *client) {
 	for _, o := range w.book.orders {
 		switch {
 		case o.id == "":
-			w.violate("%s: repeated creates without an answer", o.txid)
+			w.recordViolation("%s: repeated creates without an answer", o.txid)
 		case !o.isFinal():
-			w.violate("%v has no final status: %s after %v", o, o.status, o.seen)
+			w.recordViolation("%v has no final status: %s after %v", o, o.status, o.seen)
 		}
 	}
 }
@@ -149,7 +149,7 @@ func (w *world) compareBalance(c *client) {
 		var s settledOrder
 		a := w.get(c, byPartner, transactionsPath+"/"+o.id)
 		if err := a.decode(&s); err != nil {
-			w.violate("%s: %v", o.txid, err)
+			w.recordViolation("%s: %v", o.txid, err)
 			continue
 		}
 		if !slices.Contains(after, s.Status) {
@@ -190,14 +190,14 @@ func (w *world) compareBalance(c *client) {
 	}
 	a := w.get(c, byPartner, "/api/v1/balances")
 	if err := a.decode(&balances); err != nil {
-		w.violate("balances: %v", err)
+		w.recordViolation("balances: %v", err)
 	}
 	for _, b := range balances {
 		if strings.HasPrefix(b.Available, "-") {
-			w.violate("the balance in %s is below zero: %s", b.Currency, b.Available)
+			w.recordViolation("the balance in %s is below zero: %s", b.Currency, b.Available)
 		}
 		if expected, known := want[b.Currency]; known && b.Env == "prod" && (b.Available != strconv.Itoa(expected) || b.Pending != "0") {
-			w.violate("the balance in %s is %s and %s pending; by the orders it is %d", b.Currency, b.Available, b.Pending, expected)
+			w.recordViolation("the balance in %s is %s and %s pending; by the orders it is %d", b.Currency, b.Available, b.Pending, expected)
 		}
 	}
 }
@@ -207,7 +207,7 @@ func (w *world) compareBalance(c *client) {
 func (w *world) captured(o *order, s *settledOrder) int {
 	taken, err := strconv.Atoi(s.Merchant)
 	if err != nil || !slices.Contains(o.commits, taken) {
-		w.violate("%s: %q was captured, but the commits were of %v", o.txid, s.Merchant, o.commits)
+		w.recordViolation("%s: %q was captured, but the commits were of %v", o.txid, s.Merchant, o.commits)
 	}
 	return taken
 }
@@ -224,7 +224,7 @@ func (w *world) refunded(o *order, s *settledOrder, amount int) (sum int) {
 	for _, r := range s.Refunds {
 		n, err := strconv.Atoi(r.Amount)
 		if err != nil || left[n] == 0 {
-			w.violate("%s: a refund of %s, which nobody asked for: %v", o.txid, r.Amount, o.refunds)
+			w.recordViolation("%s: a refund of %s, which nobody asked for: %v", o.txid, r.Amount, o.refunds)
 		}
 		left[n]--
 		if r.Status == "succeeded" {
@@ -232,7 +232,7 @@ func (w *world) refunded(o *order, s *settledOrder, amount int) (sum int) {
 		}
 	}
 	if sum > amount || strconv.Itoa(sum) != s.Refunded && (sum > 0 || s.Refunded != "") {
-		w.violate("%s: refunds of %d together, and the service says %q of %d", o.txid, sum, s.Refunded, amount)
+		w.recordViolation("%s: refunds of %d together, and the service says %q of %d", o.txid, sum, s.Refunded, amount)
 	}
 	return sum
 }
@@ -248,7 +248,7 @@ func (w *world) unansweredSettlements(c *client) (sum int) {
 			fmt.Sprintf(`{"direction":%q,"amount":"%d","currency":%q,"env":"prod","reference":%q}`, s.direction, s.amount, plainCurrency, s.reference))
 		switch {
 		case a.status != http.StatusCreated:
-			w.violate("%s is answered %d: %s", s.reference, a.status, a.body)
+			w.recordViolation("%s is answered %d: %s", s.reference, a.status, a.body)
 		case s.direction == "in":
 			sum += s.amount
 		default:
@@ -277,7 +277,7 @@ func (w *world) renewed(c *client) (sum int) {
 		}
 		a := w.get(c, byPartner, transactionsPath+"?limit=100"+cursor)
 		if err := json.Unmarshal(a.body, &page); err != nil {
-			w.violate("the list of transactions: %v", err)
+			w.recordViolation("the list of transactions: %v", err)
 			return 0
 		}
 		for _, t := range page.Data {
@@ -311,11 +311,11 @@ func (w *world) compareLimit(c *client) {
 	}
 	usage := w.get(c, byOperator, "/api/v1/limits/"+w.limit+"/usage")
 	if got := usage.get("used"); got != strconv.Itoa(used) || usage.get("reserved") != "0" {
-		w.violate("of the limit of %s, %s are used and %s reserved; orders of the month were of %d", month, got, usage.get("reserved"), used)
+		w.recordViolation("of the limit of %s, %s are used and %s reserved; orders of the month were of %d", month, got, usage.get("reserved"), used)
 	}
 	for day, sum := range sums {
 		if sum > dailyLimit {
-			w.violate("on %s, %d %s were charged; the limit is %d", day, sum, limitedCurrency, dailyLimit)
+			w.recordViolation("on %s, %d %s were charged; the limit is %d", day, sum, limitedCurrency, dailyLimit)
 		}
 	}
 }
@@ -328,7 +328,7 @@ func (w *world) compareContracts(c *client) {
 		}
 		a := w.get(c, bySession, k.lifecycle.Path+"/"+k.id)
 		if got, want := a.get("status"), k.statuses[len(k.statuses)-1]; got != want && k.body == "" {
-			w.violate("contract %d of %s, %s: its last step showed %s, and it is %s", k.number, k.lifecycle.Product, k.lifecycle.Reading, want, got)
+			w.recordViolation("contract %d of %s, %s: its last step showed %s, and it is %s", k.number, k.lifecycle.Product, k.lifecycle.Reading, want, got)
 		}
 	}
 }
@@ -351,10 +351,10 @@ func (w *world) compareNotifications() {
 	for _, o := range w.book.orders {
 		for _, status := range o.seen {
 			if slices.Contains(notified, status) && !accepted[reported{o.id, status}] {
-				w.violate("%s, %s: the merchant's server was never told that it is %s", o.txid, o.id, status)
+				w.recordViolation("%s, %s: the merchant's server was never told that it is %s", o.txid, o.id, status)
 			}
 			if n := len(events[reported{o.id, status}]); n > 1 && len(o.refunds) == 0 && slices.Contains([]string{"charged", "rejected", "failed", "reversed"}, status) {
-				w.violate("%s, %s: the merchant's server was told of %d events that it is %s", o.txid, o.id, n, status)
+				w.recordViolation("%s, %s: the merchant's server was told of %d events that it is %s", o.txid, o.id, n, status)
 			}
 		}
 	}
@@ -388,10 +388,10 @@ func (w *world) compareProvider() {
 		}
 		hasMoney := slices.Contains(after, o.status)
 		if charges > 0 && !hasMoney && !isVoided {
-			w.violate("%s, %s: the provider has the money, and the service says %s %q", o.txid, o.id, o.status, o.code)
+			w.recordViolation("%s, %s: the provider has the money, and the service says %s %q", o.txid, o.id, o.status, o.code)
 		}
 		if charges > 1 {
-			w.violate("%s, %s: submitted %d times to the provider", o.txid, o.id, charges)
+			w.recordViolation("%s, %s: submitted %d times to the provider", o.txid, o.id, charges)
 		}
 	}
 }
@@ -408,12 +408,12 @@ func (w *world) compareHeads(c *client) {
 		case isProven[h]:
 			continue
 		case h.size > now.size:
-			w.violate("a head of %d events was shown, and now there are %d", h.size, now.size)
+			w.recordViolation("a head of %d events was shown, and now there are %d", h.size, now.size)
 		case h.size == now.size && h.root != now.root:
-			w.violate("two heads of %d events", h.size)
+			w.recordViolation("two heads of %d events", h.size)
 		case h.size > 0 && h.size < now.size:
 			if err := w.checkExtension(c, h, now); err != nil {
-				w.violate("the journal of %d events does not extend the one of %d events: %v", now.size, h.size, err)
+				w.recordViolation("the journal of %d events does not extend the one of %d events: %v", now.size, h.size, err)
 			}
 		}
 		isProven[h] = true
@@ -446,7 +446,7 @@ func (w *world) compareMonths(c *client) {
 		Month string `json:"month"`
 	}
 	if err := w.get(c, byAuditor, "/api/v1/ledger/periods").decode(&periods); err != nil {
-		w.violate("the closed months: %v", err)
+		w.recordViolation("the closed months: %v", err)
 	}
 	closed := make(map[string]bool)
 	for _, p := range periods {
@@ -454,7 +454,7 @@ func (w *world) compareMonths(c *client) {
 	}
 	for _, month := range w.book.months {
 		if !closed[month] {
-			w.violate("%s was closed, and is not", month)
+			w.recordViolation("%s was closed, and is not", month)
 		}
 	}
 }

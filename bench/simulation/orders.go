@@ -29,8 +29,8 @@ var (
 	overFunds   = outcome{"rejected", "insufficient_balance"}
 )
 
-// means is a means of payment, and describes how the provider simulator treats it.
-type means struct {
+// paymentMeans is a means of payment, and describes how the provider simulator treats it.
+type paymentMeans struct {
 	number   string    // card number
 	method   string    // type of money_storage; empty means bank_card
 	outcomes []outcome // possible outcomes if there is no fault
@@ -50,7 +50,7 @@ const (
 )
 
 // storage returns the JSON value of money_storage for a request.
-func (m *means) storage() string {
+func (m *paymentMeans) storage() string {
 	if m.method != "" {
 		return fmt.Sprintf(`{"type":%q}`, m.method)
 	}
@@ -58,7 +58,7 @@ func (m *means) storage() string {
 }
 
 // String returns the payment method, or the last four digits of the card.
-func (m *means) String() string {
+func (m *paymentMeans) String() string {
 	if m.method != "" {
 		return m.method
 	}
@@ -68,7 +68,7 @@ func (m *means) String() string {
 // authenticated are the possible outcomes of a charge that the payer has to confirm.
 var authenticated = []outcome{charged, {"rejected", "authentication_failed"}, expired}
 
-var cards = []means{
+var cards = []paymentMeans{
 	{number: "4242424242424242", outcomes: []outcome{charged}},
 	{number: "5555555555554444", outcomes: []outcome{charged}},
 	{number: "4000000000000002", outcomes: []outcome{{"rejected", "card_declined"}}},
@@ -86,7 +86,7 @@ var cards = []means{
 }
 
 // otherMeans are the means of payment other than cards, by the kind of transaction.
-var otherMeans = map[string][]means{
+var otherMeans = map[string][]paymentMeans{
 	"payment": {
 		{method: "qr_code", outcomes: authenticated, asks: asksDecision},
 		{method: "native_gas", outcomes: authenticated, asks: asksSignature},
@@ -122,8 +122,8 @@ type order struct {
 	kind     string // payment or payout
 	currency string
 	amount   int
-	means    *means // nil if the payer chooses the means of payment on a page
-	isLinked bool   // a payer begins the order at the payment link; it has no txid, so no client can repeat its create
+	means    *paymentMeans // nil if the payer chooses the means of payment on a page
+	isLinked bool          // a payer begins the order at the payment link; it has no txid, so no client can repeat its create
 	body     string
 	key      string // idempotency key of the create request; empty if there is none
 
@@ -131,14 +131,14 @@ type order struct {
 	id        string
 	status    string
 	code      string
-	creates   int      // number of create requests that were sent
-	keyed     string   // with an idempotency key, the answer to the first create request; a repetition must get the same answer
-	seen      []string // statuses of the order in the answers, oldest first
-	disturbed bool     // a crash or a lost call came before the order was final
-	cancels   bool     // a cancel request was sent
-	tries     []*means // if the payer chooses the means of payment, those that the payer has tried
-	isLate    bool     // when the order ended, the payer's time was over, so the payer had no further attempt
-	commits   []int    // amounts of the commits that were sent
+	creates   int             // number of create requests that were sent
+	keyed     string          // with an idempotency key, the answer to the first create request; a repetition must get the same answer
+	seen      []string        // statuses of the order in the answers, oldest first
+	disturbed bool            // a crash or a lost call came before the order was final
+	cancels   bool            // a cancel request was sent
+	tries     []*paymentMeans // if the payer chooses the means of payment, those that the payer has tried
+	isLate    bool            // when the order ended, the payer's time was over, so the payer had no further attempt
+	commits   []int           // amounts of the commits that were sent
 	refunds   []refund
 }
 
@@ -202,7 +202,7 @@ func (b *book) newOrder(random *rand.Rand) *order {
 }
 
 // newOrderOf makes an order with the given kind, currency and means of payment.
-func (b *book) newOrderOf(random *rand.Rand, kind, currency string, m *means) *order {
+func (b *book) newOrderOf(random *rand.Rand, kind, currency string, m *paymentMeans) *order {
 	o := &order{number: len(b.orders), kind: kind, currency: currency, means: m}
 	o.txid = fmt.Sprintf("order-%d", o.number)
 	o.amount = 1_000 + 7*o.number // unique, so that calls and notifications can be told apart
@@ -255,15 +255,15 @@ func (b *book) disturb() {
 const hostedAttempts = 3
 
 // sent returns the means of payment that clients have sent for the order.
-func (o *order) sent() []*means {
+func (o *order) sent() []*paymentMeans {
 	if o.means != nil {
-		return []*means{o.means}
+		return []*paymentMeans{o.means}
 	}
 	return o.tries
 }
 
 // hasSent returns whether matches is true for one of the means of payment that were sent.
-func (o *order) hasSent(matches func(*means) bool) bool {
+func (o *order) hasSent(matches func(*paymentMeans) bool) bool {
 	return slices.ContainsFunc(o.sent(), matches)
 }
 
@@ -279,19 +279,19 @@ func (o *order) allows(w *world, e outcome) bool {
 		o.currency == scarceCurrency && e == overFunds,
 		e == interrupted && (o.disturbed || w.plan.Faults.LostCalls),
 		e == noTerminal && w.plan.Faults.LostCalls,
-		e == unsent && (o.disturbed || w.plan.Faults.LostCalls) && o.hasSent(func(m *means) bool { return m.asks != asksNothing }),
+		e == unsent && (o.disturbed || w.plan.Faults.LostCalls) && o.hasSent(func(m *paymentMeans) bool { return m.asks != asksNothing }),
 		e == cancelled && o.cancels,
 		e == expired && o.means == nil,
 		e == released && o.currency == holdCurrency:
 		return true
 	case e.status == "reversed":
-		return o.kind == "payment" && o.hasSent(func(m *means) bool { return m.reverses })
+		return o.kind == "payment" && o.hasSent(func(m *paymentMeans) bool { return m.reverses })
 	case e.status == "refunded" || e.status == "refunding":
 		return len(o.refunds) > 0
 	case e.status == "rejected" && o.means == nil && len(o.tries) < hostedAttempts && !o.isLate:
 		return false
 	}
-	return o.hasSent(func(m *means) bool { return slices.Contains(m.outcomes, e) })
+	return o.hasSent(func(m *paymentMeans) bool { return slices.Contains(m.outcomes, e) })
 }
 
 // before lists the statuses that may come before a final status. after lists charged and the statuses that may follow charged.
@@ -300,9 +300,9 @@ var (
 	after  = []string{"charged", "reversed", "refunding", "refunded"}
 )
 
-// learn checks an answer about the order and records the new status. shown is what clients knew about the order when the
+// checkAnswer checks an answer about the order and records the new status. shown is what clients knew about the order when the
 // request was sent.
-func (o *order) learn(w *world, shown order, a answer) {
+func (o *order) checkAnswer(w *world, shown order, a answer) {
 	got := outcome{a.get("status"), a.get("error_code")}
 	id := a.get("id")
 	started, startedErr := time.Parse(time.RFC3339, a.get("started"))
@@ -366,11 +366,11 @@ func (o *order) create(c *client) {
 	switch a := c.request(byPartner, http.MethodPost, transactionsPath, o.key, o.body); a.status {
 	case 0, http.StatusServiceUnavailable, http.StatusConflict:
 	case http.StatusCreated:
-		if o.key == "" || o.learnKeyed(c.world, a, shown.creates == 1) {
-			o.learn(c.world, shown, a)
+		if o.key == "" || o.checkKeyedAnswer(c.world, a, shown.creates == 1) {
+			o.checkAnswer(c.world, shown, a)
 		}
 	default:
-		c.world.violate("%s: create answered %d: %s", o.txid, a.status, a.body)
+		c.world.recordViolation("%s: create answered %d: %s", o.txid, a.status, a.body)
 	}
 }
 
@@ -387,11 +387,11 @@ func withoutAction(a answer) string {
 	return fmt.Sprint(members) // Sprint sorts the members by name
 }
 
-// learnKeyed checks the answer to a create request with an idempotency key. If the first request was answered, every repetition
+// checkKeyedAnswer checks the answer to a create request with an idempotency key. If the first request was answered, every repetition
 // must get the same answer. If it was not answered, a repetition may get the present state of the transaction or an earlier
-// state. If isFirst is true, the answer belongs to the first request. learnKeyed returns isFirst, because only the first answer
+// state. If isFirst is true, the answer belongs to the first request. checkKeyedAnswer returns isFirst, because only the first answer
 // is certain to show the present state.
-func (o *order) learnKeyed(w *world, a answer, isFirst bool) bool {
+func (o *order) checkKeyedAnswer(w *world, a answer, isFirst bool) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	text := withoutAction(a)
@@ -415,9 +415,9 @@ func (o *order) read(c *client) answer {
 	switch a.status {
 	case 0, http.StatusServiceUnavailable:
 	case http.StatusOK:
-		o.learn(c.world, shown, a)
+		o.checkAnswer(c.world, shown, a)
 	default:
-		c.world.violate("%s: %s, which was answered, is answered %d: %s", o.txid, shown.id, a.status, a.body)
+		c.world.recordViolation("%s: %s, which was answered, is answered %d: %s", o.txid, shown.id, a.status, a.body)
 	}
 	return a
 }
@@ -429,9 +429,9 @@ func (o *order) act(c *client, method, path, body string) answer {
 	switch a.status {
 	case 0, http.StatusServiceUnavailable, http.StatusConflict, http.StatusUnprocessableEntity:
 	case http.StatusOK:
-		o.learn(c.world, shown, a)
+		o.checkAnswer(c.world, shown, a)
 	default:
-		c.world.violate("%s: %s %s answered %d: %s", o.txid, method, path, a.status, a.body)
+		c.world.recordViolation("%s: %s %s answered %d: %s", o.txid, method, path, a.status, a.body)
 	}
 	return a
 }
@@ -448,8 +448,8 @@ func (o *order) commit(c *client, amount int) {
 	o.act(c, http.MethodPost, transactionsPath+"/commit/"+o.known(c.world).id, fmt.Sprintf(`{"params":{"amount":"%d"}}`, amount))
 }
 
-// giveBack requests a refund of the amount.
-func (o *order) giveBack(c *client, amount int) {
+// requestRefund requests a refund of the amount.
+func (o *order) requestRefund(c *client, amount int) {
 	var index int
 	c.world.locked(func() {
 		index = len(o.refunds)

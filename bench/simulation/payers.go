@@ -97,7 +97,7 @@ func (c *client) browse(address string, values url.Values) (p shownPage) {
 	}
 	r, err := http.NewRequest(method, address, strings.NewReader(body))
 	if err != nil {
-		c.world.violate("a page leads to %q: %v", address, err)
+		c.world.recordViolation("a page leads to %q: %v", address, err)
 		return p
 	}
 	r.Header.Set("accept-language", "en")
@@ -115,10 +115,10 @@ func (c *client) browse(address string, values url.Values) (p shownPage) {
 	}
 	p = shownPage{response.StatusCode, response.Request.URL, string(content)}
 	if p.status >= 500 && p.status != http.StatusServiceUnavailable && !c.world.isHarmed {
-		c.world.violate("%s %s shows %d: %s", method, r.URL.Path, p.status, p.text)
+		c.world.recordViolation("%s %s shows %d: %s", method, r.URL.Path, p.status, p.text)
 	}
 	if number := values.Get("cardnumber"); number != "" && strings.Contains(p.text, number) {
-		c.world.violate("%s %s shows a card's number", method, r.URL.Path)
+		c.world.recordViolation("%s %s shows a card's number", method, r.URL.Path)
 	}
 	return p
 }
@@ -131,7 +131,7 @@ func (o *order) buy(c *client) {
 	}
 	id, isPayment := strings.CutPrefix(p.address.Path, "/pay/")
 	if p.status != http.StatusOK || !isPayment || strings.Contains(id, "/") {
-		c.world.violate("%v: buying at the link leads to %d %s", o, p.status, p.address.Path)
+		c.world.recordViolation("%v: buying at the link leads to %d %s", o, p.status, p.address.Path)
 		return
 	}
 	c.world.locked(func() { o.id = id })
@@ -154,13 +154,13 @@ func (w *world) chooseAttempt(o *order) *operation {
 }
 
 // payThroughPartner gives the payer's means of payment to the partner, whose server sends it to the API.
-func (o *order) payThroughPartner(c *client, m *means) {
+func (o *order) payThroughPartner(c *client, m *paymentMeans) {
 	c.world.locked(func() { o.tries = append(o.tries, m) })
 	o.act(c, http.MethodPost, transactionsPath+"/continue/"+o.known(c.world).id, `{"money_storage":`+m.storage()+`}`)
 }
 
 // payOnPage lets the payer fill in and send the form on the payment's page.
-func (o *order) payOnPage(c *client, m *means) {
+func (o *order) payOnPage(c *client, m *paymentMeans) {
 	address := o.read(c).get("widget_url")
 	if address == "" {
 		return
@@ -198,7 +198,7 @@ func (o *order) answerAction(c *client, well bool) {
 		} `json:"availble_destinations"`
 	}
 	if err := a.decode(&shown); err != nil {
-		c.world.violate("%v: %v: %s", o, err, a.body)
+		c.world.recordViolation("%v: %v: %s", o, err, a.body)
 		return
 	}
 	material := transactionsPath + "/additional_params_for_auth/" + known.id
@@ -256,6 +256,6 @@ func (w *world) compareLink(c *client) {
 	}
 	a := w.get(c, byPartner, linksPath+"/"+w.link)
 	if err := a.decode(&link); err != nil || link.Payments.Count != count || link.Payments.Amount != sum {
-		w.violate("by the orders, the link has had %d payments of %d together: %s %v", count, sum, a.body, err)
+		w.recordViolation("by the orders, the link has had %d payments of %d together: %s %v", count, sum, a.body, err)
 	}
 }

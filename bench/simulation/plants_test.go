@@ -312,29 +312,29 @@ var plants = []plant{
 		"		if m.claimsKey() {\n", "		if m.claimsKey() && m.Request.TxID == \"\" {\n",
 	},
 	{
-		"an unknown outcome is taken for a failure", "ledger/payment/answer.go",
+		"an unknown outcome is taken for a failure", "ledger/payment/provider_answer.go",
 		"	default:\n		return d, c.onPending(&d, a)\n", "	case VerdictUnknown:\n		c.onFailed(&d, a)\n	default:\n		return d, c.onPending(&d, a)\n",
 	},
 	{
-		"an intent is submitted again after a restart", "ledger/payment/answer.go",
-		"	case r.Status == Authorizing, r.Status == ActionRequired, r.Status.AtProvider():\n		return AskInquire, Decision{}, false\n	}\n	return AskNothing",
-		"	case r.Status == Authorizing:\n		return AskSubmit, Decision{}, false\n	case r.Status == ActionRequired, r.Status.AtProvider():\n		return AskInquire, Decision{}, false\n	}\n	return AskNothing",
+		"an intent is submitted again after a restart", "ledger/payment/provider_answer.go",
+		"	case r.Status == Authorizing, r.Status == ActionRequired, r.Status.AtProvider():\n		return InquireCharge, Decision{}, false\n	}\n	return NoRequest",
+		"	case r.Status == Authorizing:\n		return SubmitCharge, Decision{}, false\n	case r.Status == ActionRequired, r.Status.AtProvider():\n		return InquireCharge, Decision{}, false\n	}\n	return NoRequest",
 	},
 	{
-		"a refund may be above what is left", "ledger/payment/follow.go",
-		"	remaining := must(r.Settled().Sub(r.Refunded))\n", "	remaining := r.Settled()\n",
+		"a refund may be above what is left", "ledger/payment/operations.go",
+		"	remaining := must(r.SettledAmount().Sub(r.RefundedAmount))\n", "	remaining := r.SettledAmount()\n",
 	},
 	{
-		"the outcome of a refund counts twice", "ledger/payment/follow.go",
-		"		r.Refunded, r.RefundedFee = plus(r.Refunded, o.Amount), plus(", "		r.Refunded, r.RefundedFee = plus(plus(r.Refunded, o.Amount), o.Amount), plus(",
+		"the outcome of a refund counts twice", "ledger/payment/operations.go",
+		"		r.RefundedAmount, r.RefundedFee = plus(r.RefundedAmount, o.Amount), plus(", "		r.RefundedAmount, r.RefundedFee = plus(plus(r.RefundedAmount, o.Amount), o.Amount), plus(",
 	},
 	{
-		"a refund under way holds nothing", "ledger/payment/follow.go",
+		"a refund under way holds nothing", "ledger/payment/operations.go",
 		"	d.move(Refund, &ledger.Entry{Phase: ledger.Pending, Postings: r.refundPostings(f, false)})\n", "	d.move(Refund, nil)\n",
 	},
 	{
-		"a hold never ends", "ledger/payment/answer.go",
-		"	case r.Status.Held() && now >= r.HoldUntil:\n", "	case r.Status.Held() && r.HoldUntil == 0:\n",
+		"a hold never ends", "ledger/payment/provider_answer.go",
+		"	case r.Status.IsHeld() && now >= r.HoldUntil:\n", "	case r.Status.IsHeld() && r.HoldUntil == 0:\n",
 	},
 	{
 		"a limit is not given back after a decline", "ledger/payment/volume.go",
@@ -370,7 +370,7 @@ var plants = []plant{
 		"	original.Return.move(Return, &ledger.Entry{Phase: ledger.Posted, Reverses: chargeSeq, Postings: r.refundPostings(returnFlow, true)})\n", "	original.Return.move(Return, nil)\n",
 	},
 	{
-		"the key of an administrator's request is not claimed", "actors/directory/answers.go",
+		"the key of an administrator's request is not claimed", "actors/directory/cached_replies.go",
 		"	change.Claims = append([]ledger.Claim{reply.key.Claim(directory.PlatformOrg, subject, org[:])}, change.Claims...)\n", "	_ = subject\n",
 	},
 	{

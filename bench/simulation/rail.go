@@ -52,7 +52,7 @@ func callKey(operation actors.Operation, amount, charged string) string {
 func (r *rail) Submit(ctx context.Context, call *actors.Call) actors.Outcome {
 	key := callKey(call.Operation, call.Amount.String(), call.ChargedAmount.String())
 	times := 1
-	switch r.world.await(parkCall, key) {
+	switch r.world.await(waitCall, key) {
 	case verdictDead, verdictFail:
 		return unreachable()
 	case verdictTwice:
@@ -67,7 +67,7 @@ func (r *rail) Submit(ctx context.Context, call *actors.Call) actors.Outcome {
 	r.mu.Lock()
 	r.calls = append(r.calls, railCall{call.Reference, call.Amount.String(), call.Operation, outcome.Verdict})
 	r.mu.Unlock()
-	if v := r.world.await(parkAnswer, key); v == verdictDead || v == verdictFail {
+	if v := r.world.await(waitAnswer, key); v == verdictDead || v == verdictFail {
 		return unreachable()
 	}
 	if ctx.Err() != nil { // the answer arrived after the service's time-out, so it is lost
@@ -80,11 +80,11 @@ func (r *rail) Submit(ctx context.Context, call *actors.Call) actors.Outcome {
 // Inquire implements actors.Provider.
 func (r *rail) Inquire(ctx context.Context, q *actors.Inquiry) actors.Outcome {
 	key := "inquiry about " + callKey(q.Operation, q.Amount.String(), q.ChargedAmount.String())
-	if v := r.world.await(parkCall, key); v == verdictDead || v == verdictFail {
+	if v := r.world.await(waitCall, key); v == verdictDead || v == verdictFail {
 		return unreachable()
 	}
 	outcome := r.inner.Inquire(ctx, q)
-	if v := r.world.await(parkAnswer, key); v == verdictDead || v == verdictFail {
+	if v := r.world.await(waitAnswer, key); v == verdictDead || v == verdictFail {
 		return unreachable()
 	}
 	return outcome
@@ -92,7 +92,7 @@ func (r *rail) Inquire(ctx context.Context, q *actors.Inquiry) actors.Outcome {
 
 // Reissue implements the interface Reissuer of package actors/payment.
 func (r *rail) Reissue(ctx context.Context, q *actors.Inquiry) actors.Outcome {
-	if v := r.world.await(parkCall, "reissue for "+callKey(q.Operation, q.Amount.String(), q.ChargedAmount.String())); v == verdictDead || v == verdictFail {
+	if v := r.world.await(waitCall, "reissue for "+callKey(q.Operation, q.Amount.String(), q.ChargedAmount.String())); v == verdictDead || v == verdictFail {
 		return unreachable()
 	}
 	return r.inner.Reissue(ctx, q)

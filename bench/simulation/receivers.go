@@ -84,10 +84,10 @@ func (r *receivers) serve(conn net.Conn) {
 	}
 	var n notification
 	if err := json.Unmarshal(body, &n); err != nil || n.EventID == "" && n.Event == "" {
-		r.world.violate("a request to a merchant's server is not a notification: %s", body)
+		r.world.recordViolation("a request to a merchant's server is not a notification: %s", body)
 		return
 	}
-	switch r.world.await(parkDelivery, n.Event+" "+n.Data.TxID+" "+n.Data.Amount+" "+n.Data.Status) {
+	switch r.world.await(waitDelivery, n.Event+" "+n.Data.TxID+" "+n.Data.Amount+" "+n.Data.Status) {
 	case verdictDead: // the notification never arrived
 	case verdictFail:
 		r.note(&n, body, false)
@@ -116,7 +116,7 @@ func (r *receivers) note(n *notification, body []byte, isAccepted bool) {
 		return
 	}
 	if earlier, exists := r.data[n.EventID]; exists && earlier != data {
-		r.world.violate("event %s was sent with other data: %s, before %s", n.EventID, data, earlier)
+		r.world.recordViolation("event %s was sent with other data: %s, before %s", n.EventID, data, earlier)
 	}
 	r.data[n.EventID], r.events[n.EventID] = data, *n
 	if isAccepted {

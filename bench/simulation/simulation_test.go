@@ -39,7 +39,7 @@ func inBubble(t *testing.T, fn func(*testing.T)) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	synctest.Test(t, func(t *testing.T) {
 		fn(t)
-		rest()
+		waitForGoroutines()
 	})
 }
 

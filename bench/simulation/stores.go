@@ -44,7 +44,7 @@ func (w *world) check(j *posting.Journal, dir string, keyring actors.Sealer) (di
 		if r := &report.Rules[i]; r.Outcome == findings.Broken && w.isHarmed {
 			w.isCaught = true
 		} else if r.Outcome == findings.Broken {
-			w.violate("the checker, rule %d: %q", r.Number, r.Details)
+			w.recordViolation("the checker, rule %d: %q", r.Number, r.Details)
 		}
 	}
 	return report.Digest, nil
@@ -73,18 +73,18 @@ func (w *world) compareStores() {
 			return err
 		})
 		if err != nil {
-			w.violate("the store at the end: %v", err)
+			w.recordViolation("the store at the end: %v", err)
 			return
 		}
 	}
 	if digests[0] != digests[1] {
-		w.violate("opened twice, the store has the digests %x and %x", digests[0], digests[1])
+		w.recordViolation("opened twice, the store has the digests %x and %x", digests[0], digests[1])
 	}
 }
 
 func (w *world) whileOpen(dir string, fn func(*posting.Journal) error) error {
 	log := slog.New(slog.DiscardHandler)
-	j, err := posting.Open(posting.Options{Store: store.Options{Dir: dir, MemTable: memTable, SegmentSize: segment, ValuesFileSize: valuesFile, Log: log, MustExist: true}, Clock: clock.NewManual(w.clockNow()), Log: log, Fatal: func(err error) { w.violate("%v", err) }})
+	j, err := posting.Open(posting.Options{Store: store.Options{Dir: dir, MemTable: memTable, SegmentSize: segment, ValuesFileSize: valuesFile, Log: log, MustExist: true}, Clock: clock.NewManual(w.clockNow()), Log: log, Fatal: func(err error) { w.recordViolation("%v", err) }})
 	if err != nil {
 		return err
 	}
@@ -111,19 +111,19 @@ func (w *world) restoreBackups() {
 	b := w.book.saved[len(w.book.saved)-1]
 	keyring, err := secret.LoadKeyring(filepath.Join(w.generationDir(), keyringFile))
 	if err != nil {
-		w.violate("%v", err)
+		w.recordViolation("%v", err)
 		return
 	}
 	restored, err := backup.Restore(context.Background(), backup.RestoreConfig{
 		From: b.path, Data: filepath.Join(w.root, "restored"), Keyring: keyring, Log: slog.New(slog.DiscardHandler),
 	})
 	if restored == nil || restored.Report == nil {
-		w.violate("restoring a backup: %v", err)
+		w.recordViolation("restoring a backup: %v", err)
 		return
 	}
 	for i := range restored.Report.Rules {
 		if r := &restored.Report.Rules[i]; r.Outcome == findings.Broken && !(w.twice && r.Number == callsRule) {
-			w.violate("the checker, in a restored store, rule %d: %q", r.Number, r.Details)
+			w.recordViolation("the checker, in a restored store, rule %d: %q", r.Number, r.Details)
 		}
 	}
 }

@@ -35,7 +35,7 @@ const maxInFlight = 12
 
 // begin starts an operation.
 func (w *world) begin(op *operation) {
-	w.note("begin %s", op.name)
+	w.traceDecision("begin %s", op.name)
 	c := &client{w, w.node}
 	w.inFlight++
 	w.exclusive = op.exclusive
@@ -70,7 +70,7 @@ func (w *world) collectAll() {
 			return
 		}
 		if tries > 100 {
-			w.violate("%d clients wait for ever", w.inFlight)
+			w.recordViolation("%d clients wait for ever", w.inFlight)
 			return
 		}
 		time.Sleep(time.Second)
@@ -93,7 +93,7 @@ func (w *world) step() {
 	case w.plan.Faults.FullDisk && roll < 0.93:
 		w.isDiskFull = !w.isDiskFull
 		w.disk.setFull(w.isDiskFull)
-		w.note("the disk is full: %v", w.isDiskFull)
+		w.traceDecision("the disk is full: %v", w.isDiskFull)
 	case w.plan.Faults.Leaps && w.leaping != nil && roll < 0.95:
 		by := []time.Duration{-time.Hour, -time.Second, time.Second, 45 * time.Second, time.Hour, 20 * time.Hour}[w.random.IntN(6)]
 		if w.inFlight > 0 || w.receivers.areBusy() {
@@ -101,7 +101,7 @@ func (w *world) step() {
 			// reports both as faults.
 			by = min(by, 45*time.Second)
 		}
-		w.note("the clock leaps by %v", by)
+		w.traceDecision("the clock leaps by %v", by)
 		w.leaping.leap(by)
 	default:
 		w.pass([]time.Duration{time.Millisecond, 50 * time.Millisecond, time.Second, 12 * time.Second}[w.random.IntN(4)])
@@ -110,18 +110,18 @@ func (w *world) step() {
 
 // pass lets the time d pass.
 func (w *world) pass(d time.Duration) {
-	w.note("%v pass", d)
+	w.traceDecision("%v pass", d)
 	time.Sleep(d)
 }
 
 // decide chooses a verdict for one waiting goroutine and resumes the goroutine.
-func (w *world) decide(p *parked) {
+func (w *world) decide(p *waitingGoroutine) {
 	v := verdictGo
 	f := w.plan.Faults
 	random := w.draw(p, "verdict")
 	roll := random.Float64()
 	switch p.kind {
-	case parkDisk:
+	case waitDisk:
 		switch {
 		case f.SlowDisk && roll < 0.1:
 			w.pass(time.Duration(1+random.IntN(20)) * time.Second)
@@ -129,26 +129,26 @@ func (w *world) decide(p *parked) {
 			v = []verdict{verdictFail, verdictFailPersisted}[random.IntN(2)]
 			w.syncsFailed++
 		}
-	case parkCall:
+	case waitCall:
 		switch {
 		case f.LostCalls && roll < 0.15:
 			v = verdictFail
 		case f.TwiceCalls && roll > 0.85:
 			v = verdictTwice
 		}
-	case parkAnswer:
+	case waitAnswer:
 		if f.LostCalls && roll < 0.15 {
 			v = verdictFail
 		}
-	case parkDelivery:
+	case waitDelivery:
 		if f.Receivers && roll < 0.4 {
 			v = []verdict{verdictFail, verdictFailPersisted, verdictTwice}[random.IntN(3)]
 		}
 	}
-	if v != verdictGo && (p.kind == parkCall || p.kind == parkAnswer) {
+	if v != verdictGo && (p.kind == waitCall || p.kind == waitAnswer) {
 		w.book.disturb()
 	}
-	w.note("%v: %s", p, verdictNames[v])
+	w.traceDecision("%v: %s", p, verdictNames[v])
 	w.resume(p, v)
 }
 
@@ -160,7 +160,7 @@ func (w *world) choose() *operation {
 	case roll < 38:
 		o := b.newOrder(random)
 		if o.currency == scarceCurrency {
-			return b.rush(random, o)
+			return b.createTwoAtOnce(random, o)
 		}
 		return &operation{name: "create " + o.txid, run: o.create}
 	case roll < 40:
@@ -182,7 +182,7 @@ func (w *world) choose() *operation {
 	case roll < 68:
 		if o := b.recent(random, func(o *order) bool { return o.kind == "payment" && (o.status == "charged" || o.status == "refunded") }); o != nil {
 			amount := 1 + random.IntN(o.amount)
-			return &operation{name: fmt.Sprintf("refund %d of %s", amount, o.txid), run: func(c *client) { o.giveBack(c, amount) }}
+			return &operation{name: fmt.Sprintf("refund %d of %s", amount, o.txid), run: func(c *client) { o.requestRefund(c, amount) }}
 		}
 	case roll < 80:
 		return w.chooseContract()
@@ -203,8 +203,8 @@ func (w *world) choose() *operation {
 	return nil
 }
 
-// rush returns an operation that creates two similar orders at the same time. The partner can afford only one of the two.
-func (b *book) rush(random *rand.Rand, o *order) *operation {
+// createTwoAtOnce returns an operation that creates two similar orders at the same time. The partner can afford only one of the two.
+func (b *book) createTwoAtOnce(random *rand.Rand, o *order) *operation {
 	other := b.newOrderOf(random, o.kind, o.currency, &cards[0])
 	return &operation{name: "create " + o.txid + " and " + other.txid, run: func(c *client) {
 		var both sync.WaitGroup
@@ -242,7 +242,7 @@ func (w *world) chooseFollowUp() *operation {
 func advance(c *client, seconds int) {
 	a := c.request(byOperator, http.MethodPut, "/api/v1/sandbox/clock", "", fmt.Sprintf(`{"advance_seconds":%d}`, seconds))
 	if a.status != 0 && a.status != http.StatusOK && a.status != http.StatusServiceUnavailable {
-		c.world.violate("moving the clock is answered %d: %s", a.status, a.body)
+		c.world.recordViolation("moving the clock is answered %d: %s", a.status, a.body)
 	}
 }
 
@@ -262,7 +262,7 @@ func (w *world) chooseReading() *operation {
 		switch {
 		case a.status == 0 || a.status == http.StatusServiceUnavailable:
 		case a.status != http.StatusOK:
-			c.world.violate("%s is answered %d: %s", r.path, a.status, a.body)
+			c.world.recordViolation("%s is answered %d: %s", r.path, a.status, a.body)
 		case r.path == "/api/v1/ledger/head":
 			c.world.book.learnHead(a)
 		}
@@ -279,7 +279,7 @@ type head struct {
 func (b *book) learnHead(a answer) {
 	size, err := strconv.Atoi(a.get("tree_size"))
 	if err != nil {
-		b.world.violate("a head has no size: %s", a.body)
+		b.world.recordViolation("a head has no size: %s", a.body)
 		return
 	}
 	b.world.locked(func() { b.heads = append(b.heads, head{size, a.get("root")}) })
@@ -306,7 +306,7 @@ func (w *world) chooseSettlement() *operation {
 			fmt.Sprintf(`{"direction":%q,"amount":"%d","currency":%q,"env":"prod","reference":%q}`, s.direction, s.amount, plainCurrency, s.reference))
 		c.world.locked(func() { b.settled[index].status = a.status })
 		if a.status != 0 && a.status != http.StatusCreated && a.status != http.StatusServiceUnavailable && a.status != http.StatusConflict {
-			c.world.violate("%s is answered %d: %s", s.reference, a.status, a.body)
+			c.world.recordViolation("%s is answered %d: %s", s.reference, a.status, a.body)
 		}
 	}}
 }
@@ -318,7 +318,7 @@ func (w *world) chooseSubscription() *operation {
 		return &operation{name: action + " a subscription", run: func(c *client) {
 			a := c.request(byPartner, http.MethodPost, "/api/v1/subscriptions/"+id+"/"+action, "", "")
 			if a.status != 0 && a.status != http.StatusOK && a.status != http.StatusConflict && a.status != http.StatusServiceUnavailable {
-				c.world.violate("%s of subscription %s is answered %d: %s", action, id, a.status, a.body)
+				c.world.recordViolation("%s of subscription %s is answered %d: %s", action, id, a.status, a.body)
 			}
 		}}
 	}
@@ -335,7 +335,7 @@ func (w *world) chooseSubscription() *operation {
 		case http.StatusCreated:
 			c.world.locked(func() { b.renewals = append(b.renewals, a.get("id")) })
 		default:
-			c.world.violate("a subscription with %s is answered %d: %s", o.txid, a.status, a.body)
+			c.world.recordViolation("a subscription with %s is answered %d: %s", o.txid, a.status, a.body)
 		}
 	}}
 }
@@ -349,7 +349,7 @@ func (w *world) chooseClose() *operation {
 		case http.StatusOK, http.StatusCreated:
 			c.world.locked(func() { w.book.months = append(w.book.months, name) })
 		default:
-			c.world.violate("closing %s is answered %d: %s", name, a.status, a.body)
+			c.world.recordViolation("closing %s is answered %d: %s", name, a.status, a.body)
 		}
 	}}
 }
@@ -363,7 +363,7 @@ func (w *world) chooseBackup() *operation {
 	return &operation{name: "back up", run: func(c *client) {
 		r, err := http.NewRequest(http.MethodPost, baseURL+"/api/v1/backups", strings.NewReader("{}"))
 		if err != nil {
-			c.world.violate("%v", err)
+			c.world.recordViolation("%v", err)
 			return
 		}
 		r.Header.Set("content-type", "application/json")
@@ -380,7 +380,7 @@ func (w *world) chooseBackup() *operation {
 			c.world.saveBackup(content)
 		// 409: another backup is under way.
 		case response.StatusCode != http.StatusConflict && response.StatusCode != http.StatusServiceUnavailable:
-			c.world.violate("a backup is answered %d: %s", response.StatusCode, content)
+			c.world.recordViolation("a backup is answered %d: %s", response.StatusCode, content)
 		}
 	}}
 }

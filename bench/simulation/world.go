@@ -52,7 +52,7 @@ type world struct {
 	receivers *receivers
 	node      *node // nil while no process runs
 	disk      *machineDisk
-	undurable undurable // changes of earlier processes that are not durable yet
+	unsynced  unsyncedChanges // changes of earlier processes that are not durable yet
 	services  services
 
 	generation  int
@@ -125,21 +125,21 @@ type Result struct {
 func Run(plan Plan, from *Image, root string, logf func(string, ...any)) Result {
 	w := newWorld(plan, root, logf)
 	w.sandbox, w.limit, w.link = from.sandbox, from.limit, from.link
-	if err := w.live(from); err != nil {
-		w.violate("%v", err)
+	if err := w.runRounds(from); err != nil {
+		w.recordViolation("%v", err)
 	}
 	return Result{plan, w.violations, w.crashed, w.checks, w.answered, w.refused, w.trace.Sum64()}
 }
 
 func newWorld(plan Plan, root string, logf func(string, ...any)) *world {
 	w := &world{scheduler: newScheduler(plan.Seed), plan: plan, root: root, trace: fnv.New64a(), logf: logf, ended: make(chan *operation, 1024), twice: plan.Faults.TwiceCalls}
-	w.calm()
+	w.resumeAll()
 	w.book, w.receivers, w.rail = newBook(w), newReceivers(w), &rail{world: w}
 	return w
 }
 
-// live runs the rounds of the plan. If there is no violation, it calls heal at the end.
-func (w *world) live(from *Image) (err error) {
+// runRounds runs the rounds of the plan. If there is no violation, it calls checkWithoutFaults at the end.
+func (w *world) runRounds(from *Image) (err error) {
 	w.startClock()
 	if err := os.MkdirAll(w.generationDir(), 0o700); err != nil {
 		return err
@@ -161,7 +161,7 @@ func (w *world) live(from *Image) (err error) {
 		w.round(i)
 	}
 	if len(w.violations) == 0 && !w.isCaught {
-		w.heal()
+		w.checkWithoutFaults()
 	}
 	return nil
 }
@@ -215,9 +215,9 @@ func (w *world) persistClock(at time.Time) error {
 func (w *world) round(i int) {
 	r := w.plan.Rounds[i]
 	w.random = rand.New(rand.NewPCG(r.Seed, w.plan.Seed))
-	w.note("round %d: %d steps, then %v", i, r.Steps, r.End)
+	w.traceDecision("round %d: %d steps, then %v", i, r.Steps, r.End)
 	if i > 0 && w.random.IntN(3) == 0 { // for a while no process runs
-		w.calm() // so that the provider does not wait for the scheduler
+		w.resumeAll() // so that the provider does not wait for the scheduler
 		w.pass([]time.Duration{time.Second, 15 * time.Second, 2 * time.Minute, time.Hour}[w.random.IntN(4)])
 	}
 	if !w.start(r) {
@@ -232,11 +232,11 @@ func (w *world) round(i int) {
 			break
 		}
 		if err := w.node.failure(); err != nil {
-			w.note("step %d: the process ends: %v", step, w.plain(err))
+			w.traceDecision("step %d: the process ends: %v", step, w.withoutRoot(err))
 			break
 		}
-		if w.isRarePlace() && w.random.IntN(8) == 0 {
-			w.note("step %d: it ends at a rare place", step)
+		if w.isBeforeFirstSync() && w.random.IntN(8) == 0 {
+			w.traceDecision("step %d: it ends at a rare place", step)
 			break
 		}
 		w.step()
@@ -244,15 +244,15 @@ func (w *world) round(i int) {
 	w.finish(r.End)
 }
 
-// isRarePlace returns whether a file is about to be synced for the first time, because the log begins a segment. This is rare,
+// isBeforeFirstSync returns whether a file is about to be synced for the first time, because the log begins a segment. This is rare,
 // and a crash at this point is more likely to find a bug than a crash elsewhere.
-func (w *world) isRarePlace() bool {
-	return slices.ContainsFunc(w.list(), func(p *parked) bool { return p.kind == parkDisk && p.number == 0 })
+func (w *world) isBeforeFirstSync() bool {
+	return slices.ContainsFunc(w.list(), func(p *waitingGoroutine) bool { return p.kind == waitDisk && p.number == 0 })
 }
 
 // setPasses chooses at random how often operations of each kind wait in this round.
 func (w *world) setPasses() {
-	for kind := range parkKinds {
+	for kind := range waitKinds {
 		w.setPass(kind, []float64{0, 0.5, 0.9, 1}[w.random.IntN(4)])
 	}
 }
@@ -271,10 +271,10 @@ func (w *world) start(r Round) bool {
 		w.checksNext = w.random.IntN(2) == 0
 		mayCrash := w.plan.Faults.CrashStarts && attempt < 3 && w.random.IntN(3) == 0
 		if mayCrash {
-			w.setPass(parkDisk, 0)
+			w.setPass(waitDisk, 0)
 			w.revive()
 		} else {
-			w.calm()
+			w.resumeAll()
 		}
 		dir := w.generationDir()
 		go func() {
@@ -288,7 +288,7 @@ func (w *world) start(r Round) bool {
 				break
 			}
 			if w.random.IntN(4) == 0 {
-				w.note("the start is cut off at %v", waiting[0])
+				w.traceDecision("the start is cut off at %v", waiting[0])
 				w.crash(r.End, nil, func() {
 					if s := <-result; s.err == nil {
 						s.node.end(w)
@@ -303,7 +303,7 @@ func (w *world) start(r Round) bool {
 		}
 		s := <-result
 		if w.isCaught = w.isCaught || s.err != nil && w.isHarmed; w.isCaught {
-			w.note("damage is noticed")
+			w.traceDecision("damage is noticed")
 			if s.err == nil {
 				s.node.end(w)
 			}
@@ -314,12 +314,12 @@ func (w *world) start(r Round) bool {
 			return true
 		}
 		if w.explains(syncsFailed) && attempt < 5 {
-			w.note("the start is refused: %v", w.plain(s.err))
+			w.traceDecision("the start is refused: %v", w.withoutRoot(s.err))
 			w.isDiskFull = false
 			w.crash(Kill, nil, func() {})
 			continue
 		}
-		w.violate("the service does not start: %v", s.err)
+		w.recordViolation("the service does not start: %v", s.err)
 		return false
 	}
 }
@@ -335,7 +335,7 @@ func (w *world) startManualClock() {
 func (w *world) finish(end End) {
 	if end == Stop && w.quiesce() {
 		w.node.end(w)
-		w.undurable = w.disk.handOver()
+		w.unsynced = w.disk.takeUnsynced()
 		w.node = nil
 		w.collectAll()
 		return
@@ -352,8 +352,8 @@ func (w *world) quiesce() bool {
 	if w.node.failure() != nil {
 		return false
 	}
-	w.note("stop")
-	w.calm()
+	w.traceDecision("stop")
+	w.resumeAll()
 	w.collectAll()
 	// A merchant's server may hang. Wait until all calls to such servers have timed out. Otherwise the stop of the process
 	// would wait for these calls while it holds a lock, and no simulated time would pass.
@@ -380,7 +380,7 @@ func (w *world) crash(end End, n *node, wait func()) {
 			o.flips = 0
 		}
 		text, err = w.disk.cutPower(to, w.random, o)
-		w.note("power cut: %s", text)
+		w.traceDecision("power cut: %s", text)
 		if err == nil && w.random.IntN(2) == 0 {
 			err = w.probeLog(filepath.Join(to, logFolder))
 		}
@@ -390,10 +390,10 @@ func (w *world) crash(end End, n *node, wait func()) {
 	case end == PowerCut:
 		err = dropRemoved(to)
 	case w.disk != nil: // the machine keeps running
-		w.undurable = w.disk.handOver()
+		w.unsynced = w.disk.takeUnsynced()
 	}
 	if err != nil {
-		w.violate("the simulated crash: %v", err)
+		w.recordViolation("the simulated crash: %v", err)
 	}
 	if n != nil {
 		n.cutClients()
@@ -406,7 +406,7 @@ func (w *world) crash(end End, n *node, wait func()) {
 	wait()
 	w.isDiskFull = false
 	if err := os.RemoveAll(from); err != nil {
-		w.violate("the simulated crash: %v", err)
+		w.recordViolation("the simulated crash: %v", err)
 	}
 }
 
@@ -435,7 +435,7 @@ func (w *world) probeLog(dir string) error {
 		}
 	}
 	if last[1] < last[0] {
-		w.violate("without its last segment, the log ends with frame %d instead of %d, and looks whole", last[1], last[0])
+		w.recordViolation("without its last segment, the log ends with frame %d instead of %d, and looks whole", last[1], last[0])
 	}
 	return nil
 }
@@ -463,8 +463,8 @@ func (w *world) isDisconnected() bool {
 	return w.scheduler.isDead
 }
 
-// violate records that the service has broken an invariant.
-func (w *world) violate(format string, values ...any) {
+// recordViolation records that the service has broken an invariant.
+func (w *world) recordViolation(format string, values ...any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.violations) < 20 {
@@ -478,8 +478,8 @@ func (w *world) hasViolations() bool {
 	return len(w.violations) > 0
 }
 
-// note adds a decision to the trace, which is a hash of all decisions.
-func (w *world) note(format string, values ...any) {
+// traceDecision adds a decision to the trace, which is a hash of all decisions.
+func (w *world) traceDecision(format string, values ...any) {
 	text := fmt.Sprintf(format, values...)
 	_, _ = w.trace.Write([]byte(text)) // a hash never fails
 	if w.logf != nil {
@@ -487,8 +487,8 @@ func (w *world) note(format string, values ...any) {
 	}
 }
 
-// plain returns the text of an error without the world's directory, which differs in a replay.
-func (w *world) plain(err error) string { return strings.ReplaceAll(err.Error(), w.root, "") }
+// withoutRoot returns the text of an error without the world's directory, which differs in a replay.
+func (w *world) withoutRoot(err error) string { return strings.ReplaceAll(err.Error(), w.root, "") }
 
-// rest waits, within a bubble, until the goroutines of closed connections have ended.
-func rest() { time.Sleep(time.Minute) }
+// waitForGoroutines waits, within a bubble, until the goroutines of closed connections have ended.
+func waitForGoroutines() { time.Sleep(time.Minute) }

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Errors of Gate.Enter and Places.Enter.
+// Errors of Gate.Enter and Semaphore.Enter.
 var (
 	// ErrCrowded means that the caller's own member or group has too many callers. Places.Enter returns ErrCrowded if the owner
 	// already has its maximum number of places.

@@ -9,7 +9,7 @@
 // Invariants:
 //  1. The handler runs no Go code and takes no lock. It makes only three system calls: write, nanosleep and exit_group. For the
 //     store, this end of the process is the same as SIGKILL.
-//  2. The process ends with one line. The line comes from the handler or, after LastWord, from the process itself.
+//  2. The process ends with one line. The line comes from the handler or, after ClaimExitLine, from the process itself.
 //  3. The rest of the runtime's signal handling does not change.
 //
 // Callers: cmd/mizan, tests of posting/store.

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 }
 
 // fault writes beyond the end of a mapped file, on several goroutines. With the ending "speaks", the process itself prints
-// why it ends after a fault has come. With "hangs", it calls LastWord and prints nothing.
+// why it ends after a fault has come. With "hangs", it calls ClaimExitLine and prints nothing.
 func fault(path, ending string) error {
 	runtime.GOMAXPROCS(8) // a thread that waits in the signal handler blocks its P, a processor of the Go scheduler
 	if err := ExitOnFault(1, "the disk is full"); err != nil {
@@ -57,8 +57,8 @@ func fault(path, ending string) error {
 		return err
 	}
 	if ending != "" {
-		LastWord()
-		LastWord() // a second call has no effect
+		ClaimExitLine()
+		ClaimExitLine() // a second call has no effect
 	}
 	var writers sync.WaitGroup
 	for range 4 {

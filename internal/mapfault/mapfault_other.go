@@ -9,5 +9,5 @@ package mapfault
 // runtime's own code, 2, and its stack traces.
 func ExitOnFault(exitCode int, line string) error { return nil }
 
-// LastWord does nothing on this system, because no other thread prints a line.
+// ClaimExitLine does nothing on this system, because no other thread prints a line.
 func LastWord() {}

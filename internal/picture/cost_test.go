@@ -27,8 +27,8 @@ func allocated(f func()) int {
 func TestBombCostsNoMoreThanItsPixels(t *testing.T) {
 	const inflated = 16 << 20
 	for name, spec := range map[string]pngSpec{
-		"plain":      {width: 16, height: 16, depth: 8, colourType: 6, excess: inflated},
-		"interlaced": {width: 16, height: 16, depth: 8, colourType: 6, interlaced: true, excess: inflated},
+		"plain":      {width: 16, height: 16, depth: 8, colorType: 6, excess: inflated},
+		"interlaced": {width: 16, height: 16, depth: 8, colorType: 6, interlaced: true, excess: inflated},
 	} {
 		file := spec.file()
 		var err error
@@ -37,8 +37,8 @@ func TestBombCostsNoMoreThanItsPixels(t *testing.T) {
 			t.Errorf("%s: %d bytes allocated, error %v", name, used, err)
 		}
 	}
-	// A colour profile, which is compressed, is never inflated.
-	profile := pngSpec{width: 1, height: 1, depth: 8, colourType: 0, excess: inflated}.file()
+	// A color profile, which is compressed, is never inflated.
+	profile := pngSpec{width: 1, height: 1, depth: 8, colorType: 0, excess: inflated}.file()
 	file := inserted(encodedPNG(t, filled(8, 8, grey(1))), afterIHDR, chunk("iCCP", append([]byte("p\x00\x00"), profile...)))
 	if used := allocated(func() { normalize(t, NewNormalizer(16, testBytes), file) }); used > 4<<20 {
 		t.Errorf("profile: %d bytes allocated", used)
@@ -121,16 +121,16 @@ func TestMemoryIsBounded(t *testing.T) {
 		file        []byte
 		least, most int // MiB
 	}{
-		{"PNG", pngSpec{width: 6000, height: 4000, depth: 8, colourType: 2}.file(), 16, 30},
-		{"PNG with alpha", pngSpec{width: 4898, height: 4898, depth: 8, colourType: 6}.file(), 20, 40},
+		{"PNG", pngSpec{width: 6000, height: 4000, depth: 8, colorType: 2}.file(), 16, 30},
+		{"PNG with alpha", pngSpec{width: 4898, height: 4898, depth: 8, colorType: 6}.file(), 20, 40},
 		{"PNG grey with a transparent one", pngSpec{width: 4898, height: 4898, depth: 8, chunks: chunk("tRNS", []byte{0, 7})}.file(), 20, 40},
-		{"PNG of 16 bits with alpha", pngSpec{width: 4898, height: 4898, depth: 16, colourType: 6}.file(), 20, 40},
-		{"PNG interlaced", pngSpec{width: 4898, height: 4898, depth: 8, colourType: 6, interlaced: true}.file(), 20, 40},
-		{"PNG interlaced of 16 bits", pngSpec{width: 4898, height: 4898, depth: 16, colourType: 2, interlaced: true}.file(), 20, 40},
-		{"PNG interlaced with a palette", pngSpec{width: 4898, height: 4898, depth: 8, colourType: 3, interlaced: true, chunks: palette}.file(), 20, 40},
-		{"PNG wide", pngSpec{width: 100_000, height: 240, depth: 16, colourType: 6, interlaced: true}.file(), 1, 20},
-		{"PNG not scaled", pngSpec{width: 2048, height: 2048, depth: 8, colourType: 6}.file(), 16, 36},
-		{"PNG interlaced of 16 bits, not scaled", pngSpec{width: 2048, height: 2048, depth: 16, colourType: 6, interlaced: true}.file(), 64, 84},
+		{"PNG of 16 bits with alpha", pngSpec{width: 4898, height: 4898, depth: 16, colorType: 6}.file(), 20, 40},
+		{"PNG interlaced", pngSpec{width: 4898, height: 4898, depth: 8, colorType: 6, interlaced: true}.file(), 20, 40},
+		{"PNG interlaced of 16 bits", pngSpec{width: 4898, height: 4898, depth: 16, colorType: 2, interlaced: true}.file(), 20, 40},
+		{"PNG interlaced with a palette", pngSpec{width: 4898, height: 4898, depth: 8, colorType: 3, interlaced: true, chunks: palette}.file(), 20, 40},
+		{"PNG wide", pngSpec{width: 100_000, height: 240, depth: 16, colorType: 6, interlaced: true}.file(), 1, 20},
+		{"PNG not scaled", pngSpec{width: 2048, height: 2048, depth: 8, colorType: 6}.file(), 16, 36},
+		{"PNG interlaced of 16 bits, not scaled", pngSpec{width: 2048, height: 2048, depth: 16, colorType: 6, interlaced: true}.file(), 64, 84},
 		{"JPEG 4:4:4", jpegSpec{width: 6000, height: 4000, frame: 0xc0, ids: ycc, sampling: full}.file(), 20, 32},
 		{"JPEG 4:2:0, hardly reduced", jpegSpec{width: 4094, height: 4094, frame: 0xc0, ids: ycc, sampling: half}.file(), 24, 48},
 		{"JPEG 4:4:4, hardly reduced", jpegSpec{width: 4094, height: 4094, frame: 0xc0, ids: ycc, sampling: full}.file(), 48, 72},

@@ -5,7 +5,7 @@
 // Invariants:
 //  1. Only the bytes decide the format; a file's name or content type does not matter. Three kinds of files are refused with
 //     ErrFormat: a file that is no PNG or JPEG, a JPEG without its end marker, and a PNG with any part missing. If pixel data
-//     of a JPEG is missing, a part of the result is grey.
+//     of a JPEG is missing, a part of the result is gray.
 //  2. A picture is refused before its pixels are allocated if it has more than MaxPixels or a side above 100,000, or if it
 //     needs more than 92 MiB to decode. A PNG that is scaled is read row by row. Any other PNG needs up to 8 bytes per pixel,
 //     or 16 if it is interlaced. A JPEG's sides are divided by header.reducedBy while the JPEG is decoded. A JPEG needs 1 byte
@@ -19,7 +19,7 @@
 //     few bytes visits every pixel. A JPEG has at most 4096 segments, and a PNG has at most 4096 chunks. Segments and chunks
 //     are counted before a decoder reads them.
 //  5. The result depends only on the file, the bounds and the processor architecture. The result has no metadata, and its
-//     transparent pixels have no hidden colours. A JPEG's EXIF orientation is applied to the pixels.
+//     transparent pixels have no hidden colors. A JPEG's EXIF orientation is applied to the pixels.
 //  6. Package jpegn decodes common JPEGs. It gets only segments that this package has checked, and only these segments
 //     determine what jpegn does. If jpegn panics, the file is refused.
 //  7. A smaller form is never larger than the picture. Its sides have the picture's ratio, with an error of up to

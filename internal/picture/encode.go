@@ -18,7 +18,7 @@ import (
 // maxBytes, the encoded picture may have shorter sides than img. encode may overwrite the pixels of img.
 func encode(img image.Image, format string, maxBytes int) (Picture, image.Image) {
 	if format == formatPNG {
-		forgetHidden(img)
+		clearHiddenColors(img)
 		if p, encoded, fits := encodeAsPNG(img, maxBytes); fits {
 			return p, encoded
 		}

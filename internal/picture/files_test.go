@@ -18,13 +18,13 @@ import (
 
 // pngSpec describes a PNG that image/png can't write.
 type pngSpec struct {
-	width, height     int
-	depth, colourType byte
-	interlaced        bool
-	chunks            []byte                // between IHDR and IDAT
-	pixel             func(x, y int) uint64 // returns the bits of a pixel; nil: all pixels are zero
-	filter            func(y int) byte      // returns the filter of row y; nil: no filter
-	excess            int                   // number of zero bytes that follow the pixels in the compressed data
+	width, height    int
+	depth, colorType byte
+	interlaced       bool
+	chunks           []byte                // between IHDR and IDAT
+	pixel            func(x, y int) uint64 // returns the bits of a pixel; nil: all pixels are zero
+	filter           func(y int) byte      // returns the filter of row y; nil: no filter
+	excess           int                   // number of zero bytes that follow the pixels in the compressed data
 }
 
 var channelsOfPNG = map[byte]int{0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
@@ -32,7 +32,7 @@ var channelsOfPNG = map[byte]int{0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
 func (s pngSpec) file() []byte {
 	header := binary.BigEndian.AppendUint32(nil, uint32(s.width))
 	header = binary.BigEndian.AppendUint32(header, uint32(s.height))
-	header = append(header, s.depth, s.colourType, 0, 0, 0)
+	header = append(header, s.depth, s.colorType, 0, 0, 0)
 	passes := [][4]int{{1, 1, 0, 0}} // step in x and y, first x and y
 	if s.interlaced {
 		header[12] = 1
@@ -60,7 +60,7 @@ func (s pngSpec) file() []byte {
 
 // row returns a row as it is stored: the byte that names the filter, and the pixels.
 func (s pngSpec) row(y, step, first int) []byte {
-	width := channelsOfPNG[s.colourType] * int(s.depth)
+	width := channelsOfPNG[s.colorType] * int(s.depth)
 	count := (s.width - first + step - 1) / step
 	row := make([]byte, 1+(count*width+7)/8)
 	if s.filter != nil {
@@ -243,7 +243,7 @@ func encodedJPEG(tb testing.TB, img image.Image, quality int) []byte {
 	return w.Bytes()
 }
 
-// filled returns a picture of one colour.
+// filled returns a picture of one color.
 func filled(width, height int, c color.NRGBA) *image.NRGBA {
 	img := image.NewNRGBA(image.Rect(0, 0, width, height))
 	for i := range img.Pix {
@@ -283,7 +283,7 @@ func photo(width, height int, grain float64) *image.RGBA {
 	return img
 }
 
-// toGray returns a grey picture whose pixels are the red channel of img.
+// toGray returns a gray picture whose pixels are the red channel of img.
 func toGray(img *image.RGBA) *image.Gray {
 	gray := image.NewGray(img.Rect)
 	for i := range gray.Pix {

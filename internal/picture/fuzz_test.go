@@ -27,11 +27,11 @@ func FuzzNormalize(f *testing.F) {
 	for orientation := range uint16(10) {
 		f.Add(inserted(plainJPEG, afterSOI, exif(binary.LittleEndian, orientation)))
 	}
-	for colourType := range channelsOfPNG {
+	for colorType := range channelsOfPNG {
 		for _, depth := range []byte{8, 16} {
 			for _, interlaced := range []bool{false, true} {
-				spec := pngSpec{width: 33, height: 17, depth: depth, colourType: colourType, interlaced: interlaced}
-				if colourType == 3 {
+				spec := pngSpec{width: 33, height: 17, depth: depth, colorType: colorType, interlaced: interlaced}
+				if colorType == 3 {
 					spec.chunks = chunk("PLTE", make([]byte, 6))
 				}
 				f.Add(spec.file())

@@ -61,7 +61,7 @@ const (
 	pngSignature  = 8
 	pngChunkType  = 12
 	pngDepth      = 24
-	pngColourType = 25
+	pngColorType  = 25
 	pngInterlace  = 28
 	pngFirstChunk = 33 // the chunk after IHDR
 )
@@ -89,10 +89,10 @@ func readPNGHeader(file []byte, maxSide int) (header, error) {
 	if max(h.width, h.height) > maxSide {
 		return h, nil // the PNG is scaled row by row, so the memory for its pixels is small
 	}
-	// The memory can't be derived from config.ColorModel: a grey PNG with a transparent colour is decoded into four channels.
+	// The memory can't be derived from config.ColorModel: a gray PNG with a transparent color is decoded into four channels.
 	bytesPerPixel := 4
 	switch {
-	case file[pngColourType] == paletted:
+	case file[pngColorType] == paletted:
 		bytesPerPixel = 1
 	case file[pngDepth] == 16:
 		bytesPerPixel = 8

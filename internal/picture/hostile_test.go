@@ -31,7 +31,7 @@ func TestTruncatedAndCorruptFilesAreRefused(t *testing.T) {
 	source := photo(200, 120, 20)
 	files := map[string][]byte{"PNG": encodedPNG(t, source), "JPEG": encodedJPEG(t, source, 90)}
 	files["progressive JPEG"] = jpegSpec{width: 400, height: 300, frame: 0xc2, ids: []byte{1, 2, 3}, sampling: []byte{0x22, 0x11, 0x11}, moreScans: 3}.file()
-	files["interlaced PNG"] = pngSpec{width: 64, height: 64, depth: 16, colourType: 6, interlaced: true, pixel: func(x, y int) uint64 { return uint64(x*y) * 0x9e3779b97f4a7c15 }}.file()
+	files["interlaced PNG"] = pngSpec{width: 64, height: 64, depth: 16, colorType: 6, interlaced: true, pixel: func(x, y int) uint64 { return uint64(x*y) * 0x9e3779b97f4a7c15 }}.file()
 	for name, file := range files {
 		normalize(t, NewNormalizer(64, testBytes), file)
 		for end := 0; end < len(file); end += 97 {
@@ -50,9 +50,9 @@ func TestTruncatedAndCorruptFilesAreRefused(t *testing.T) {
 
 // The files have headers but no pixels. So they can only be refused before pixels are read.
 func TestPixelsAreLimitedByTheHeader(t *testing.T) {
-	pngOf := func(width, height int, depth, colourType byte, interlaced bool) []byte {
-		spec := pngSpec{width: 1, height: 1, depth: depth, colourType: colourType, interlaced: interlaced}
-		if colourType == 3 {
+	pngOf := func(width, height int, depth, colorType byte, interlaced bool) []byte {
+		spec := pngSpec{width: 1, height: 1, depth: depth, colorType: colorType, interlaced: interlaced}
+		if colorType == 3 {
 			spec.chunks = chunk("PLTE", make([]byte, 3))
 		}
 		file := spec.file()
@@ -149,9 +149,9 @@ func TestNothingButPixelsSurvives(t *testing.T) {
 		"PNG and ZIP":          slices.Concat(plainPNG, []byte("PK\x03\x04"), bait, []byte("PK\x05\x06")),
 		"PNG and HTML":         slices.Concat(plainPNG, bait),
 		"transparent and HTML": slices.Concat(encodedPNG(t, transparent), bait),
-		"text in the palette":  pngSpec{width: 9, height: 9, depth: 8, colourType: 3, chunks: chunk("PLTE", append(make([]byte, 3), bait...))}.file(),
+		"text in the palette":  pngSpec{width: 9, height: 9, depth: 8, colorType: 3, chunks: chunk("PLTE", append(make([]byte, 3), bait...))}.file(),
 		"text in transparent colours of the palette": pngSpec{
-			width: 20, height: 20, depth: 8, colourType: 3, pixel: func(x, _ int) uint64 { return uint64(x % 10) },
+			width: 20, height: 20, depth: 8, colorType: 3, pixel: func(x, _ int) uint64 { return uint64(x % 10) },
 			chunks: slices.Concat(chunk("PLTE", bait), chunk("tRNS", make([]byte, 10))),
 		}.file(),
 		"small PNG and HTML": slices.Concat(encodedPNG(t, filled(8, 8, grey(1))), bait),

@@ -38,7 +38,7 @@ type jpegSegments struct {
 	scans         int
 	jfif          bool
 	adobe         bool
-	transform     byte     // Adobe's colour transform; set if adobe is true
+	transform     byte     // Adobe's color transform; set if adobe is true
 	exif          []byte   // content of the first EXIF segment, or nil
 	rest          [][]byte // the file up to the end of the picture, in parts, because the metadata between the parts was removed
 }
@@ -166,7 +166,7 @@ func (s *jpegSegments) maxScans() int {
 
 // memory returns the number of bytes that decoding allocates for pixels if the sides are divided by reducedBy. It counts one
 // byte per sample of the result. A progressive JPEG needs four more bytes per sample of the file, for the coefficients. A JPEG
-// that is neither grey nor YCbCr needs four more bytes per pixel of the result.
+// that is neither gray nor YCbCr needs four more bytes per pixel of the result.
 func (s *jpegSegments) memory(reducedBy int) int {
 	const side = 8 // side of a block in samples
 	across, down := 1, 1

@@ -49,10 +49,10 @@ func readOrientation(exif []byte) int {
 	return upright
 }
 
-// turns tells for each EXIF orientation which stored pixel is shown at column x and row y. If exchanged is true, first exchange
+// orientations tells for each EXIF orientation which stored pixel is shown at column x and row y. If exchanged is true, first exchange
 // x and y. If fromRight is true, count the stored columns from the right. If fromBottom is true, count the stored rows from the
 // bottom.
-var turns = [9]struct{ exchanged, fromRight, fromBottom bool }{
+var orientations = [9]struct{ exchanged, fromRight, fromBottom bool }{
 	2: {false, true, false},
 	3: {false, true, true},
 	4: {false, false, true},
@@ -68,7 +68,7 @@ func orient(img image.Image, orientation int) image.Image {
 		return img
 	}
 	size := img.Bounds().Size()
-	if turns[orientation].exchanged {
+	if orientations[orientation].exchanged {
 		size.X, size.Y = size.Y, size.X
 	}
 	rect := image.Rectangle{Max: size}
@@ -77,7 +77,7 @@ func orient(img image.Image, orientation int) image.Image {
 		shown := image.NewGray(rect)
 		turn(shown.Pix, m.Pix, m.Stride, 1, rect, orientation)
 		return shown
-	case *image.YCbCr: // in 4:2:0, four pixels share a colour sample; if a side is odd, turning shifts the colours by one pixel
+	case *image.YCbCr: // in 4:2:0, four pixels share a color sample; if a side is odd, turning shifts the colors by one pixel
 		shown := image.NewYCbCr(rect, m.SubsampleRatio)
 		half := image.Rect(0, 0, (size.X+1)/2, (size.Y+1)/2)
 		turn(shown.Y, m.Y, m.YStride, 1, rect, orientation)
@@ -93,7 +93,7 @@ func orient(img image.Image, orientation int) image.Image {
 // turn copies the pixels from stored to shown, and turns the picture in doing so. rect is the rectangle of the shown picture,
 // and channels is the number of bytes per pixel.
 func turn(shown, stored []byte, stride, channels int, rect image.Rectangle, orientation int) {
-	turn := turns[orientation]
+	turn := orientations[orientation]
 	width, height := rect.Dx(), rect.Dy() // sides of the stored picture
 	if turn.exchanged {
 		width, height = height, width

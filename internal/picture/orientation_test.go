@@ -10,7 +10,7 @@ import (
 )
 
 func TestOrientationIsApplied(t *testing.T) {
-	// The picture has six blocks, a b c in the first row and d e f in the second, each with its own grey.
+	// The picture has six blocks, a b c in the first row and d e f in the second, each with its own gray.
 	spec := jpegSpec{width: 24, height: 16, frame: 0xc0, ids: []byte{1}, sampling: []byte{0x11}, sample: func(_, column, row int) byte {
 		return byte(20 + 40*(3*row+column))
 	}}

@@ -56,8 +56,8 @@ func wantSize(t *testing.T, p Picture, format string, width, height int) {
 	}
 }
 
-// wantColour checks a pixel's colour. Each channel may differ from want by the tolerance.
-func wantColour(t *testing.T, img image.Image, x, y int, want color.NRGBA, tolerance int) {
+// wantColor checks a pixel's color. Each channel may differ from want by the tolerance.
+func wantColor(t *testing.T, img image.Image, x, y int, want color.NRGBA, tolerance int) {
 	t.Helper()
 	got := color.NRGBAModel.Convert(img.At(x, y)).(color.NRGBA)
 	for i, channel := range []uint8{got.R, got.G, got.B, got.A} {
@@ -81,11 +81,11 @@ func TestEveryKindOfPNGWorks(t *testing.T) {
 	red, blue := color.NRGBA{0xff, 0, 0, 0xff}, color.NRGBA{0, 0, 0xff, 0xff}
 	palette := chunk("PLTE", []byte{0xff, 0, 0, 0, 0, 0xff})
 	tests := []struct {
-		name              string
-		depth, colourType byte
-		left, right       uint64 // bits of a pixel in the left and in the right half
-		chunks            []byte
-		wantLeft, want    color.NRGBA
+		name             string
+		depth, colorType byte
+		left, right      uint64 // bits of a pixel in the left and in the right half
+		chunks           []byte
+		wantLeft, want   color.NRGBA
 	}{
 		{"grey 1", 1, 0, 0, 1, nil, grey(0), grey(255)},
 		{"grey 2", 2, 0, 1, 2, nil, grey(0x55), grey(0xaa)},
@@ -111,7 +111,7 @@ func TestEveryKindOfPNGWorks(t *testing.T) {
 		for _, interlaced := range []bool{false, true} {
 			for _, side := range []int{16, 48, 100} { // not scaled; in whole boxes; with incomplete boxes at the edges
 				spec := pngSpec{
-					width: side, height: side, depth: tt.depth, colourType: tt.colourType, interlaced: interlaced, chunks: tt.chunks,
+					width: side, height: side, depth: tt.depth, colorType: tt.colorType, interlaced: interlaced, chunks: tt.chunks,
 					pixel: func(x, _ int) uint64 {
 						if x < side/2 {
 							return tt.left
@@ -122,8 +122,8 @@ func TestEveryKindOfPNGWorks(t *testing.T) {
 				p, img := normalize(t, NewNormalizer(16, testBytes), spec.file())
 				wantSize(t, p, "png", 16, 16)
 				for y := range 16 {
-					wantColour(t, img, 2, y, tt.wantLeft, 0)
-					wantColour(t, img, 13, y, tt.want, 0)
+					wantColor(t, img, 2, y, tt.wantLeft, 0)
+					wantColor(t, img, 13, y, tt.want, 0)
 				}
 				if t.Failed() {
 					t.Fatal(tt.name, interlaced, side)
@@ -166,7 +166,7 @@ func TestEveryKindOfJPEGWorks(t *testing.T) {
 				p, img := normalize(t, NewNormalizer(32, testBytes), spec.file())
 				wantSize(t, p, "jpg", 32, 32)
 				for i := range 32 {
-					wantColour(t, img, i, i, tt.want, 6)
+					wantColor(t, img, i, i, tt.want, 6)
 				}
 				if t.Failed() {
 					t.Fatalf("%s, frame %x, side %d", tt.name, frame, side)
@@ -178,9 +178,9 @@ func TestEveryKindOfJPEGWorks(t *testing.T) {
 
 func TestLongAndThinPicturesWork(t *testing.T) {
 	n := NewNormalizer(1000, testBytes)
-	p, _ := normalize(t, n, pngSpec{width: 100_000, height: 1, depth: 8, colourType: 2}.file())
+	p, _ := normalize(t, n, pngSpec{width: 100_000, height: 1, depth: 8, colorType: 2}.file())
 	wantSize(t, p, "png", 1000, 1)
-	p, _ = normalize(t, n, pngSpec{width: 1, height: 100_000, depth: 8, colourType: 6}.file())
+	p, _ = normalize(t, n, pngSpec{width: 1, height: 100_000, depth: 8, colorType: 6}.file())
 	wantSize(t, p, "png", 1, 1000)
 	p, _ = normalize(t, n, jpegSpec{width: 65_000, height: 3, frame: 0xc0, ids: []byte{1}, sampling: []byte{0x11}}.file())
 	wantSize(t, p, "jpg", 1000, 1)
@@ -218,10 +218,10 @@ func TestInterpolationLeavesNoPixelOut(t *testing.T) {
 
 // One column of ten is white, so every pixel of the result must have a tenth of white's brightness.
 func TestAllPixelsCountInMuchSmallerPictures(t *testing.T) {
-	for colourType, white := range map[byte]uint64{0: 0xff, 2: 0xffffff, 3: 1, 6: 0xffffff} {
-		stripes := pngSpec{width: 160, height: 160, depth: 8, colourType: colourType, pixel: func(x, _ int) uint64 {
+	for colorType, white := range map[byte]uint64{0: 0xff, 2: 0xffffff, 3: 1, 6: 0xffffff} {
+		stripes := pngSpec{width: 160, height: 160, depth: 8, colorType: colorType, pixel: func(x, _ int) uint64 {
 			black := uint64(0)
-			if colourType == 6 { // all pixels are opaque
+			if colorType == 6 { // all pixels are opaque
 				black = 0xff
 			}
 			if x%10 == 0 {
@@ -229,12 +229,12 @@ func TestAllPixelsCountInMuchSmallerPictures(t *testing.T) {
 			}
 			return black
 		}}
-		if colourType == 3 {
+		if colorType == 3 {
 			stripes.chunks = chunk("PLTE", []byte{0, 0, 0, 0xff, 0xff, 0xff})
 		}
 		_, img := normalize(t, NewNormalizer(16, testBytes), stripes.file())
 		for x := range 16 {
-			wantColour(t, img, x, 8, grey(26), 1)
+			wantColor(t, img, x, 8, grey(26), 1)
 		}
 	}
 }
@@ -245,7 +245,7 @@ func TestTransparentPixelsDoNotColourTheirNeighbours(t *testing.T) {
 		copy(img.Pix[i:], []byte{0, 0xff, 0, 0})
 	}
 	_, got := normalize(t, NewNormalizer(16, testBytes), encodedPNG(t, img))
-	wantColour(t, got, 7, 7, color.NRGBA{0xff, 0, 0, 0x80}, 1)
+	wantColor(t, got, 7, 7, color.NRGBA{0xff, 0, 0, 0x80}, 1)
 }
 
 func TestAlphaIsKept(t *testing.T) {
@@ -253,7 +253,7 @@ func TestAlphaIsKept(t *testing.T) {
 	for _, side := range []int{20, 100} {
 		p, img := normalize(t, NewNormalizer(20, testBytes), encodedPNG(t, filled(side, side, half)))
 		wantSize(t, p, "png", 20, 20)
-		wantColour(t, img, 10, 10, half, 1)
+		wantColor(t, img, 10, 10, half, 1)
 	}
 }
 

@@ -67,9 +67,9 @@ func dropLowBytes(pix []byte) []byte {
 	return pix[:half]
 }
 
-// forgetHidden removes the colours of transparent pixels, and the colours of the palette that no pixel uses. A file could hide
-// a text in these invisible colours.
-func forgetHidden(img image.Image) {
+// clearHiddenColors removes the colors of transparent pixels, and the colors of the palette that no pixel uses. A file could hide
+// a text in these invisible colors.
+func clearHiddenColors(img image.Image) {
 	switch m := img.(type) {
 	case *image.NRGBA:
 		for p := m.Pix; len(p) >= 4; p = p[4:] {

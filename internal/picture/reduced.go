@@ -10,7 +10,7 @@ import (
 	"github.com/gen2brain/jpegn"
 )
 
-// isCommon tells whether the JPEG is decoded by package jpegn: if it is grey, YCbCr in a usual sampling, or RGB. All other
+// isCommon tells whether the JPEG is decoded by package jpegn: if it is gray, YCbCr in a usual sampling, or RGB. All other
 // JPEGs are decoded by package image/jpeg, because jpegn would first have to scale their planes to one size.
 func (s *jpegSegments) isCommon() bool {
 	c := s.components
@@ -58,7 +58,7 @@ func decodeReduced(h header) (img image.Image, err error) {
 		}
 	}()
 	by := h.reducedBy
-	img, err = jpegn.Decode(joined(h.content), &jpegn.Options{ScaleDenom: by})
+	img, err = jpegn.Decode(concatenate(h.content), &jpegn.Options{ScaleDenom: by})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
 	}
@@ -72,20 +72,20 @@ func decodeReduced(h header) (img image.Image, err error) {
 	return nil, fmt.Errorf("%w: decoded as %T", ErrFormat, img)
 }
 
-// sized is a reader with a method Len, which tells jpegn how much memory to allocate for the content.
-type sized struct {
+// sizedReader is a reader with a method Len, which tells jpegn how much memory to allocate for the content.
+type sizedReader struct {
 	io.Reader
 	size int
 }
 
 // Len returns the size of the content in bytes.
-func (s sized) Len() int { return s.size }
+func (s sizedReader) Len() int { return s.size }
 
-// joined returns a reader that reads the parts one after the other.
-func joined(parts [][]byte) io.Reader {
+// concatenate returns a reader that reads the parts one after the other.
+func concatenate(parts [][]byte) io.Reader {
 	readers, size := make([]io.Reader, len(parts)), 0
 	for i, part := range parts {
 		readers[i], size = bytes.NewReader(part), size+len(part)
 	}
-	return sized{io.MultiReader(readers...), size}
+	return sizedReader{io.MultiReader(readers...), size}
 }

@@ -29,7 +29,7 @@ func decodeChunks(file []byte, h header, to image.Point) (image.Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	pixels, err := newPNGConverter(file[pngDepth], file[pngColourType], chunks)
+	pixels, err := newPNGConverter(file[pngDepth], file[pngColorType], chunks)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func decodeChunks(file []byte, h header, to image.Point) (image.Image, error) {
 
 // pngChunks has the contents of the chunks that determine the pixels of a PNG.
 type pngChunks struct {
-	palette      []byte   // three bytes per colour
+	palette      []byte   // three bytes per color
 	transparency []byte   // content of the chunk tRNS; nil if the PNG has no such chunk
 	data         [][]byte // contents of the IDAT chunks: the compressed pixels
 }
@@ -152,7 +152,7 @@ func (r *rowReader) open(data [][]byte, isInterlaced bool) error {
 		if width <= 0 || height <= 0 {
 			continue
 		}
-		inflated, err := inflate(joined(data))
+		inflated, err := inflate(concatenate(data))
 		if err != nil {
 			return err
 		}

@@ -18,7 +18,7 @@ func rowsOf(file []byte, size image.Point) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	pixels, err := newPNGConverter(file[pngDepth], file[pngColourType], chunks)
+	pixels, err := newPNGConverter(file[pngDepth], file[pngColorType], chunks)
 	if err != nil {
 		return nil, err
 	}
@@ -63,30 +63,30 @@ func TestRowsOfPNGAreThoseOfImagePNG(t *testing.T) {
 	t.Log("seed", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
 	depths := map[byte][]byte{0: {1, 2, 4, 8, 16}, 2: {8, 16}, 3: {1, 2, 4, 8}, 4: {8, 16}, 6: {8, 16}}
-	for colourType, depths := range depths {
+	for colorType, depths := range depths {
 		for _, depth := range depths {
 			for i := range 40 {
 				spec := pngSpec{
-					width: 1 + random.IntN(40), height: 1 + random.IntN(40), depth: depth, colourType: colourType, interlaced: i%2 == 0,
+					width: 1 + random.IntN(40), height: 1 + random.IntN(40), depth: depth, colorType: colorType, interlaced: i%2 == 0,
 					pixel: func(int, int) uint64 { return random.Uint64() >> random.IntN(64) }, filter: func(int) byte { return byte(random.IntN(5)) },
 				}
-				if colourType == 3 {
+				if colorType == 3 {
 					palette := make([]byte, 3*(1+random.IntN(1<<depth)))
 					for i := range palette {
 						palette[i] = uint8(random.Uint32())
 					}
 					spec.chunks = slices.Concat(chunk("PLTE", palette), chunk("tRNS", []byte{0, 9, 200}))
 				}
-				if samples := map[byte]int{0: 1, 2: 3}[colourType]; samples > 0 && i%4 > 1 {
-					colour := make([]byte, 2*samples) // small values, so that some pixels have this colour
-					colour[len(colour)-1] = byte(random.IntN(2))
-					spec.chunks = chunk("tRNS", colour)
+				if samples := map[byte]int{0: 1, 2: 3}[colorType]; samples > 0 && i%4 > 1 {
+					clearColor := make([]byte, 2*samples) // small values, so that some pixels have this color
+					clearColor[len(clearColor)-1] = byte(random.IntN(2))
+					spec.chunks = chunk("tRNS", clearColor)
 				}
 				file := spec.file()
 				got, err := rowsOf(file, image.Point{spec.width, spec.height})
 				want, wantErr := rowsOfImagePNG(file)
 				if err != nil || wantErr != nil || !bytes.Equal(got, want) {
-					t.Fatalf("colour type %d, depth %d, %d×%d, interlaced %v: %v %v\n%x\n%x", colourType, depth, spec.width, spec.height, spec.interlaced, err, wantErr, got, want)
+					t.Fatalf("colour type %d, depth %d, %d×%d, interlaced %v: %v %v\n%x\n%x", colorType, depth, spec.width, spec.height, spec.interlaced, err, wantErr, got, want)
 				}
 			}
 		}
@@ -100,11 +100,11 @@ func FuzzRows(f *testing.F) {
 	f.Add(encodedPNG(f, source))
 	f.Add(encodedPNG(f, toGray(source)))
 	f.Add(encodedPNG(f, noise(f, 30, 40, false)))
-	for colourType := range channelsOfPNG {
+	for colorType := range channelsOfPNG {
 		for _, interlaced := range []bool{false, true} {
-			spec := pngSpec{width: 33, height: 17, depth: 8, colourType: colourType, interlaced: interlaced, filter: func(y int) byte { return byte(y % 5) }}
+			spec := pngSpec{width: 33, height: 17, depth: 8, colorType: colorType, interlaced: interlaced, filter: func(y int) byte { return byte(y % 5) }}
 			spec.pixel = func(x, y int) uint64 { return uint64(x*y) * 0x9e3779b97f4a7c15 }
-			if colourType == 3 {
+			if colorType == 3 {
 				spec.chunks = slices.Concat(chunk("PLTE", make([]byte, 60)), chunk("tRNS", []byte{1, 2}))
 			}
 			f.Add(spec.file())

@@ -70,8 +70,8 @@ func scalePlane(pix []byte, stride int, size image.Point, into []byte, to image.
 	}
 }
 
-// readRow reads a row of a picture as RGBA. The colours are multiplied by alpha, so that an average of pixels is not tinted by
-// the colours of transparent pixels.
+// readRow reads a row of a picture as RGBA. The colors are multiplied by alpha, so that an average of pixels is not tinted by
+// the colors of transparent pixels.
 func readRow(into []byte, img image.Image, y int) {
 	switch m := img.(type) {
 	case *image.RGBA:
@@ -80,7 +80,7 @@ func readRow(into []byte, img image.Image, y int) {
 		copy(into, m.Pix[y*m.Stride:])
 		premultiply(into)
 	case *image.Paletted:
-		colours := premultipliedColours(m.Palette)
+		colours := premultipliedColors(m.Palette)
 		for i, index := range m.Pix[y*m.Stride:][:len(into)/4] {
 			copy(into[4*i:4*i+4], colours[index][:])
 		}
@@ -89,7 +89,7 @@ func readRow(into []byte, img image.Image, y int) {
 	}
 }
 
-// premultiply multiplies the colours of each pixel by the pixel's alpha.
+// premultiply multiplies the colors of each pixel by the pixel's alpha.
 func premultiply(row []byte) {
 	for i := 0; i+4 <= len(row); i += 4 {
 		pixel := binary.LittleEndian.Uint32(row[i:])
@@ -97,13 +97,13 @@ func premultiply(row []byte) {
 			continue
 		}
 		alpha := uint64(pixel >> 24)
-		products := spread(pixel)*alpha + 127*one
+		products := unpackChannels(pixel)*alpha + 127*one
 		products += products>>8&everyOther + one // now the upper byte of each 16-bit lane is the product divided by 255
-		binary.LittleEndian.PutUint32(row[i:], join(products>>8&everyOther)&^opaque|pixel&opaque)
+		binary.LittleEndian.PutUint32(row[i:], packChannels(products>>8&everyOther)&^opaque|pixel&opaque)
 	}
 }
 
-func premultipliedColours(palette color.Palette) (colours [256][4]uint8) {
+func premultipliedColors(palette color.Palette) (colours [256][4]uint8) {
 	for i, c := range palette {
 		plain := color.NRGBAModel.Convert(c).(color.NRGBA)
 		colours[i] = [4]uint8{plain.R, plain.G, plain.B, plain.A}

@@ -35,7 +35,7 @@ func TestScaledPixelsAreMeans(t *testing.T) {
 		size := image.Point{1 + random.IntN(90), 1 + random.IntN(90)}
 		to := image.Point{size.X/15 + 1 + random.IntN(size.X), size.Y/15 + 1 + random.IntN(size.Y)}
 		if random.IntN(8) == 0 {
-			// The result may also be larger than the picture, as happens to planes of colours.
+			// The result may also be larger than the picture, as happens to planes of colors.
 			to = image.Point{100 + random.IntN(20), 100 + random.IntN(20)}
 		}
 		channels := 1 + 3*random.IntN(2)

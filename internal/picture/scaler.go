@@ -25,7 +25,7 @@ func newScaler(channels int, size image.Point, into []byte, to image.Point) scal
 		return newBlender(channels, size, into, to)
 	}
 	reduced := image.Point{(size.X + box.X - 1) / box.X, (size.Y + box.Y - 1) / box.Y}
-	return &boxes{
+	return &boxAverager{
 		channels: channels, box: box, height: size.Y, reciprocal: 1<<reciprocalBits/uint64(box.X*box.Y) + 1,
 		sums: make([]uint64, reduced.X), means: make([]byte, channels*reduced.X),
 		next: newScaler(channels, reduced, into, to),
@@ -42,19 +42,19 @@ const (
 	one        = 0x0001000100010001 // the number 1 in each channel
 )
 
-// spread widens each of the four bytes of a pixel to 16 bits.
-func spread(pixel uint32) uint64 {
+// unpackChannels widens each of the four bytes of a pixel to 16 bits.
+func unpackChannels(pixel uint32) uint64 {
 	return uint64(pixel&0x00ff00ff) | uint64(pixel>>8&0x00ff00ff)<<32
 }
 
-// join is the inverse of spread.
-func join(channels uint64) uint32 {
+// packChannels is the inverse of spread.
+func packChannels(channels uint64) uint32 {
 	return uint32(channels) | uint32(channels>>32)<<8
 }
 
-// boxes is a stage of a scaler that replaces each box of pixels by their mean. At the right and the lower edge of the picture,
+// boxAverager is a stage of a scaler that replaces each box of pixels by their mean. At the right and the lower edge of the picture,
 // a box may extend over the edge; then the pixels at the edge are counted several times.
-type boxes struct {
+type boxAverager struct {
 	channels   int
 	box        image.Point // sides of a box in pixels
 	height     int         // number of rows of the picture
@@ -69,7 +69,7 @@ type boxes struct {
 // keeps the product of sum and reciprocal within 32 bits.
 const reciprocalBits = 24
 
-func (b *boxes) push(row []byte) {
+func (b *boxAverager) push(row []byte) {
 	b.add(row)
 	for b.seen == b.height && b.seen%b.box.Y != 0 {
 		b.add(row)
@@ -80,7 +80,7 @@ func (b *boxes) push(row []byte) {
 	}
 }
 
-func (b *boxes) add(row []byte) {
+func (b *boxAverager) add(row []byte) {
 	b.seen++
 	width := b.channels * b.box.X // width of a box in bytes
 	whole := b.sums[:len(row)/width]
@@ -105,7 +105,7 @@ func (b *boxes) add(row []byte) {
 		for i := range whole {
 			var sum uint64
 			for box := row[:width]; len(box) >= 4; box = box[4:] {
-				sum += spread(binary.LittleEndian.Uint32(box))
+				sum += unpackChannels(binary.LittleEndian.Uint32(box))
 			}
 			whole[i] += sum
 			row = row[width:]
@@ -117,13 +117,13 @@ func (b *boxes) add(row []byte) {
 }
 
 // addEdge adds the pixels at the right edge to the last box of the row, which extends over the edge.
-func (b *boxes) addEdge(row []byte) {
+func (b *boxAverager) addEdge(row []byte) {
 	last := &b.sums[len(b.sums)-1]
 	for range b.box.X {
 		if b.channels == 1 {
 			*last += uint64(row[0])
 		} else {
-			*last += spread(binary.LittleEndian.Uint32(row))
+			*last += unpackChannels(binary.LittleEndian.Uint32(row))
 		}
 		if len(row) > b.channels {
 			row = row[b.channels:]
@@ -131,7 +131,7 @@ func (b *boxes) addEdge(row []byte) {
 	}
 }
 
-func (b *boxes) flush() {
+func (b *boxAverager) flush() {
 	count := uint(b.box.X * b.box.Y)
 	half := uint64(count / 2)
 	shift := bits.TrailingZeros(count)
@@ -143,7 +143,7 @@ func (b *boxes) flush() {
 	case isPower:
 		half *= one
 		for i, sum := range b.sums {
-			binary.LittleEndian.PutUint32(b.means[4*i:], join((sum+half)>>shift&everyOther))
+			binary.LittleEndian.PutUint32(b.means[4*i:], packChannels((sum+half)>>shift&everyOther))
 		}
 	default:
 		const pairOf = 0x0000ffff0000ffff
@@ -218,10 +218,10 @@ func (b *blender) push(row []byte) {
 		for i := range b.across {
 			s := &b.across[i]
 			p := b.row[4*s.first:][:12]
-			sum := spread(binary.LittleEndian.Uint32(p))*s.weights[0] +
-				spread(binary.LittleEndian.Uint32(p[4:]))*s.weights[1] +
-				spread(binary.LittleEndian.Uint32(p[8:]))*s.weights[2] + 128*one
-			binary.LittleEndian.PutUint32(narrow[4*i:], join(sum>>8&everyOther))
+			sum := unpackChannels(binary.LittleEndian.Uint32(p))*s.weights[0] +
+				unpackChannels(binary.LittleEndian.Uint32(p[4:]))*s.weights[1] +
+				unpackChannels(binary.LittleEndian.Uint32(p[8:]))*s.weights[2] + 128*one
+			binary.LittleEndian.PutUint32(narrow[4*i:], packChannels(sum>>8&everyOther))
 		}
 	}
 	b.seen++

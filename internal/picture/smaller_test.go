@@ -103,7 +103,7 @@ func TestFormsThatSaveNothingAreNotMade(t *testing.T) {
 	}
 }
 
-// The pixels of a form have the colours of the picture at the same places.
+// The pixels of a form have the colors of the picture at the same places.
 func TestFormsLookLikeThePicture(t *testing.T) {
 	halves := filled(500, 300, color.NRGBA{0xff, 0, 0, 0xff})
 	for y := range 300 {
@@ -121,7 +121,7 @@ func TestFormsLookLikeThePicture(t *testing.T) {
 		if img.Bounds().Size() != want {
 			t.Errorf("form %d is of %v", i, img.Bounds().Size())
 		}
-		wantColour(t, img, want.X/4, want.Y/2, color.NRGBA{0xff, 0, 0, 0xff}, 2)
-		wantColour(t, img, want.X*3/4, want.Y/2, color.NRGBA{0, 0, 0xff, 0x80}, 2)
+		wantColor(t, img, want.X/4, want.Y/2, color.NRGBA{0xff, 0, 0, 0xff}, 2)
+		wantColor(t, img, want.X*3/4, want.Y/2, color.NRGBA{0, 0, 0xff, 0x80}, 2)
 	}
 }

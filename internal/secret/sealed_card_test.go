@@ -66,7 +66,7 @@ func TestSealedCardHasNumberHolderAndExpiryAndNoCVV(t *testing.T) {
 	if opened.CVV != nil || !sameCard(opened, card) {
 		t.Error("the card came back as another one")
 	}
-	if _, err := k.OpenCard(sealed, []byte("another record")); !errors.Is(err, ErrUnopened) {
+	if _, err := k.OpenCard(sealed, []byte("another record")); !errors.Is(err, ErrCannotOpen) {
 		t.Errorf("moved to another record: %v", err)
 	}
 }

@@ -21,7 +21,7 @@ const maxSealingKeys = 1000
 // Errors of Seal and Open. No error reveals anything about the plaintext.
 var (
 	ErrNoSealingKey = errors.New("there is no sealing key")
-	ErrUnopened     = errors.New("the sealed text can't be opened: it is damaged or from another record, or its key is not in the keyring")
+	ErrCannotOpen   = errors.New("the sealed text can't be opened: it is damaged or from another record, or its key is not in the keyring")
 )
 
 // SealingKey describes a sealing key. It does not contain the key itself.
@@ -63,14 +63,14 @@ func (k *Keyring) Seal(plaintext, context []byte) ([]byte, error) {
 }
 
 // Open decrypts what Seal has encrypted with the same context, even if the sealing key was replaced in the meantime. The error
-// is ErrUnopened or ErrNoSealingKey. The caller must wipe the plaintext.
+// is ErrCannotOpen or ErrNoSealingKey. The caller must wipe the plaintext.
 func (k *Keyring) Open(sealed, context []byte) ([]byte, error) {
 	if k.sealer == nil {
 		return nil, ErrNoSealingKey
 	}
 	plaintext, err := k.sealer.Decrypt(sealed, context)
 	if err != nil {
-		return nil, ErrUnopened
+		return nil, ErrCannotOpen
 	}
 	return plaintext, nil
 }

@@ -61,11 +61,11 @@ func TestCiphertextOpensInItsContextOnly(t *testing.T) {
 	for name, context := range map[string][]byte{
 		"another record": []byte("an organization, and a record oF"), "no context": nil, "shorter": sealingContext[:31], "longer": append(bytes.Clone(sealingContext), 0),
 	} {
-		if got, err := k.Open(sealed, context); !errors.Is(err, ErrUnopened) || got != nil {
+		if got, err := k.Open(sealed, context); !errors.Is(err, ErrCannotOpen) || got != nil {
 			t.Errorf("%s: opened as %q, %v", name, got, err)
 		}
 	}
-	if _, err := createKeyring(t).Open(sealed, sealingContext); !errors.Is(err, ErrUnopened) {
+	if _, err := createKeyring(t).Open(sealed, sealingContext); !errors.Is(err, ErrCannotOpen) {
 		t.Errorf("another keyring: %v", err)
 	}
 	wantOpens(t, k, sealText(t, k, ""), "")
@@ -77,16 +77,16 @@ func TestChangedCiphertextIsRefused(t *testing.T) {
 	for i := range len(sealed) * 8 {
 		changed := bytes.Clone(sealed)
 		changed[i/8] ^= 1 << (i % 8)
-		if _, err := k.Open(changed, sealingContext); !errors.Is(err, ErrUnopened) {
+		if _, err := k.Open(changed, sealingContext); !errors.Is(err, ErrCannotOpen) {
 			t.Errorf("bit %d flipped: %v", i, err)
 		}
 	}
 	for n := range sealed {
-		if _, err := k.Open(sealed[:n], sealingContext); !errors.Is(err, ErrUnopened) {
+		if _, err := k.Open(sealed[:n], sealingContext); !errors.Is(err, ErrCannotOpen) {
 			t.Errorf("cut to %d bytes: %v", n, err)
 		}
 	}
-	if _, err := k.Open(append(bytes.Clone(sealed), 0), sealingContext); !errors.Is(err, ErrUnopened) {
+	if _, err := k.Open(append(bytes.Clone(sealed), 0), sealingContext); !errors.Is(err, ErrCannotOpen) {
 		t.Errorf("a byte more: %v", err)
 	}
 }
@@ -259,7 +259,7 @@ func TestDisabledKeyIsListedAndOpensNothing(t *testing.T) {
 	if got := third.SealingKeys(); !slices.Equal(got, want) {
 		t.Errorf("the keys are %v, want %v", got, want)
 	}
-	if _, err := third.Open(sealed, sealingContext); !errors.Is(err, ErrUnopened) {
+	if _, err := third.Open(sealed, sealingContext); !errors.Is(err, ErrCannotOpen) {
 		t.Errorf("a disabled key opened: %v", err)
 	}
 }

@@ -109,9 +109,9 @@ func (c *Client) With(pairs ...string) *Client {
 	return &extended
 }
 
-// Through returns a copy of the client that sends its requests through the transport wrap(t), where t is the client's own
+// WithTransport returns a copy of the client that sends its requests through the transport wrap(t), where t is the client's own
 // transport.
-func (c *Client) Through(wrap func(http.RoundTripper) http.RoundTripper) *Client {
+func (c *Client) WithTransport(wrap func(http.RoundTripper) http.RoundTripper) *Client {
 	wrapped, inner := *c, *c.http
 	inner.Transport = wrap(inner.Transport)
 	wrapped.http = &inner

@@ -20,7 +20,7 @@ type layer struct {
 // Lists of packages that several layers may import. A list whose name begins with upto goes from the lowest packages up to the
 // package in the name. commandImports lists what the commands may import.
 var (
-	commonPackages      = []string{"internal/assert", "internal/clock", "internal/disk", "internal/durable", "internal/fair", "internal/filelock", "internal/jsonwalk", "internal/mapfault", "internal/packed", "internal/picture", "internal/progress", "internal/secret", "internal/source", "internal/steps", "internal/tracing", "internal/wiping"}
+	commonPackages      = []string{"internal/assert", "internal/clock", "internal/disk", "internal/durable", "internal/fair", "internal/filelock", "internal/jsonwalk", "internal/mapfault", "internal/msgpackcheck", "internal/picture", "internal/progress", "internal/secret", "internal/source", "internal/steps", "internal/tracing", "internal/wiping"}
 	ledgerPackages      = []string{"ledger/..."}
 	uptoPosting         = slices.Concat(commonPackages, ledgerPackages, []string{"posting", "posting/balances"})
 	uptoStore           = slices.Concat(commonPackages, ledgerPackages, []string{"posting/store"})
@@ -45,7 +45,7 @@ var layers = []layer{
 	{"internal/filelock", nil},
 	{"internal/jsonwalk", []string{"internal/steps"}},
 	{"internal/mapfault", nil},
-	{"internal/packed", []string{"internal/assert"}},
+	{"internal/msgpackcheck", []string{"internal/assert"}},
 	{"internal/picture", []string{"internal/assert"}},
 	{"internal/picture/picturetest", nil},
 	{"internal/progress", nil},
@@ -69,7 +69,7 @@ var layers = []layer{
 	{"ledger/jsonform", []string{"ledger", "ledger/schema", "ledger/money", "ledger/payment", "ledger/contract", "ledger/subscription", "internal/jsonwalk"}},
 	{"ledger/directory", []string{"ledger", "ledger/schema", "ledger/columns", "ledger/money", "ledger/fsm", "internal/assert"}},
 	{"ledger/payment/admission", []string{"ledger", "ledger/money", "ledger/fsm", "ledger/directory", "ledger/payment", "internal/assert"}},
-	{"ledger/payment/codec", []string{"ledger", "ledger/money", "ledger/payment", "internal/assert", "internal/packed"}},
+	{"ledger/payment/codec", []string{"ledger", "ledger/money", "ledger/payment", "internal/assert", "internal/msgpackcheck"}},
 	{"ledger/storefront", []string{"ledger", "ledger/schema", "ledger/columns", "ledger/money", "ledger/directory", "ledger/payment", "internal/assert"}},
 	{"ledger/search", []string{"ledger", "ledger/money", "ledger/payment", "internal/assert", "internal/jsonwalk"}},
 	{"ledger/turnover", []string{"ledger", "ledger/money", "ledger/payment", "internal/assert"}},
@@ -118,10 +118,10 @@ var layers = []layer{
 	{"api/console/texts", []string{"api/web/locale", "internal/assert"}},
 	{"api/console/view", slices.Concat(uptoActors, []string{"api/console/texts", "api/web/design", "api/web/locale"})},
 	{"api/console/visit", slices.Concat(routeFamilyImports, []string{"api/console/texts", "api/console/view"})},
-	{"api/console/described", []string{"api/description/spec", "internal/assert"}},
+	{"api/console/apispec", []string{"api/description/spec", "internal/assert"}},
 	{"api/console/labels", []string{"api/console/texts"}},
-	{"api/console/form", []string{"api/console/described", "api/console/labels", "api/web", "api/web/locale", "ledger/money", "internal/assert"}},
-	{"api/console/resource", slices.Concat(routeFamilyImports, []string{"api/console/described", "api/console/form", "api/console/labels", "api/console/view", "api/console/visit"})},
+	{"api/console/form", []string{"api/console/apispec", "api/console/labels", "api/web", "api/web/locale", "ledger/money", "internal/assert"}},
+	{"api/console/resource", slices.Concat(routeFamilyImports, []string{"api/console/apispec", "api/console/form", "api/console/labels", "api/console/view", "api/console/visit"})},
 	{"api/console/partner", slices.Concat(routeFamilyImports, []string{"api/console/..."})},
 	{"api/console/contracts", slices.Concat(routeFamilyImports, []string{"api/console/..."})},
 	{"api/console/admin", slices.Concat(routeFamilyImports, []string{"api/console/..."})},

@@ -2,25 +2,25 @@ package tracing
 
 import "sync"
 
-// Memory keeps the origins of work that continues after the response to its request. It has two generations of origins. A new
+// OriginCache keeps the origins of work that continues after the response to its request. It has two generations of origins. A new
 // origin is added to the newer generation. When the newer generation is full, the older generation is dropped as a whole, and
 // the newer generation becomes the older one. So the number of origins is bounded, and it takes no time to drop old origins. A
-// Memory is safe for concurrent use.
-type Memory[K comparable] struct {
+// OriginCache is safe for concurrent use.
+type OriginCache[K comparable] struct {
 	generation int // maximum number of origins in one generation
 
 	mu           sync.Mutex
 	newer, older map[K]Origin // guarded by mu
 }
 
-// NewMemory makes a Memory that keeps at most bound origins. It always keeps the newest bound/2 origins, except those that
+// NewOriginCache makes an OriginCache that keeps at most bound origins. It always keeps the newest bound/2 origins, except those that
 // Forget has dropped.
-func NewMemory[K comparable](bound int) *Memory[K] {
-	return &Memory[K]{generation: max(1, bound/2), newer: make(map[K]Origin)}
+func NewOriginCache[K comparable](bound int) *OriginCache[K] {
+	return &OriginCache[K]{generation: max(1, bound/2), newer: make(map[K]Origin)}
 }
 
 // Keep stores the origin of the work that the key identifies. It replaces an earlier origin of the same work.
-func (m *Memory[K]) Keep(key K, o Origin) {
+func (m *OriginCache[K]) Keep(key K, o Origin) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.older, key)
@@ -30,8 +30,8 @@ func (m *Memory[K]) Keep(key K, o Origin) {
 	m.newer[key] = o
 }
 
-// Find returns the origin of the work that the key identifies. If the Memory does not have the origin, found is false.
-func (m *Memory[K]) Find(key K) (o Origin, found bool) {
+// Find returns the origin of the work that the key identifies. If the OriginCache does not have the origin, found is false.
+func (m *OriginCache[K]) Find(key K) (o Origin, found bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if o, found = m.newer[key]; !found {
@@ -41,7 +41,7 @@ func (m *Memory[K]) Find(key K) (o Origin, found bool) {
 }
 
 // Forget drops the origin of the work that the key identifies. Call Forget when the work has ended.
-func (m *Memory[K]) Forget(key K) {
+func (m *OriginCache[K]) Forget(key K) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.newer, key)

@@ -55,7 +55,7 @@ func TestContextHasTheOrigin(t *testing.T) {
 
 func TestMemoryIsBoundedAndForgetsTheOldestFirst(t *testing.T) {
 	const bound = 8
-	m := tracing.NewMemory[int](bound)
+	m := tracing.NewOriginCache[int](bound)
 	origin := func(n int) tracing.Origin { return tracing.Origin{Request: uuid.UUID{byte(n)}} }
 	for n := range 100 {
 		m.Keep(n, origin(n))

@@ -48,11 +48,11 @@ func (c *Charge) Alert(terminal Terminal, threshold *money.Amount) (Message, boo
 	m.Text = text.String()
 	switch {
 	case isLarge && isNegative:
-		m.Kind, m.Subject = LargeNegative, subjectLine("Large %s with negative revenue: %s at %s", c.Type, amount, terminal.name())
+		m.Kind, m.Subject = LargeWithNegativeRevenue, subjectLine("Large %s with negative revenue: %s at %s", c.Type, amount, terminal.name())
 	case isLarge:
-		m.Kind, m.Subject = Large, subjectLine("Large %s: %s at %s", c.Type, amount, terminal.name())
+		m.Kind, m.Subject = LargeTransaction, subjectLine("Large %s: %s at %s", c.Type, amount, terminal.name())
 	default:
-		m.Kind, m.Subject = Negative, subjectLine("Negative revenue: fee above the amount of a %s of %s at %s", c.Type, amount, terminal.name())
+		m.Kind, m.Subject = NegativeRevenue, subjectLine("Negative revenue: fee above the amount of a %s of %s at %s", c.Type, amount, terminal.name())
 	}
 	return m, true
 }

@@ -21,17 +21,17 @@ func TestWhichChargesAlert(t *testing.T) {
 	}{
 		"no threshold":                     {1_000_000, 10, nil, false, ""},
 		"below the threshold":              {499, 10, amountPointer(500), false, ""},
-		"at the threshold":                 {500, 10, amountPointer(500), false, Large},
-		"above the threshold":              {501, 10, amountPointer(500), false, Large},
-		"a threshold of zero":              {1, 0, amountPointer(0), false, Large},
+		"at the threshold":                 {500, 10, amountPointer(500), false, LargeTransaction},
+		"above the threshold":              {501, 10, amountPointer(500), false, LargeTransaction},
+		"a threshold of zero":              {1, 0, amountPointer(0), false, LargeTransaction},
 		"a fee equal to the amount":        {100, 100, nil, false, ""},
-		"a fee above the amount":           {100, 101, nil, false, Negative},
-		"a fee above, below the threshold": {100, 101, amountPointer(500), false, Negative},
-		"a fee above, at the threshold":    {500, 501, amountPointer(500), false, LargeNegative},
+		"a fee above the amount":           {100, 101, nil, false, NegativeRevenue},
+		"a fee above, below the threshold": {100, 101, amountPointer(500), false, NegativeRevenue},
+		"a fee above, at the threshold":    {500, 501, amountPointer(500), false, LargeWithNegativeRevenue},
 		"a return":                         {100, 10, amountPointer(500), true, ""},
-		"a large return":                   {500, 10, amountPointer(500), true, Large},
+		"a large return":                   {500, 10, amountPointer(500), true, LargeTransaction},
 		"a return with a fee above":        {100, 101, nil, true, ""},
-		"a large return with a fee above":  {500, 501, amountPointer(500), true, Large},
+		"a large return with a fee above":  {500, 501, amountPointer(500), true, LargeTransaction},
 	} {
 		charge := Charge{
 			ID: ledger.ID{2}, Type: "payment", Amount: money.FromUint64(c.amount), Asset: asset("USD", ""), Fee: money.FromUint64(c.fee),
@@ -62,7 +62,7 @@ func TestLargeChargeMessage(t *testing.T) {
 	}
 	m, _ := charge.Alert(testTerminal, amountPointer(1_500_000))
 	want := Message{
-		Kind:    LargeNegative,
+		Kind:    LargeWithNegativeRevenue,
 		Subject: `Large payout with negative revenue: 2.000000 USDT on tron (2000000 minor units) at "Main"`,
 		Text: `A payout of 2.000000 USDT on tron (2000000 minor units) was charged at 2026-11-18 11:06:40 UTC.
 The threshold for large transactions is 1.500000 USDT on tron (1500000 minor units).

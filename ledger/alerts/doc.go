@@ -14,8 +14,8 @@
 //     the text, the last line says how many lines are missing.
 //  6. An outcome is the success or failure of a transaction. There is a spike if there were at least SpikeMinOutcomes outcomes
 //     during the last SpikeWindow, and at least half of these outcomes are failures. When a spike begins, and there was no
-//     spike for at least SpikeCalm, operators receive an alert. While the spike lasts, they receive another alert every
-//     SpikeRepeat.
+//     spike for at least SpikeQuietTime, operators receive an alert. While the spike lasts, they receive another alert every
+//     SpikeRepeatInterval.
 //  7. The memory of a SpikeDetector is bounded. Each of the first 256 outcomes takes 16 bytes. If there are more, outcomes of
 //     the same second share 16 bytes, and may stay in the window for up to a second too long.
 //

@@ -12,11 +12,11 @@ type Kind string
 
 // The kinds of messages.
 const (
-	Large         Kind = "large_transaction"
-	Negative      Kind = "negative_revenue"
-	LargeNegative Kind = "large_transaction+negative_revenue" // a large transaction with negative revenue
-	Failures      Kind = "failed_transactions"
-	Daily         Kind = "daily_summary"
+	LargeTransaction         Kind = "large_transaction"
+	NegativeRevenue          Kind = "negative_revenue"
+	LargeWithNegativeRevenue Kind = "large_transaction+negative_revenue" // a large transaction with negative revenue
+	FailedTransactions       Kind = "failed_transactions"
+	Daily                    Kind = "daily_summary"
 )
 
 // Maximum lengths in bytes of a message's subject and text. Together they fit into a Telegram message, which has at most 4,096

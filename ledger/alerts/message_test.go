@@ -46,14 +46,14 @@ func TestAmountsHaveTheDecimalsOfTheirAssetAndMinorUnits(t *testing.T) {
 
 func TestMessageRoundTrip(t *testing.T) {
 	for _, m := range []Message{
-		{Kind: Large, Subject: "s", Text: "a\nb\n"},
+		{Kind: LargeTransaction, Subject: "s", Text: "a\nb\n"},
 		{Kind: Daily, Subject: "\"é<&> ", Text: ""},
 	} {
 		if got, err := ReadMessage(m.Append(nil)); err != nil || got != m {
 			t.Errorf("%+v became %+v, %v", m, got, err)
 		}
 	}
-	if got := string(Message{Kind: Large, Subject: "s", Text: "t"}.Append([]byte("x"))); got != `x{"kind":"large_transaction","subject":"s","text":"t"}` {
+	if got := string(Message{Kind: LargeTransaction, Subject: "s", Text: "t"}.Append([]byte("x"))); got != `x{"kind":"large_transaction","subject":"s","text":"t"}` {
 		t.Errorf("stored is %s", got)
 	}
 	for _, bad := range []string{``, `x`, `[]`, `{}`, `{"kind":"large_transaction"}`, `{"subject":"s"}`, `{"kind":7,"subject":"s"}`} {
@@ -66,8 +66,8 @@ func TestMessageRoundTrip(t *testing.T) {
 func TestSubjectsAndTextsAreBounded(t *testing.T) {
 	terminal := testTerminal
 	terminal.Name = strings.Repeat("ж", 500)
-	alarm := Alarm{Failed: 5, All: 10}
-	if message := alarm.Message(terminal); len(message.Subject) > MaxSubject || !utf8.ValidString(message.Subject) || !utf8.ValidString(message.Text) {
+	alert := SpikeAlert{Failed: 5, All: 10}
+	if message := alert.Message(terminal); len(message.Subject) > MaxSubject || !utf8.ValidString(message.Subject) || !utf8.ValidString(message.Text) {
 		t.Errorf("the subject has %d bytes: %q", len(message.Subject), message.Subject)
 	}
 	amount := money.MustParse("1" + strings.Repeat("0", 72))

@@ -10,10 +10,10 @@ import (
 // These constants define what a spike of failures is, and when a spike causes an alert. An outcome is a success
 // or a failure.
 const (
-	SpikeWindow      = 10 * time.Minute // how long an outcome is counted
-	SpikeMinOutcomes = 10               // minimum number of outcomes, including successes, in a spike
-	SpikeCalm        = 10 * time.Minute // time without a spike after which the next spike causes an alert at once
-	SpikeRepeat      = time.Hour        // interval of alerts while a spike lasts
+	SpikeWindow         = 10 * time.Minute // how long an outcome is counted
+	SpikeMinOutcomes    = 10               // minimum number of outcomes, including successes, in a spike
+	SpikeQuietTime      = 10 * time.Minute // time without a spike after which the next spike causes an alert at once
+	SpikeRepeatInterval = time.Hour        // interval of alerts while a spike lasts
 )
 
 // Outcomes at the same instant share a bucket. If there are more than maxExactBuckets buckets, outcomes of the same second
@@ -38,41 +38,41 @@ type SpikeDetector struct {
 	total, failed uint64        // sums over the buckets
 	latest        ledger.Micros // instant of the latest outcome
 	spikeEnd      ledger.Micros // latest instant at which a spike is known to have lasted; 0 if there was no spike
-	alertedAt     ledger.Micros // when the last alarm was raised; 0 if there was no alarm, or after Retract
+	alertedAt     ledger.Micros // when the last alert was raised; 0 if there was no alert, or after Retract
 }
 
-// Alarm describes a spike about which the operators must be alerted.
-type Alarm struct {
+// SpikeAlert describes a spike about which the operators must be alerted.
+type SpikeAlert struct {
 	Failed, All uint64 // numbers of outcomes in the window
 	At          ledger.Micros
 }
 
-// Record counts an outcome at an instant. It returns an alarm and true if the operators must be alerted now. If a later outcome
+// Record counts an outcome at an instant. It returns an alert and true if the operators must be alerted now. If a later outcome
 // was recorded before, the outcome is counted at the instant of the later outcome.
-func (detector *SpikeDetector) Record(at ledger.Micros, failed bool) (Alarm, bool) {
+func (detector *SpikeDetector) Record(at ledger.Micros, failed bool) (SpikeAlert, bool) {
 	detector.latest = max(detector.latest, at)
 	detector.advance(detector.latest)
 	detector.count(failed)
 	if !detector.hasSpike() {
-		return Alarm{}, false
+		return SpikeAlert{}, false
 	}
-	isNewSpike := detector.spikeEnd == 0 || detector.latest.Time().Sub(detector.spikeEnd.Time()) >= SpikeCalm
+	isNewSpike := detector.spikeEnd == 0 || detector.latest.Time().Sub(detector.spikeEnd.Time()) >= SpikeQuietTime
 	detector.spikeEnd = detector.latest
-	if detector.alertedAt != 0 && !isNewSpike && detector.latest.Time().Sub(detector.alertedAt.Time()) < SpikeRepeat {
-		return Alarm{}, false
+	if detector.alertedAt != 0 && !isNewSpike && detector.latest.Time().Sub(detector.alertedAt.Time()) < SpikeRepeatInterval {
+		return SpikeAlert{}, false
 	}
 	detector.alertedAt = detector.latest
-	return Alarm{Failed: detector.failed, All: detector.total, At: detector.latest}, true
+	return SpikeAlert{Failed: detector.failed, All: detector.total, At: detector.latest}, true
 }
 
-// Retract withdraws the last alarm. Callers must call Retract if the alarm could not be stored. If the spike still lasts at the
-// next outcome, Record returns an alarm again.
+// Retract withdraws the last alert. Callers must call Retract if the alert could not be stored. If the spike still lasts at the
+// next outcome, Record returns an alert again.
 func (detector *SpikeDetector) Retract() { detector.alertedAt = 0 }
 
-// Idle tells whether the recorded outcomes no longer have an effect. If Idle returns true, callers may drop the detector,
+// IsIdle tells whether the recorded outcomes no longer have an effect. If IsIdle returns true, callers may drop the detector,
 // because a new detector would behave in the same way.
-func (detector *SpikeDetector) Idle(at ledger.Micros) bool {
-	return at.Time().Sub(detector.latest.Time()) >= SpikeWindow+SpikeCalm && at.Time().Sub(detector.alertedAt.Time()) >= SpikeRepeat
+func (detector *SpikeDetector) IsIdle(at ledger.Micros) bool {
+	return at.Time().Sub(detector.latest.Time()) >= SpikeWindow+SpikeQuietTime && at.Time().Sub(detector.alertedAt.Time()) >= SpikeRepeatInterval
 }
 
 // count counts an outcome at the instant detector.latest.
@@ -123,15 +123,15 @@ func (detector *SpikeDetector) hasSpike() bool {
 	return detector.total >= SpikeMinOutcomes && 2*detector.failed >= detector.total
 }
 
-// Message writes the alarm's message to the operators of the terminal.
-func (a *Alarm) Message(terminal Terminal) Message {
+// Message writes the alert's message to the operators of the terminal.
+func (a *SpikeAlert) Message(terminal Terminal) Message {
 	var text textBuilder
 	text.add("Of the %d transactions that came to an end here in the %d minutes before %s, %d were rejected or failed.",
 		a.All, int(SpikeWindow/time.Minute), formatTime(a.At), a.Failed)
 	text.add("This alert is repeated every hour while the spike lasts.")
 	text.add("Where: %s", &terminal)
 	return Message{
-		Kind: Failures, Text: text.String(),
+		Kind: FailedTransactions, Text: text.String(),
 		Subject: subjectLine("%d of %d transactions rejected or failed at %s", a.Failed, a.All, terminal.name()),
 	}
 }

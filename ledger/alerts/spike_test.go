@@ -16,7 +16,7 @@ var testStart = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 func testTime(d time.Duration) ledger.Micros { return ledger.MicrosOf(testStart.Add(d)) }
 
 // burst is a step of a test case. It says how many transactions succeed and fail at a time after testStart, and whether they
-// raise an alarm.
+// raise an alert.
 type burst struct {
 	after               time.Duration
 	successes, failures int
@@ -98,22 +98,22 @@ func TestRetractedAlarmIsRaisedAgain(t *testing.T) {
 func TestSpikeDetectorIsIdleWithoutOutcomesThatCount(t *testing.T) {
 	var detector SpikeDetector
 	detector.Record(testTime(0), true)
-	if detector.Idle(testTime(19 * time.Minute)) {
+	if detector.IsIdle(testTime(19 * time.Minute)) {
 		t.Error("the detector is idle too early after an outcome")
 	}
-	if !detector.Idle(testTime(21 * time.Minute)) {
+	if !detector.IsIdle(testTime(21 * time.Minute)) {
 		t.Error("the detector never gets idle")
 	}
 	burst{0, 0, 10, true}.play(&detector)
-	if detector.Idle(testTime(59*time.Minute)) || !detector.Idle(testTime(61*time.Minute)) {
+	if detector.IsIdle(testTime(59*time.Minute)) || !detector.IsIdle(testTime(61*time.Minute)) {
 		t.Error("after an alarm the detector is idle too early, or never")
 	}
 }
 
 func TestSpikeMessage(t *testing.T) {
-	alarm := Alarm{Failed: 7, All: 12, At: testTime(0)}
-	m := alarm.Message(testTerminal)
-	if m.Kind != Failures || m.Subject != `7 of 12 transactions rejected or failed at "Main"` ||
+	alert := SpikeAlert{Failed: 7, All: 12, At: testTime(0)}
+	m := alert.Message(testTerminal)
+	if m.Kind != FailedTransactions || m.Subject != `7 of 12 transactions rejected or failed at "Main"` ||
 		!strings.HasPrefix(m.Text, "Of the 12 transactions that came to an end here in the 10 minutes before 2026-11-21 10:00:00 UTC, 7 were rejected or failed.\n") {
 		t.Errorf("the message is %+v", m)
 	}
@@ -186,12 +186,12 @@ func TestSpikesAgreeWithANaiveImplementation(t *testing.T) {
 				now += ledger.Micros(rapid.IntRange(0, 90).Draw(t, "rest")) * 60_000_000
 			}
 			failed := rapid.IntRange(0, 99).Draw(t, "failed") < failurePercent
-			alarm, raised := detector.Record(now, failed)
+			alert, raised := detector.Record(now, failed)
 			if want := naive.record(now, failed); raised != want {
 				t.Fatalf("outcome %d raised an alarm: %v, want %v", i, raised, want)
 			}
-			if raised && (alarm.All < 10 || 2*alarm.Failed < alarm.All) {
-				t.Fatal(fmt.Sprint(alarm))
+			if raised && (alert.All < 10 || 2*alert.Failed < alert.All) {
+				t.Fatal(fmt.Sprint(alert))
 			}
 		}
 	})

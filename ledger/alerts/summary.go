@@ -12,18 +12,18 @@ import (
 
 // SummaryItem is what a summary needs to know about a transaction.
 type SummaryItem struct {
-	Type     string // type of the transaction as in the API, or Returned
+	Type     string // type of the transaction as in the API, or ReturnType
 	Status   string
 	Asset    money.Asset
 	Amount   money.Amount // settled amount
-	Fee      money.Amount // charged fee, or for the type Returned the fee that was given back; zero if no money has moved
+	Fee      money.Amount // charged fee, or for the type ReturnType the fee that was given back; zero if no money has moved
 	Refunded money.Amount // refunded part of Amount
 	Failed   bool         // whether the transaction was rejected or failed
 }
 
-// Returned is the type that summaries show for a return: the payout that is recorded when the rail (the payment provider)
+// ReturnType is the type that summaries show for a return: the payout that is recorded when the rail (the payment provider)
 // reverses a transaction. Payouts that a merchant has requested have the type payout.
-const Returned = "return"
+const ReturnType = "return"
 
 // lineKey identifies a line of a summary. A line is about all transactions with the same type, status and asset.
 type lineKey struct {
@@ -96,8 +96,8 @@ func (s *Summary) Add(item *SummaryItem) {
 	}
 }
 
-// Empty tells whether the summary has no transactions.
-func (s *Summary) Empty() bool { return s.total == 0 }
+// IsEmpty tells whether the summary has no transactions.
+func (s *Summary) IsEmpty() bool { return s.total == 0 }
 
 // Message writes the message with the summary of a day. readAt is the time at which the transactions were read from the store.
 func (s *Summary) Message(terminal Terminal, day ledger.Date, readAt ledger.Micros) Message {
@@ -106,7 +106,7 @@ func (s *Summary) Message(terminal Terminal, day ledger.Date, readAt ledger.Micr
 	text.add("What was started on %s (UTC), as it stood at %s.", day, formatTime(readAt))
 	text.add("Where: %s", &terminal)
 	text.add("")
-	if s.Empty() {
+	if s.IsEmpty() {
 		text.add("There was nothing.")
 		m.Text = text.String()
 		return m
@@ -130,7 +130,7 @@ func transactionCount(n uint64) string {
 // text returns the line as text, for example "payment, charged: 3, 12.00 USD (1200 minor units), fees ..., refunded ...".
 func (s *summaryLine) text(key lineKey) string {
 	text := fmt.Sprintf("%s, %s: %d, %s", key.txType, key.status, s.count, s.amount.format(key.asset))
-	if !s.fee.isEmpty() && key.txType == Returned {
+	if !s.fee.isEmpty() && key.txType == ReturnType {
 		text += ", fees given back " + s.fee.format(key.asset)
 	} else if !s.fee.isEmpty() {
 		text += ", fees " + s.fee.format(key.asset)

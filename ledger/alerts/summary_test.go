@@ -30,7 +30,7 @@ func TestSummaryLines(t *testing.T) {
 	s.addMany(1, "payment", "failed", asset("USD", ""), 70, 0, 0)
 	s.addMany(2, "payment", "refunded", asset("USD", ""), 100, 1, 40)
 	s.addMany(1, "payout", "charged", asset("USD", ""), 100, 1, 0)
-	s.addMany(1, Returned, "charged", asset("USD", ""), 100, 1, 0)
+	s.addMany(1, ReturnType, "charged", asset("USD", ""), 100, 1, 0)
 	s.addMany(1, "payment", "charging", asset("XYZ", ""), 5, 0, 0)
 	m := s.Message(testTerminal, testDay, ledger.MicrosOf((testDay + 1).Time()))
 	want := `What was started on 2026-11-20 (UTC), as it stood at 2026-11-21 00:00:00 UTC.
@@ -65,7 +65,7 @@ func TestOneTransactionIsNotCalledTransactions(t *testing.T) {
 func TestSummaryOfADayWithoutTransactions(t *testing.T) {
 	var s Summary
 	m := s.Message(testTerminal, testDay, 0)
-	if !s.Empty() || m.Subject != `2026-11-20 at "Main": no transactions` || !strings.HasSuffix(m.Text, "There was nothing.\n") {
+	if !s.IsEmpty() || m.Subject != `2026-11-20 at "Main": no transactions` || !strings.HasSuffix(m.Text, "There was nothing.\n") {
 		t.Errorf("%+v", m)
 	}
 }

@@ -15,13 +15,13 @@ func IDColumn[R any](fieldOf func(*R) *ledger.ID, options ...schema.Option) *sch
 }
 
 // CreatedColumn returns the column of the time at which the record's first event was booked. The time is not stored in the
-// record, but in the row that contains the record (schema.Envelope).
+// record, but in the row that contains the record (schema.RowMetadata).
 func CreatedColumn[R any](fieldOf func(*R) *ledger.Micros) *schema.Column {
 	return schema.Field(schema.Instant(0, "created_at", schema.NotNull, schema.Transient, schema.ReadOnlyFixed, schema.Help("when it was created")), fieldOf)
 }
 
 // UpdatedColumn returns the column of the time at which the record's last event was booked. The time is not stored in the
-// record, but in the row that contains the record (schema.Envelope).
+// record, but in the row that contains the record (schema.RowMetadata).
 func UpdatedColumn[R any](fieldOf func(*R) *ledger.Micros) *schema.Column {
 	return schema.Field(schema.Instant(0, "updated_at", schema.NotNull, schema.Transient, schema.Help("when it was last changed")), fieldOf)
 }
@@ -33,14 +33,14 @@ func PartnerColumn[R any](key uint8, fieldOf func(*R) *int64, options ...schema.
 
 // DurationColumn returns a column for a duration. The duration is stored in microseconds.
 func DurationColumn[R any](key uint8, name string, fieldOf func(*R) *time.Duration) *schema.Column {
-	return schema.Bound(schema.DerivedInteger(key, name, schema.NotShown),
+	return schema.BoundField(schema.DerivedInteger(key, name, schema.NotShown),
 		func(r *R) int64 { return fieldOf(r).Microseconds() },
 		func(r *R, n int64) { *fieldOf(r) = time.Duration(n) * time.Microsecond })
 }
 
 // CurrencyColumn returns the column of the currency of an asset.
 func CurrencyColumn[R any](key uint8, fieldOf func(*R) *money.Asset, options ...schema.Option) *schema.Column {
-	return schema.TextField(schema.NewCell[string](key, "currency", KindCurrency, append(options, schema.Settable, schema.Help("currency code"))),
+	return schema.TextField(schema.NewTypedColumn[string](key, "currency", KindCurrency, append(options, schema.Settable, schema.Help("currency code"))),
 		func(r *R) *money.Currency { return &fieldOf(r).Currency })
 }
 
@@ -62,9 +62,9 @@ func AssetEnvColumn[R any](key uint8, fieldOf func(*R) *money.Asset, options ...
 // EnvColumn returns the column of the environment of a record.
 func EnvColumn[R any](key uint8, fieldOf func(*R) *money.Env, options ...schema.Option) *schema.Column {
 	words := []string{money.Prod.String(), money.Test.String()}
-	return schema.Bound(schema.Word(key, "env", words, append(options, schema.Required, schema.DefaultTo(words[0]), schema.Help("environment"))...),
+	return schema.BoundField(schema.Word(key, "env", words, append(options, schema.Required, schema.DefaultTo(words[0]), schema.Help("environment"))...),
 		func(r *R) string {
-			if env := *fieldOf(r); env.Valid() {
+			if env := *fieldOf(r); env.IsValid() {
 				return env.String()
 			}
 			return ""
@@ -105,7 +105,7 @@ func ResolveNetwork(a money.Asset) money.Asset {
 // CrossCheckAsset adds a fault if the currency of the asset does not exist on its network.
 func CrossCheckAsset(a *money.Asset, f *schema.Faults) {
 	asset := ResolveNetwork(*a)
-	if _, known := asset.Scale(); asset.Network != "" && asset.Currency != "" && asset.Env.Valid() && !known && !f.Has("network") && !f.Has("currency") {
+	if _, known := asset.Scale(); asset.Network != "" && asset.Currency != "" && asset.Env.IsValid() && !known && !f.Has("network") && !f.Has("currency") {
 		f.Add("network", "is no network of %s", a.Currency)
 	}
 }
@@ -134,7 +134,7 @@ func AcceptedCurrencies() (codes []string) {
 // ParseParts implements schema.MultiPart. If the currency is not accepted, ParseParts adds a fault with the message of the
 // specification, which quotes the value. If the value is not a string, the message quotes the JSON.
 func (currencyKind) ParseParts(c *schema.Column, raw []byte, f *schema.Faults) any {
-	value, problem := schema.KindText.Parse(c, raw, schema.Reader{})
+	value, problem := schema.KindText.Parse(c, raw, schema.ParseOptions{})
 	if problem != "" {
 		value = string(raw)
 	}

@@ -15,13 +15,13 @@ var (
 )
 
 // shares defines a column for the ratio in which bank and customer share the profit.
-func shares(key uint8, name string, options ...schema.Option) schema.Cell[Ratio] {
-	return schema.NewCell[Ratio](key, name, KindShares, options)
+func shares(key uint8, name string, options ...schema.Option) schema.TypedColumn[Ratio] {
+	return schema.NewTypedColumn[Ratio](key, name, KindShares, options)
 }
 
 // approval defines a column for the conclusion of a review.
-func approval(key uint8, name string, options ...schema.Option) schema.Cell[Approval] {
-	return schema.NewCell[Approval](key, name, KindReview, append(options, func(c *schema.Column) { c.Of = reviews }))
+func approval(key uint8, name string, options ...schema.Option) schema.TypedColumn[Approval] {
+	return schema.NewTypedColumn[Approval](key, name, KindReview, append(options, func(c *schema.Column) { c.Nested = reviews }))
 }
 
 var (
@@ -39,15 +39,15 @@ type sharesKind struct {
 
 func (sharesKind) String() string { return "shares" }
 
-func (sharesKind) Parse(_ *schema.Column, raw []byte, reader schema.Reader) (any, string) {
+func (sharesKind) Parse(_ *schema.Column, raw []byte, options schema.ParseOptions) (any, string) {
 	const wrongForm = "must be {bank, customer}, whole percent that add up to 100"
 	var request schema.Input
 	if raw[0] != '{' || json.Unmarshal(raw, &request) != nil {
 		return nil, wrongForm
 	}
 	kind := schema.KindPercent
-	bank, bankProblem := kind.Parse(anyPercent.Column, request["bank"], reader)
-	customer, customerProblem := kind.Parse(anyPercent.Column, request["customer"], reader)
+	bank, bankProblem := kind.Parse(anyPercent.Column, request["bank"], options)
+	customer, customerProblem := kind.Parse(anyPercent.Column, request["customer"], options)
 	if bankProblem != "" || customerProblem != "" || kind.Check(anyPercent.Column, bank) != "" || kind.Check(anyPercent.Column, customer) != "" {
 		return nil, wrongForm
 	}
@@ -91,12 +91,12 @@ type reviewKind struct {
 
 func (reviewKind) String() string { return "review" }
 
-func (reviewKind) Parse(c *schema.Column, raw []byte, _ schema.Reader) (any, string) {
-	row, problem := c.ReadMembers(raw, schema.Reader{})
+func (reviewKind) Parse(c *schema.Column, raw []byte, _ schema.ParseOptions) (any, string) {
+	row, problem := c.ReadMembers(raw, schema.ParseOptions{})
 	if problem != "" {
 		return nil, problem
 	}
-	return approvalOf(c.Of, row), ""
+	return approvalOf(c.Nested, row), ""
 }
 
 func (reviewKind) AppendStored(_ *schema.Column, dst []byte, value any) []byte {
@@ -134,7 +134,7 @@ func (reviewKind) AppendJSON(_ *schema.Column, dst []byte, value any, _ schema.S
 // its columns.
 func (reviewKind) Form(c *schema.Column, use schema.Use) schema.Form {
 	if use.InRequest {
-		return schema.Form{Type: "object", Members: c.Of.Members(use)}
+		return schema.Form{Type: "object", Members: c.Nested.Members(use)}
 	}
 	return schema.Form{Type: "object", Members: boardReviews.Columns, Partial: true}
 }

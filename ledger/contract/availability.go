@@ -61,9 +61,9 @@ func leastIn(c *schema.Column) money.Amount {
 	return amountOf(c.Min)
 }
 
-// Offered returns the handlers of the actions that have a URL in a reading (secular or religious), in the order in which the
+// RequestHandlers returns the handlers of the actions that have a URL in a reading (secular or religious), in the order in which the
 // product declares them.
-func (p *Product) Offered(reading *Reading) (handlers []*ActionHandler) {
+func (p *Product) RequestHandlers(reading *Reading) (handlers []*ActionHandler) {
 	for _, handler := range p.Handlers {
 		if action, hasURL := p.Action(reading, p.ActionName(reading, handler.Name)); hasURL && action == handler.Name {
 			handlers = append(handlers, handler)
@@ -83,11 +83,11 @@ func (p *Product) BodyOf(reading *Reading, handler *ActionHandler) *schema.Table
 
 // IsReviewed tells whether contracts of the product can be approved by an action, in the given reading (secular or religious).
 func (p *Product) IsReviewed(reading *Reading) bool {
-	return p.Variants[reading] != nil && slices.ContainsFunc(p.Offered(reading), func(handler *ActionHandler) bool { return handler.Name == Approve })
+	return p.Variants[reading] != nil && slices.ContainsFunc(p.RequestHandlers(reading), func(handler *ActionHandler) bool { return handler.Name == Approve })
 }
 
-// Waits tells whether the contract is waiting for a review.
-func (r *Record) Waits() bool {
+// AwaitsReview tells whether the contract is waiting for a review.
+func (r *Record) AwaitsReview() bool {
 	_, ok := r.Product.Machine(r.Reading).Next(r.Status, Approve)
 	return ok
 }
@@ -98,7 +98,7 @@ func (r *Record) Waits() bool {
 // in a closed month.
 func (r *Record) Available(now ledger.Micros) (all []Availability) {
 	machine := r.Product.Machine(r.Reading)
-	for _, handler := range r.Product.Offered(r.Reading) {
+	for _, handler := range r.Product.RequestHandlers(r.Reading) {
 		a := Availability{Handler: handler, Name: r.Product.ActionName(r.Reading, handler.Name)}
 		for _, status := range machine.States() {
 			if slices.ContainsFunc(handler.Transitions, func(a Action) bool { _, ok := machine.Next(status, a); return ok }) {
@@ -110,7 +110,7 @@ func (r *Record) Available(now ledger.Micros) (all []Availability) {
 				a.Steps = append(a.Steps, step)
 			}
 		}
-		c := r.newCase(now)
+		c := r.newActionContext(now)
 		if a.Refusal = r.checkBefore(handler); a.Refusal == nil {
 			c.checkConditions(handler, nil)
 			a.Refusal = c.faults.Err()
@@ -122,9 +122,9 @@ func (r *Record) Available(now ledger.Micros) (all []Availability) {
 	return all
 }
 
-// newCase returns a Case for a decision at the time now.
-func (r *Record) newCase(now ledger.Micros) *Case {
-	return &Case{
+// newActionContext returns an ActionContext for a decision at the time now.
+func (r *Record) newActionContext(now ledger.Micros) *ActionContext {
+	return &ActionContext{
 		Now: max(now, r.Booked), Today: now.Date(), caller: r.Caller, record: r.next(), reading: r.Reading, faults: new(schema.Faults), register: r.Register,
 	}
 }
@@ -149,14 +149,14 @@ func (r *Record) checkBefore(handler *ActionHandler) error {
 func (r *Record) MayApprove() error { return r.checkBefore(r.Product.Handler(Approve)) }
 
 // checkConditions first calls the handler's function Needs, which adds a fault for each unmet condition. Then it checks the
-// handler's Limits, and adds a fault for the first value of the body that is outside its bounds. If there is no request yet,
+// handler's Bounds, and adds a fault for the first value of the body that is outside its bounds. If there is no request yet,
 // body is nil. Then each value is assumed to be the smallest value that the lower bounds allow.
-func (c *Case) checkConditions(handler *ActionHandler, body schema.Row) {
+func (c *ActionContext) checkConditions(handler *ActionHandler, body schema.Row) {
 	if handler.Needs != nil {
 		handler.Needs(c)
 	}
-	for i := 0; c.noFaults() && i < len(handler.Limits); i++ {
-		limit := &handler.Limits[i]
+	for i := 0; c.noFaults() && i < len(handler.Bounds); i++ {
+		limit := &handler.Bounds[i]
 		value := c.smallest(handler, limit.Column)
 		if body != nil {
 			value = amountIn(limit.Column.Stored(body))
@@ -167,30 +167,30 @@ func (c *Case) checkConditions(handler *ActionHandler, body schema.Row) {
 	}
 }
 
-// Limit is a bound for a value in the body of an action. The bound is computed from the contract's columns.
-type Limit struct {
-	Column  *schema.Column // column of amounts or integers that is required or has a default
-	Least   bool           // whether the bound is the smallest allowed value; otherwise it is the largest
-	Bound   func(c *Case) (bound money.Amount, isSet bool)
-	Message func(c *Case, bound money.Amount) string
+// BodyBound is a bound for a value in the body of an action. The bound is computed from the contract's columns.
+type BodyBound struct {
+	Column    *schema.Column // column of amounts or integers that is required or has a default
+	IsMinimum bool           // whether the bound is the smallest allowed value; otherwise it is the largest
+	Bound     func(c *ActionContext) (bound money.Amount, isSet bool)
+	Message   func(c *ActionContext, bound money.Amount) string
 }
 
-// atMost returns a Limit that sets the largest allowed value. message is a format string with one verb, which stands for the
+// atMost returns a BodyBound that sets the largest allowed value. message is a format string with one verb, which stands for the
 // bound.
-func atMost(column *schema.Column, bound func(r *Record) money.Amount, message string) Limit {
-	return Limit{
-		Column: column, Bound: func(c *Case) (money.Amount, bool) { return bound(c.record), true },
-		Message: func(_ *Case, bound money.Amount) string { return fmt.Sprintf(message, bound) },
+func atMost(column *schema.Column, bound func(r *Record) money.Amount, message string) BodyBound {
+	return BodyBound{
+		Column: column, Bound: func(c *ActionContext) (money.Amount, bool) { return bound(c.record), true },
+		Message: func(_ *ActionContext, bound money.Amount) string { return fmt.Sprintf(message, bound) },
 	}
 }
 
 // valueOf returns a function for the argument bound of atMost. The bound is the contract's value in the column.
-func valueOf(column schema.Cell[money.Amount]) func(r *Record) money.Amount {
+func valueOf(column schema.TypedColumn[money.Amount]) func(r *Record) money.Amount {
 	return func(r *Record) money.Amount { return column.Get(r.Values) }
 }
 
-func (l *Limit) excludes(value, bound money.Amount) bool {
-	if l.Least {
+func (l *BodyBound) excludes(value, bound money.Amount) bool {
+	if l.IsMinimum {
 		return value.Less(bound)
 	}
 	return bound.Less(value)
@@ -204,11 +204,11 @@ func amountIn(value any) money.Amount {
 	return value.(money.Amount)
 }
 
-// smallest returns the smallest value that is allowed by both the column and the lower bounds in the handler's Limits.
-func (c *Case) smallest(handler *ActionHandler, column *schema.Column) money.Amount {
+// smallest returns the smallest value that is allowed by both the column and the lower bounds in the handler's Bounds.
+func (c *ActionContext) smallest(handler *ActionHandler, column *schema.Column) money.Amount {
 	least := leastIn(column)
-	for i := range handler.Limits {
-		if l := &handler.Limits[i]; l.Least && l.Column == column {
+	for i := range handler.Bounds {
+		if l := &handler.Bounds[i]; l.IsMinimum && l.Column == column {
 			if bound, isSet := l.Bound(c); isSet && least.Less(bound) {
 				least = bound
 			}
@@ -218,19 +218,19 @@ func (c *Case) smallest(handler *ActionHandler, column *schema.Column) money.Amo
 }
 
 // bodyFields returns the columns of an action's body, together with the bounds that the contract sets for their values.
-func (c *Case) bodyFields(handler *ActionHandler) (fields []BodyField) {
+func (c *ActionContext) bodyFields(handler *ActionHandler) (fields []BodyField) {
 	body := c.record.Product.BodyOf(c.reading, handler)
 	if body == nil {
 		return nil
 	}
 	for _, column := range body.Members(schema.Use{InRequest: true}) {
 		field := BodyField{Column: column, Required: handler.requires(column, c.record)}
-		for i := range handler.Limits {
-			l := &handler.Limits[i]
+		for i := range handler.Bounds {
+			l := &handler.Bounds[i]
 			bound, isSet := l.Bound(c)
 			switch {
 			case l.Column != column || !isSet:
-			case l.Least:
+			case l.IsMinimum:
 				field.AtLeast = &bound
 			case field.AtMost == nil || bound.Less(*field.AtMost):
 				field.AtMost = &bound
@@ -261,7 +261,7 @@ func (r *Record) actionsBefore(to []Status) []Action {
 		if slices.Contains(to, at.end) {
 			return at.actions
 		}
-		for _, handler := range r.Product.Offered(r.Reading) {
+		for _, handler := range r.Product.RequestHandlers(r.Reading) {
 			for _, transition := range handler.Transitions {
 				if step, ok := machine.Next(at.end, transition); ok && !reached[step.To] {
 					reached[step.To] = true

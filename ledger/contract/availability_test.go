@@ -23,10 +23,10 @@ func (org *orgFixture) checkAvailable(r *Record, now ledger.Micros) {
 	r.Register = Register{}
 	for _, a := range r.Available(now) {
 		body := smallestBody(&a, now.Date())
-		if !r.Reading.Requests.LooseAmounts && len(a.Fields) > 0 {
+		if !r.Reading.ParseOptions.LooseAmounts && len(a.Fields) > 0 {
 			org.checkBounds(r, &a, body, now)
 		}
-		r.Register = org.extract(r, a.Handler.Name, body)
+		r.Register = org.registerPart(r, a.Handler.Name, body)
 		d, err := r.Act(a.Handler.Name, body, now)
 		if err != nil && a.Refusal == nil && (strings.Contains(err.Error(), "out of range") || strings.Contains(err.Error(), "takes actual_yield above")) {
 			continue // a total gets too large, which Available does not check
@@ -66,7 +66,7 @@ func (org *orgFixture) checkBounds(r *Record, a *Availability, body schema.Input
 
 // faultsOf returns the fields for which an action is refused.
 func (org *orgFixture) faultsOf(r *Record, a *Availability, body schema.Input, now ledger.Micros) []string {
-	r.Register = org.extract(r, a.Handler.Name, body)
+	r.Register = org.registerPart(r, a.Handler.Name, body)
 	_, err := r.Act(a.Handler.Name, body, now)
 	return faultyFields(err)
 }

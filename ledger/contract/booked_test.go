@@ -285,7 +285,7 @@ func percentOf(sum *big.Int, percent int64) *big.Int {
 func quoteBig(sum *big.Int) string { return `"` + sum.String() + `"` }
 
 // wantSum checks a column's amount.
-func wantSum(t rapid.TB, r *Record, column schema.Cell[money.Amount], want *big.Int) {
+func wantSum(t rapid.TB, r *Record, column schema.TypedColumn[money.Amount], want *big.Int) {
 	t.Helper()
 	if got := column.Get(r.Values).String(); got != want.String() {
 		t.Fatalf("the %s contract's %s is %s, want %v", r.Status, column.Name, got, want)

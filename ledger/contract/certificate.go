@@ -46,19 +46,19 @@ var Certificate = define(&Product{
 		&ActionHandler{Name: Offer, AfterReview: true, Body: schema.NewTable(nil, ciInWindowStart, ciInWindowEnd),
 			RequiredUnlessSet: []RequiredUnlessSet{{ciInWindowStart.Column, ciWindowStart.Column}, {ciInWindowEnd.Column, ciWindowEnd.Column}}, Do: ciOffer},
 		&ActionHandler{Name: Subscribe, Moves: Always, ChecksState: true, Body: schema.NewTable(nil, ciInInvestor, ciInCertificates),
-			Needs: ciNeedsOffering, Limits: ciSubscriptionLimits, Do: ciSubscribe},
-		&ActionHandler{Name: CloseSubscription, Needs: ciNeedsSubscriptions, Do: func(*Case) {}},
+			Needs: ciNeedsOffering, Bounds: ciSubscriptionBounds, Do: ciSubscribe},
+		&ActionHandler{Name: CloseSubscription, Needs: ciNeedsSubscriptions, Do: func(*ActionContext) {}},
 		&ActionHandler{Name: Activate, Moves: Always, Body: schema.NewTable(nil, ciInIssueDate), Needs: ciNeedsSubscriptions, Do: ciActivate},
 		&ActionHandler{Name: Profit, Moves: Always, Body: schema.NewTable(nil, ciInProfit, ciInPeriodEnd), Needs: ciNeedsIssue, Do: ciDistribute},
-		&ActionHandler{Name: Mature, Needs: func(c *Case) { c.needArrived(ciMaturity) }, Do: func(*Case) {}},
-		&ActionHandler{Name: Redeem, Moves: Always, Body: schema.NewTable(nil, ciInRedemptionDate), Do: func(c *Case) { ciRepay(c, Redeem) }},
-		&ActionHandler{Name: RedeemEarly, Moves: Always, Body: schema.NewTable(nil, ciInEarlyRedemptionDate), Needs: ciNeedsPermission, Do: func(c *Case) { ciRepay(c, RedeemEarly) }},
+		&ActionHandler{Name: Mature, Needs: func(c *ActionContext) { c.needPastDate(ciMaturity) }, Do: func(*ActionContext) {}},
+		&ActionHandler{Name: Redeem, Moves: Always, Body: schema.NewTable(nil, ciInRedemptionDate), Do: func(c *ActionContext) { ciRepay(c, Redeem) }},
+		&ActionHandler{Name: RedeemEarly, Moves: Always, Body: schema.NewTable(nil, ciInEarlyRedemptionDate), Needs: ciNeedsPermission, Do: func(c *ActionContext) { ciRepay(c, RedeemEarly) }},
 		&ActionHandler{Name: Default, Moves: Always, Body: reasons, Do: ciDefault},
 		&ActionHandler{Name: Batch, Moves: Always, Timer: true, Do: ciBatch},
 	),
 	Type: "backing_type",
-	Open: ciOpen, Due: ciDue, RegisterExtract: ciExtract, Holdings: ciHoldings,
-	Totals:         []ControlTotal{{Account: Cash, By: Profit, Side: ledger.Debit, Column: ciTotalDistributed.Column}},
+	Open: ciOpen, Due: ciDue, RegisterQuery: ciRegisterQuery, Balances: ciBalances,
+	ControlTotals:  []ControlTotal{{Account: Cash, By: Profit, Side: ledger.Debit, Column: ciTotalDistributed.Column}},
 	OpenAfterEnd:   []string{"A:underlying_impaired", "Q:holders_defaulted"}, // not empty after a default
 	MutableColumns: []*schema.Column{ciWindowStart.Column, ciWindowEnd.Column},
 })
@@ -118,14 +118,14 @@ var (
 	ciCode             = schema.Text(66, "isin", schema.Help("an internal code of 16 characters, not an ISIN"))
 	ciIssueDate        = schema.Date(67, "issue_date", schema.Help("day of the issue"))
 	ciMaturity         = schema.Date(68, "maturity_date", schema.Help("end of the term"))
-	ciSubscriptions    = schema.Rows(69, "subscriptions", ciSubscription, schema.InDeep, schema.Transient,
+	ciSubscriptions    = schema.Rows(69, "subscriptions", ciSubscription, schema.OutOfLists, schema.Transient,
 		schema.Help("the oldest 200 subscriptions, oldest first")) // Record.Show fills this column; it is not stored
 	ciDefaultReason  = schema.Text(70, "default_reason", schema.InMetadata, schema.Help("why the issue defaulted"))
 	ciRedemptionDate = schema.Date(71, "redemption_date", schema.Help("day of the redemption"))
 	ciUndistributed  = schema.Amount(72, "undistributed", schema.NotShown)
 	ciSold           = schema.DerivedInteger(73, "certificates_sold", schema.NotShown)
-	ciApplications   = schema.DerivedInteger(74, "subscriptions_total", schema.InDeep, schema.Help("number of subscriptions"))
-	ciHolders        = schema.DerivedInteger(75, "holders_total", schema.InDeep, schema.Help("number of holders"))
+	ciApplications   = schema.DerivedInteger(74, "subscriptions_total", schema.OutOfLists, schema.Help("number of subscriptions"))
+	ciHolders        = schema.DerivedInteger(75, "holders_total", schema.OutOfLists, schema.Help("number of holders"))
 	ciProgress       = schema.Rows(76, "progress", ciProgressTable, schema.Single,
 		schema.Help("progress of an action that is carried out in batches; null if no such action is under way"))
 
@@ -154,7 +154,7 @@ var (
 // maxCertificates is the largest number of certificates that an issue may have.
 const maxCertificates = maxExact
 
-func ciOpen(c *Case) {
+func ciOpen(c *ActionContext) {
 	v := c.values()
 	total, face := ciTotalValue.Get(v), ciFace.Get(v)
 	if ciAssetValue.Get(v).Less(total) {
@@ -178,7 +178,7 @@ func ciOpen(c *Case) {
 	}
 	ciCheckWindow(c)
 	ciCertificates.Set(v, int64(n))
-	for _, count := range []schema.Cell[int64]{ciOutstanding, ciSold, ciApplications, ciHolders} {
+	for _, count := range []schema.TypedColumn[int64]{ciOutstanding, ciSold, ciApplications, ciHolders} {
 		count.Set(v, 0)
 	}
 	ciTotalDistributed.Set(v, money.Amount{})
@@ -186,7 +186,7 @@ func ciOpen(c *Case) {
 }
 
 // ciCheckWindow refuses a subscription window that ends before it begins.
-func ciCheckWindow(c *Case) {
+func ciCheckWindow(c *ActionContext) {
 	if v := c.values(); ciWindowStart.Has(v) && ciWindowEnd.Has(v) && ciWindowEnd.Get(v) < ciWindowStart.Get(v) {
 		c.refuse(ciWindowEnd.Name, "is before subscription_start")
 	}
@@ -224,9 +224,11 @@ func checkDigit(code string) int {
 	return (10 - sum%10) % 10
 }
 
-func ciOffer(c *Case) {
+func ciOffer(c *ActionContext) {
 	v := c.values()
-	for _, day := range []struct{ bodyColumn, column schema.Cell[ledger.Date] }{{ciInWindowStart, ciWindowStart}, {ciInWindowEnd, ciWindowEnd}} {
+	for _, day := range []struct {
+		bodyColumn, column schema.TypedColumn[ledger.Date]
+	}{{ciInWindowStart, ciWindowStart}, {ciInWindowEnd, ciWindowEnd}} {
 		if day.bodyColumn.Has(c.input) {
 			day.column.Set(v, day.bodyColumn.Get(c.input))
 		}
@@ -235,7 +237,7 @@ func ciOffer(c *Case) {
 }
 
 // ciNeedsOffering refuses a subscription if the issue does not accept subscriptions today.
-func ciNeedsOffering(c *Case) {
+func ciNeedsOffering(c *ActionContext) {
 	v := c.values()
 	first, last := ciWindowStart.Get(v), ciWindowEnd.Get(v)
 	switch {
@@ -250,29 +252,29 @@ func ciNeedsOffering(c *Case) {
 	}
 }
 
-// ciSubscriptionLimits are the bounds on the number of certificates of one subscription, checked in the order of the
+// ciSubscriptionBounds are the bounds on the number of certificates of one subscription, checked in the order of the
 // specification. The maximum for each investor includes the certificates that the investor already holds. Before there is a
 // request (Record.Available), the investor is unknown and counts as holding no certificates.
-var ciSubscriptionLimits = []Limit{
-	{Column: ciInCertificates.Column, Least: true,
-		Bound: func(c *Case) (money.Amount, bool) {
+var ciSubscriptionBounds = []BodyBound{
+	{Column: ciInCertificates.Column, IsMinimum: true,
+		Bound: func(c *ActionContext) (money.Amount, bool) {
 			return amountOf(ciMinSubscription.Get(c.values())), ciMinSubscription.Has(c.values())
 		},
-		Message: func(_ *Case, bound money.Amount) string { return fmt.Sprintf("must be at least %v", bound) }},
+		Message: func(_ *ActionContext, bound money.Amount) string { return fmt.Sprintf("must be at least %v", bound) }},
 	{Column: ciInCertificates.Column,
-		Bound: func(c *Case) (money.Amount, bool) {
-			return amountOf(max(0, ciMaxSubscription.Get(c.values())-c.register.Position.Certificates)), ciMaxSubscription.Has(c.values())
+		Bound: func(c *ActionContext) (money.Amount, bool) {
+			return amountOf(max(0, ciMaxSubscription.Get(c.values())-c.register.InvestorPosition.Certificates)), ciMaxSubscription.Has(c.values())
 		},
-		Message: func(c *Case, _ money.Amount) string {
-			return fmt.Sprintf("would be more than %d together with the %d already held", ciMaxSubscription.Get(c.values()), c.register.Position.Certificates)
+		Message: func(c *ActionContext, _ money.Amount) string {
+			return fmt.Sprintf("would be more than %d together with the %d already held", ciMaxSubscription.Get(c.values()), c.register.InvestorPosition.Certificates)
 		}},
 	atMost(ciInCertificates.Column, func(r *Record) money.Amount { return amountOf(ciCertificates.Get(r.Values) - ciSold.Get(r.Values)) }, "only %v are left"),
 }
 
 // ciSubscribe books a subscription.
-func ciSubscribe(c *Case) {
+func ciSubscribe(c *ActionContext) {
 	v := c.values()
-	investor, n, position := ciInInvestor.Get(c.input), ciInCertificates.Get(c.input), c.register.Position
+	investor, n, position := ciInInvestor.Get(c.input), ciInCertificates.Get(c.input), c.register.InvestorPosition
 	if position.Number == 0 {
 		ciHolders.Set(v, ciHolders.Get(v)+1)
 		position = Holder{Number: ciHolders.Get(v), Investor: investor}
@@ -286,13 +288,13 @@ func ciSubscribe(c *Case) {
 	c.move(c.record.cash(), c.record.accountFor("L:subscription", investor), times(ciFace.Get(v), n))
 }
 
-func ciNeedsSubscriptions(c *Case) {
+func ciNeedsSubscriptions(c *ActionContext) {
 	if ciApplications.Get(c.values()) == 0 {
 		c.refuse(ciSubscriptions.Name, "there is no subscription")
 	}
 }
 
-func ciActivate(c *Case) {
+func ciActivate(c *ActionContext) {
 	v, r := c.values(), c.record
 	issueDay := dateOrToday(c, ciInIssueDate)
 	ciIssueDate.Set(v, issueDay)
@@ -306,13 +308,13 @@ func ciActivate(c *Case) {
 }
 
 // ciNeedsIssue refuses a distribution before the issue date. An activated issue may have an issue date in the future.
-func ciNeedsIssue(c *Case) {
-	if c.needPaidIn(ciInPeriodEnd, c.Today, ciIssueDate); c.noFaults() {
+func ciNeedsIssue(c *ActionContext) {
+	if c.needAfterPayIn(ciInPeriodEnd, c.Today, ciIssueDate); c.noFaults() {
 		needsRoom(ciDistributions, ciInProfit.Column)(c)
 	}
 }
 
-func ciDistribute(c *Case) {
+func ciDistribute(c *ActionContext) {
 	v, r := c.values(), c.record
 	day, accepted := periodEnd(c, ciInPeriodEnd, ciIssueDate)
 	if !accepted {
@@ -346,7 +348,7 @@ func ciDistribute(c *Case) {
 	ciForHolders(c, Profit, r.cash(), profit)
 }
 
-func ciNeedsPermission(c *Case) {
+func ciNeedsPermission(c *ActionContext) {
 	if !ciEarlyAllowed.Get(c.values()) {
 		c.refuse(ciEarlyAllowed.Name, "the issue does not allow it")
 	}
@@ -354,7 +356,7 @@ func ciNeedsPermission(c *Case) {
 
 // ciRepay redeems all certificates at their face value and closes every account of the issue. If the redemption is early,
 // each holder's part of the penalty is deducted.
-func ciRepay(c *Case, action Action) {
+func ciRepay(c *ActionContext, action Action) {
 	v, r := c.values(), c.record
 	day := dateOrToday(c, ciInRedemptionDate)
 	ciRedemptionDate.Set(v, day)
@@ -364,14 +366,14 @@ func ciRepay(c *Case, action Action) {
 }
 
 // ciGiveRemaindersToCharity gives to charity what the distributions could not divide equally among the certificates.
-func ciGiveRemaindersToCharity(c *Case) {
+func ciGiveRemaindersToCharity(c *ActionContext) {
 	v := c.values()
 	c.move(c.record.account("L:undistributed"), "L:charity", ciUndistributed.Get(v))
 	ciUndistributed.Set(v, money.Amount{})
 	ciNextDistribution.Clear(v)
 }
 
-func ciDefault(c *Case) {
+func ciDefault(c *ActionContext) {
 	v := c.values()
 	ciDefaultReason.Set(v, reason.Get(c.input))
 	ciForHolders(c, Default, c.record.account("A:underlying_impaired"), times(ciFace.Get(v), ciSold.Get(v)))

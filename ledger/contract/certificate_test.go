@@ -370,8 +370,8 @@ func TestDefaultLeavesTheMemorandumAccountsOpen(t *testing.T) {
 	fixture.wantPostings("Dr Q:holders:{c}:{p} 40", "Cr Q:holders_defaulted:{c}:{p} 40", "Dr Q:holders:{c}:{q} 30", "Cr Q:holders_defaulted:{c}:{q} 30",
 		"Dr A:underlying_impaired:{c} 70", "Cr A:underlying:{c} 70", "Dr L:undistributed:{c} 2", "Cr L:charity 2")
 	fixture.wantColumns("default_reason", "the tenant has left")
-	if c := fixture.column("default_reason"); c.Place != schema.Metadata {
-		t.Errorf("the default's reason is shown at place %v", c.Place)
+	if c := fixture.column("default_reason"); c.Visibility != schema.Metadata {
+		t.Errorf("the default's reason is shown at place %v", c.Visibility)
 	}
 }
 

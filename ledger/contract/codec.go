@@ -32,7 +32,7 @@ func ReadRecord(id ledger.ID, stored []byte) (*Record, error) {
 	}
 	r := &Record{ID: id, Product: product, Reading: reading}
 	status, storedValues, ok := schema.CutBytes(stored[4:])
-	if !ok || !product.Machine(reading).Has(Status(status)) {
+	if !ok || !product.Machine(reading).HasState(Status(status)) {
 		return nil, schema.ErrStored
 	}
 	r.Status = Status(status)
@@ -42,7 +42,7 @@ func ReadRecord(id ledger.ID, stored []byte) (*Record, error) {
 	}
 	r.Values = values
 	r.Asset = money.Asset{Currency: money.Currency(Currency.Get(values)), Env: money.Env(stored[3])}
-	if !r.Asset.Env.Valid() || r.Asset.Currency == "" {
+	if !r.Asset.Env.IsValid() || r.Asset.Currency == "" {
 		return nil, schema.ErrStored
 	}
 	return r, nil

@@ -23,15 +23,15 @@ type Decision struct {
 
 	// Dates lists the dates in the request, each with the name of its field. If a date is in a closed month, the writer
 	// (package posting) refuses the decision.
-	Dates []Dated
+	Dates []RequestDate
 
 	// NewParty is a person who becomes a party to the contract in addition to the customer. It is zero if there is none.
 	NewParty ledger.ID
 
-	// Subscribed is a subscription that the decision adds to the register of holders, and Position is the holder's new row.
+	// NewSubscription is a subscription that the decision adds to the register of holders, and InvestorPosition is the holder's new row.
 	// If the decision adds no subscription, both have the Number 0.
-	Subscribed Subscription
-	Position   Holder
+	NewSubscription  Subscription
+	InvestorPosition Holder
 
 	// BatchPhase tells whether the decision begins or ends an action that is carried out in batches. No month can be closed
 	// while such an action is unfinished.
@@ -48,8 +48,8 @@ const (
 	BatchEnds              // this decision books the last batch
 )
 
-// Dated is a date in a request, with the name of the field that contains it.
-type Dated struct {
+// RequestDate is a date in a request, with the name of the field that contains it.
+type RequestDate struct {
 	Field string
 	On    ledger.Date
 }
@@ -70,19 +70,19 @@ type Proposal struct {
 func Open(proposal Proposal) (Decision, error) {
 	faults := new(schema.Faults)
 	r := &Record{ID: proposal.ID, Product: proposal.Product, Reading: proposal.Reading, Status: Absent}
-	r.Values = proposal.Product.Columns.Read(proposal.Input, proposal.Reading.Requests, "", faults)
+	r.Values = proposal.Product.Columns.Read(proposal.Input, proposal.Reading.ParseOptions, "", faults)
 	proposal.resolveAsset(r, faults)
-	c := &Case{Now: proposal.Now, Today: proposal.Now.Date(), record: r, reading: proposal.Reading, faults: faults}
+	c := &ActionContext{Now: proposal.Now, Today: proposal.Now.Date(), record: r, reading: proposal.Reading, faults: faults}
 	c.caller = proposal.Caller
 	c.setCaller(RequestedBy)
 	creationDay.Set(r.Values, c.Today)
-	if faults.Empty() {
+	if faults.IsEmpty() {
 		proposal.Product.Open(c)
 		assert.That(len(c.lines) == 0 && len(c.entries) == 0, "contract: the creation of a contract books an entry")
 	}
 	variant := proposal.Product.Variants[proposal.Reading]
 	approval := schema.Row(nil)
-	if len(variant.Opening) > 0 {
+	if len(variant.CreationActions) > 0 {
 		approval = proposal.approval(faults)
 	}
 	if err := faults.Err(); err != nil {
@@ -90,9 +90,9 @@ func Open(proposal Proposal) (Decision, error) {
 	}
 	decision := Decision{Record: r}
 	decision.applyTransition(c, Create, Create)
-	for _, name := range variant.Opening {
+	for _, name := range variant.CreationActions {
 		handler := proposal.Product.Handler(name)
-		c = &Case{Now: proposal.Now, Today: proposal.Now.Date(), record: r, reading: proposal.Reading, faults: faults}
+		c = &ActionContext{Now: proposal.Now, Today: proposal.Now.Date(), record: r, reading: proposal.Reading, faults: faults}
 		if c.input = approval; handler.Name != Approve {
 			c.input = handler.input(schema.Input{}, r, faults)
 		}
@@ -144,7 +144,7 @@ func (proposal *Proposal) approval(faults *schema.Faults) schema.Row {
 		faults.Add(Reviewed.Name, "must be an object")
 		return nil
 	}
-	return proposal.Product.Reviews(proposal.Reading).Read(request, schema.Reader{}, Reviewed.Name+".", faults)
+	return proposal.Product.Reviews(proposal.Reading).Read(request, schema.ParseOptions{}, Reviewed.Name+".", faults)
 }
 
 // input parses the body of an action.
@@ -153,7 +153,7 @@ func (handler *ActionHandler) input(request schema.Input, r *Record, f *schema.F
 	if body == nil {
 		return nil
 	}
-	row := body.Read(request, r.Reading.Requests, "", f)
+	row := body.Read(request, r.Reading.ParseOptions, "", f)
 	for _, column := range body.Columns {
 		if !column.Required && handler.requires(column, r) && column.Stored(row) == nil && !f.Has(column.Name) {
 			f.Add(column.Name, "is required")
@@ -173,7 +173,7 @@ func (r *Record) Act(name Action, request schema.Input, now ledger.Micros) (Deci
 	if err := r.checkBefore(handler); err != nil {
 		return Decision{}, err
 	}
-	c := r.newCase(now)
+	c := r.newActionContext(now)
 	c.input = handler.input(request, r, c.faults)
 	if err := c.faults.Err(); err != nil {
 		return Decision{}, err
@@ -213,7 +213,7 @@ func (r *Record) OnDue(now ledger.Micros) (Decision, bool) {
 		return Decision{}, false
 	}
 	handler := r.Product.Handler(name)
-	c := r.newCase(now)
+	c := r.newActionContext(now)
 	c.Today, c.effectiveDate = day, day
 	d := Decision{Record: c.record, MustRecord: true}
 	c.input = handler.input(nil, r, c.faults) // a timer has no body, so optional columns take their defaults
@@ -222,7 +222,7 @@ func (r *Record) OnDue(now ledger.Micros) (Decision, bool) {
 }
 
 // run checks the handler's conditions, calls the handler, and adds the handler's results to the decision.
-func (d *Decision) run(c *Case, handler *ActionHandler) error {
+func (d *Decision) run(c *ActionContext, handler *ActionHandler) error {
 	c.transition = handler.Name
 	if c.checkConditions(handler, c.input); c.noFaults() {
 		handler.Do(c)
@@ -231,8 +231,8 @@ func (d *Decision) run(c *Case, handler *ActionHandler) error {
 		return err
 	}
 	d.NewParty, d.Reserve = c.newParty, c.reserved
-	d.Subscribed, d.Position, d.BatchPhase = c.subscription, c.holderPosition, c.batchPhase
-	d.Dates = append(d.Dates, c.dated...)
+	d.NewSubscription, d.InvestorPosition, d.BatchPhase = c.subscription, c.holderPosition, c.batchPhase
+	d.Dates = append(d.Dates, c.requestDates...)
 	d.applyTransition(c, c.transition, handler.Name)
 	return c.checkRoom()
 }
@@ -240,7 +240,7 @@ func (d *Decision) run(c *Case, handler *ActionHandler) error {
 // applyTransition moves the record to the next state and appends the transition's events with their ledger entries. The
 // first event has the action's name. The caller has already checked that the state allows the transition, so an illegal
 // transition is a bug.
-func (d *Decision) applyTransition(c *Case, transition, action Action) {
+func (d *Decision) applyTransition(c *ActionContext, transition, action Action) {
 	r := d.Record
 	from := r.Status
 	target := from // the transition Batch does not change the state
@@ -271,7 +271,7 @@ func (d *Decision) applyTransition(c *Case, transition, action Action) {
 // entry returns the i-th entry of the case. If the handler has set no effective date, the effective date is today. The
 // journal's writer may book the entry on a later day, because the writer's timestamps increase even while the clock stands
 // still.
-func (c *Case) entry(i int) *ledger.Entry {
+func (c *ActionContext) entry(i int) *ledger.Entry {
 	day := c.effectiveDate
 	if day == 0 {
 		day = c.Today
@@ -294,7 +294,7 @@ func (d *Decision) finish() Decision {
 // Ended tells whether the contract's state is final and no action in batches is unfinished.
 func (r *Record) Ended() bool {
 	_, underWay := r.Progress()
-	return r.Product.Machine(r.Reading).Final(r.Status) && !underWay
+	return r.Product.Machine(r.Reading).IsFinal(r.Status) && !underWay
 }
 
 // startOfDay returns the first instant of a day.

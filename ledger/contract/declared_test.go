@@ -11,7 +11,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// A product declares some facts for the checker of stores: Moves, Totals, OpenAfterEnd, EmptyIn, MutableColumns and
+// A product declares some facts for the checker of stores: Moves, ControlTotals, OpenAfterEnd, EmptyIn, MutableColumns and
 // ShownByDay. For every contract that a test of this package makes, checkDeclarations compares these declarations with what
 // the product does.
 
@@ -70,10 +70,10 @@ func (org *orgFixture) checkMovements(d *Decision) {
 // checkEmptyAccounts checks that the contract's own accounts are empty when they must be.
 func (org *orgFixture) checkEmptyAccounts(r *Record) {
 	org.t.Helper()
-	if _, underWay := r.Progress(); underWay || !r.Product.HoldsNothing(r.Reading, r.Status) {
+	if _, underWay := r.Progress(); underWay || !r.Product.HasNoBalances(r.Reading, r.Status) {
 		return
 	}
-	for _, h := range org.holdings(r) {
+	for _, h := range org.balances(r) {
 		stem, _, _ := strings.Cut(string(h.Account), ":"+r.ID.String())
 		if !h.Amount.IsZero() && !slices.Contains(r.Product.OpenAfterEnd, stem) {
 			org.t.Fatalf("%s holds %v, the contract is %s, and OpenAfterEnd does not list %s", h.Account, h.Amount, r.Status, stem)
@@ -87,17 +87,17 @@ func (org *orgFixture) checkTotals(previous latest, d *Decision) {
 	org.t.Helper()
 	p := d.Record.Product
 	for _, product := range Products {
-		for _, total := range product.Totals {
+		for _, total := range product.ControlTotals {
 			booked := bookedOn(&total, previous.action, d)
-			isCounted := slices.ContainsFunc(p.Totals, func(t ControlTotal) bool { return t.Account == total.Account && t.By == total.By })
+			isCounted := slices.ContainsFunc(p.ControlTotals, func(t ControlTotal) bool { return t.Account == total.Account && t.By == total.By })
 			if !isCounted && booked.Sign() != 0 {
 				org.t.Fatalf("%s posts on %s, on which %s of %s counts the entries of %q; it needs a control total on that account too",
 					p.Variants[d.Record.Reading].Name, total.Account, total.Column.Name, product.Variants[Secular].Name, total.By)
 			}
 		}
 	}
-	for i := range p.Totals {
-		total := &p.Totals[i]
+	for i := range p.ControlTotals {
+		total := &p.ControlTotals[i]
 		change, booked := totalIn(total, d.Record), bookedOn(total, previous.action, d)
 		if change.Sub(change, totalIn(total, previous.record)); change.Cmp(booked) != 0 {
 			org.t.Fatalf("%s: %s changes by %v, and the entries post %v on %s", p.Variants[d.Record.Reading].Name, total.Column.Name, change, booked, total.Account)
@@ -169,7 +169,7 @@ func (org *orgFixture) checkShownByDay(r *Record) {
 	org.t.Helper()
 	today, later := r.AsOf(0, org.now.Date()), r.AsOf(0, org.now.Date()+400)
 	for _, c := range r.Product.Columns.Columns {
-		if c.Place != schema.Hidden && !slices.Contains(r.Product.ShownByDay, c) && !reflect.DeepEqual(c.Value(today.Values), c.Value(later.Values)) {
+		if c.Visibility != schema.Hidden && !slices.Contains(r.Product.ShownByDay, c) && !reflect.DeepEqual(c.Value(today.Values), c.Value(later.Values)) {
 			org.t.Fatalf("%s depends on the day on which the contract is read, and ShownByDay does not list it", c.Name)
 		}
 	}

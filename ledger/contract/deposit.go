@@ -34,14 +34,14 @@ var Deposit = define(&Product{
 		{Name: Activate, Moves: Always, Body: schema.NewTable(nil, dpInReview), ReviewIn: dpInReview.Column, Do: dpActivate},
 		{Name: Profit, Moves: Possibly, Body: schema.NewTable(nil, dpInGross, dpInProfitEnd), Needs: dpNeedsProfitDay, Do: dpShareProfit},
 		{Name: Loss, Moves: Possibly, Body: schema.NewTable(nil, dpInLoss, dpInLossEnd), Needs: dpNeedsValue(dpInLoss.Column, "lost"), Do: dpBearLoss},
-		{Name: Mature, Needs: func(c *Case) { c.needArrived(dpMaturity) }, Do: dpMature},
+		{Name: Mature, Needs: func(c *ActionContext) { c.needPastDate(dpMaturity) }, Do: dpMature},
 		{Name: Renew, Moves: Possibly, Body: schema.NewTable(nil, dpInTerm, dpInRatio), Needs: dpNeedsValue(dpValue.Column, "renewed"), Do: dpRenew},
 		{Name: Withdraw, Moves: Always, Body: schema.NewTable(nil, dpInWithdrawnBy), Needs: dpNeedsPermission, Do: dpWithdraw},
 		{Name: Close, Moves: Possibly, Body: schema.NewTable(nil, dpInClosedBy), Do: dpClose},
 	},
 	Type: "investment_type", Customer: "customer_id", NeedsCurrency: true,
-	Open: dpOpen, Due: dpDue, Holdings: dpHoldings,
-	Totals:         []ControlTotal{{Account: "I:mudarib_share", Side: ledger.Credit, Column: dpDistributions.Column, RowColumn: dpBankShare.Column}},
+	Open: dpOpen, Due: dpDue, Balances: dpBalances,
+	ControlTotals:  []ControlTotal{{Account: "I:mudarib_share", Side: ledger.Credit, Column: dpDistributions.Column, RowColumn: dpBankShare.Column}},
 	EmptyIn:        []Status{Withdrawn}, // the withdrawal has already paid out the depositor
 	MutableColumns: []*schema.Column{dpPrincipal.Column, dpTerm.Column, dpRatio.Column},
 })
@@ -121,15 +121,15 @@ var (
 // maxIndicative is the largest indicative rate, in percent. The rate is only recorded: no calculation uses it.
 const maxIndicative = 1000
 
-func dpOpen(c *Case) {
-	for _, total := range []schema.Cell[money.Amount]{dpValue, dpCustomerProfit, dpBankProfit, dpTotalLoss} {
+func dpOpen(c *ActionContext) {
+	for _, total := range []schema.TypedColumn[money.Amount]{dpValue, dpCustomerProfit, dpBankProfit, dpTotalLoss} {
 		total.Set(c.values(), money.Amount{})
 	}
 }
 
 // dpActivate books the deposited money. If the reading requires a review, the request for the activation must contain the
 // review, because deposits have no separate review step.
-func dpActivate(c *Case) {
+func dpActivate(c *ActionContext) {
 	v, r := c.values(), c.record
 	if dpInReview.Has(c.input) {
 		Reviewed.Set(v, dpInReview.Get(c.input))
@@ -144,7 +144,7 @@ func dpActivate(c *Case) {
 }
 
 // dpBeginTerm sets the dates of a term that begins today.
-func dpBeginTerm(c *Case) {
+func dpBeginTerm(c *ActionContext) {
 	v := c.values()
 	dpMaturity.Set(v, addMonths(c.Today, dpTerm.Get(v)))
 	dpNextDistribution.Set(v, dpDistributionAfter(v, c.Today))
@@ -159,7 +159,7 @@ func dpDistributionAfter(v schema.Row, day ledger.Date) ledger.Date {
 	return dpMaturity.Get(v)
 }
 
-func dpShareProfit(c *Case) {
+func dpShareProfit(c *ActionContext) {
 	v, r := c.values(), c.record
 	day, accepted := periodEnd(c, dpInProfitEnd, dpOpenedOn)
 	if !accepted {
@@ -201,7 +201,7 @@ func dpEarliestProfit(v schema.Row) ledger.Date {
 
 // dpNeedsProfitDay refuses a profit report that comes before the earliest day. It also refuses a second report for a term
 // that has only one distribution.
-func dpNeedsProfitDay(c *Case) {
+func dpNeedsProfitDay(c *ActionContext) {
 	v := c.values()
 	switch earliest := dpEarliestProfit(v); {
 	case dpFrequency.Get(v) == atMaturity && !dpUnsharedSince.Has(v) && !dpNextDistribution.Has(v):
@@ -214,8 +214,8 @@ func dpNeedsProfitDay(c *Case) {
 }
 
 // dpNeedsValue returns a function for ActionHandler.Needs that refuses an action on a deposit that has lost everything.
-func dpNeedsValue(field *schema.Column, participle string) func(c *Case) {
-	return func(c *Case) {
+func dpNeedsValue(field *schema.Column, participle string) func(c *ActionContext) {
+	return func(c *ActionContext) {
 		if dpValue.Get(c.values()).IsZero() {
 			c.refuse(field.Name, "nothing is left that could be %s", participle)
 		}
@@ -237,7 +237,7 @@ func dpSetNextDistribution(v schema.Row) {
 
 // dpBearLoss deducts a loss from the deposit's value. If the loss exceeds the value, only the value is deducted. Profit
 // that was shared before stays as it is recorded.
-func dpBearLoss(c *Case) {
+func dpBearLoss(c *ActionContext) {
 	v := c.values()
 	day, accepted := periodEnd(c, dpInLossEnd, dpOpenedOn)
 	if !accepted {
@@ -250,7 +250,7 @@ func dpBearLoss(c *Case) {
 	c.move(c.record.account(lossStem), "A:pool", loss)
 }
 
-func dpMature(c *Case) {
+func dpMature(c *ActionContext) {
 	if v := c.values(); dpFrequency.Get(v) == atMaturity && dpNextDistribution.Has(v) {
 		dpUnsharedSince.Set(v, dpMaturity.Get(v))
 	}
@@ -259,7 +259,7 @@ func dpMature(c *Case) {
 
 // dpRenew starts a new term today. The deposit's value becomes the new principal, and the totals of profit and loss start
 // again at zero.
-func dpRenew(c *Case) {
+func dpRenew(c *ActionContext) {
 	v, r := c.values(), c.record
 	if dpInTerm.Has(c.input) {
 		dpTerm.Set(v, dpInTerm.Get(c.input))
@@ -270,7 +270,7 @@ func dpRenew(c *Case) {
 	c.move(r.account("Q:profit"), r.account("Q:capital"), dpCustomerProfit.Get(v))
 	c.move(r.account("Q:capital"), r.account(lossStem), dpTotalLoss.Get(v))
 	dpPrincipal.Set(v, dpValue.Get(v))
-	for _, total := range []schema.Cell[money.Amount]{dpCustomerProfit, dpBankProfit, dpTotalLoss} {
+	for _, total := range []schema.TypedColumn[money.Amount]{dpCustomerProfit, dpBankProfit, dpTotalLoss} {
 		total.Set(v, money.Amount{})
 	}
 	dpRenewedOn.Set(v, c.Today)
@@ -278,7 +278,7 @@ func dpRenew(c *Case) {
 	dpBeginTerm(c)
 }
 
-func dpNeedsPermission(c *Case) {
+func dpNeedsPermission(c *ActionContext) {
 	if !dpEarlyAllowed.Get(c.values()) {
 		c.refuse(dpEarlyAllowed.Name, "the deposit does not allow it")
 	}
@@ -286,7 +286,7 @@ func dpNeedsPermission(c *Case) {
 
 // dpWithdraw pays out a deposit before maturity. The penalty is a part of the depositor's profit, so it never reduces the
 // principal. After a loss, the deposit's value may be less than the penalty. Then the depositor is paid nothing.
-func dpWithdraw(c *Case) {
+func dpWithdraw(c *ActionContext) {
 	v := c.values()
 	rate := dpPenalty.Get(v)
 	penalty := share(dpCustomerProfit.Get(v), rate)
@@ -302,7 +302,7 @@ func dpWithdraw(c *Case) {
 	dpValue.Set(v, finalValue)
 }
 
-func dpClose(c *Case) {
+func dpClose(c *ActionContext) {
 	v := c.values()
 	dpClosedAt.Set(v, c.Now)
 	dpClosedBy.Set(v, dpInClosedBy.Get(c.input))
@@ -313,7 +313,7 @@ func dpClose(c *Case) {
 
 // dpPay pays out the depositor and closes the deposit's accounts. If the paid amount is less than the deposit's value, the
 // difference is the penalty and stays in the pool.
-func dpPay(c *Case, paid money.Amount) {
+func dpPay(c *ActionContext, paid money.Amount) {
 	v, r := c.values(), c.record
 	c.book(
 		dr(r.account("Q:capital"), dpPrincipal.Get(v)), dr(r.account("Q:profit"), dpCustomerProfit.Get(v)),
@@ -337,13 +337,13 @@ func dpDue(r *Record) (ledger.Date, Action) {
 	return 0, ""
 }
 
-func dpHoldings(r *Record) []Holding {
+func dpBalances(r *Record) []AccountBalance {
 	v := r.Values
 	capital, profit, loss := money.Amount{}, money.Amount{}, money.Amount{}
 	if r.Status == Active || r.Status == Matured {
 		capital, profit, loss = dpPrincipal.Get(v), dpCustomerProfit.Get(v), dpTotalLoss.Get(v)
 	}
-	return []Holding{
+	return []AccountBalance{
 		{r.account("Q:capital"), capital},
 		{r.account("Q:profit"), profit},
 		{r.account(lossStem), loss},

@@ -11,7 +11,7 @@
 // Invariants:
 //  1. Act first checks that the contract's state allows the action, then the request's body, then the handler's conditions.
 //     A refusal changes nothing. A handler with ChecksState checks the state itself, in an order of its own. All conditions
-//     that do not depend on the body are in the handler's Needs and Limits, so Available can tell in advance whether Act
+//     that do not depend on the body are in the handler's Needs and Bounds, so Available can tell in advance whether Act
 //     would refuse the action.
 //  2. The state changes only by steps of the product's state machine for the contract's reading. If the reading requires a
 //     review, every path in the machine passes the review before an action that moves money.
@@ -24,7 +24,7 @@
 //     MaxStored. When the list is full, the contract refuses further reports but can still end. Timers are never refused:
 //     the action that starts a timer reserves the largest amount that the timer may book on shared accounts
 //     (Decision.Reserve).
-//  5. The balance of each of the contract's own accounts can be computed from the columns (Holdings). When a contract ends,
+//  5. The balance of each of the contract's own accounts can be computed from the columns (Balances). When a contract ends,
 //     these balances are zero, except where the product declares otherwise.
 //  6. A timer's entry is dated on the day on which the timer was due, even if the timer runs late. If several timers are
 //     due, the earliest runs first, and each runs in a decision of its own.
@@ -39,11 +39,15 @@
 //  12. An event has the name of its action. If the action has several transitions, the event's states from and to show
 //     which of them was made.
 //  13. A product declares what other packages need to know about it: which events move money (Moves), which columns sum its
-//     postings on a shared account (Totals), which accounts stay open or are empty (OpenAfterEnd, EmptyIn), and which
+//     postings on a shared account (ControlTotals), which accounts stay open or are empty (OpenAfterEnd, EmptyIn), and which
 //     columns may change later (MutableColumns, ShownByDay). So the checker and the client need no lists of products of
 //     their own.
 //
-// Callers: actors/contract (Open, Act, OnDue, codec); api (shows columns); snapshots (machines, Holdings, declarations);
+// Names of columns and functions begin with the product: ci (certificate issue), dp (deposit), sl (instalment sale), ls
+// (lease), mi (managed investment), pn (partnership) and sk (safekeeping). A column of an action's request body has In after
+// that, such as lsInSerial.
+//
+// Callers: actors/contract (Open, Act, OnDue, codec); api (shows columns); snapshots (machines, Balances, declarations);
 // cmd/mizan/client/contracts and bench (URLs and columns).
 //
 // Rejected: a Go struct for each product. Validation, storage, two formats of amounts and the omission of empty fields

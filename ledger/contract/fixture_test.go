@@ -43,18 +43,18 @@ func openContract(t rapid.TB, p *Product, reading *Reading, body schema.Input) *
 // someoneElse is the id of a person, as JSON. It differs from the constant someone.
 const someoneElse = `"7a1c9d40-1f0e-4f57-8a55-0b8f6f0e9a02"`
 
-// apply books a decision. It checks that the contract's Holdings list each account of the contract, with its balance.
+// apply books a decision. It checks that the contract's Balances list each account of the contract, with its balance.
 func (fixture *contractFixture) apply(d Decision) {
 	fixture.t.Helper()
 	fixture.decision, fixture.record = d, d.Record
 	fixture.book(&d)
 	fixture.checkColumns(fixture.record)
-	holdings := fixture.holdings(fixture.record)
+	balances := fixture.balances(fixture.record)
 	for _, totals := range []map[ledger.Path]money.Amount{fixture.debit, fixture.credit} {
 		for path := range totals {
-			known := slices.ContainsFunc(holdings, func(h Holding) bool { return h.Account == path })
+			known := slices.ContainsFunc(balances, func(h AccountBalance) bool { return h.Account == path })
 			if !known && strings.Contains(string(path), fixture.record.ID.String()) {
-				fixture.t.Fatalf("the Holdings of the %s contract do not list %s", fixture.record.Status, path)
+				fixture.t.Fatalf("the Balances of the %s contract do not list %s", fixture.record.Status, path)
 			}
 		}
 	}
@@ -202,7 +202,7 @@ func (fixture *contractFixture) rowsOf(name string) (rows []string) {
 	list, _ := c.Value(fixture.record.Values).([]schema.Row)
 	for _, row := range list {
 		var values []string
-		for _, column := range c.Of.Columns {
+		for _, column := range c.Nested.Columns {
 			values = append(values, fixture.placeholders.Replace(valueText(column.Value(row))))
 		}
 		rows = append(rows, strings.Join(values, " "))

@@ -51,9 +51,9 @@ func largestBody(table *schema.Table, given schema.Input) schema.Input {
 		case schema.KindList:
 			value = "[" + largestObject()[:schema.MaxObject-6] + `"}]`
 		case schema.KindRows:
-			value = objectOf(largestBody(c.Of, nil))
+			value = objectOf(largestBody(c.Nested, nil))
 		case KindReview:
-			value = objectOf(largestBody(c.Of, nil))
+			value = objectOf(largestBody(c.Nested, nil))
 		}
 		if value != "" {
 			body[c.Name] = []byte(value)
@@ -129,7 +129,7 @@ func TestFullContractRefusesReportsAndCanBeEnded(t *testing.T) {
 			continue // the contract has no other action in this reading
 		}
 		fixture.do(Withdraw, "amount", `"1"`)
-		fixture.do(PutIn, "amount", `"1"`)
+		fixture.do(DepositMoney, "amount", `"1"`)
 		fixture.doWithLargestBody(Close, nil, Closed)
 	}
 	lease := newLease(t, Secular, largestBody(Lease.Columns, leaseBody("lease_term_months", "240", "currency", `"AED"`)))
@@ -171,8 +171,8 @@ func largestValue(c *schema.Column) any {
 // fullRows returns the rows of a full list, each with the longest values. It returns nil for rows with texts. A list of such
 // rows is full before it has so many rows, as TestFullContractRefusesReportsAndCanBeEnded shows.
 func fullRows(c *schema.Column) any {
-	row := c.Of.New()
-	for _, column := range c.Of.Columns {
+	row := c.Nested.New()
+	for _, column := range c.Nested.Columns {
 		if column.Kind == schema.KindText {
 			return nil
 		}
@@ -197,13 +197,13 @@ func fullRows(c *schema.Column) any {
 func TestListsOfAmountsNeverFillARecord(t *testing.T) {
 	for _, p := range Products {
 		ignored := new(schema.Faults)
-		r := &Record{Product: p, Reading: Secular, Status: p.States[0], Values: p.Columns.Read(largestBody(p.Columns, nil), schema.Reader{}, "", ignored)}
+		r := &Record{Product: p, Reading: Secular, Status: p.States[0], Values: p.Columns.Read(largestBody(p.Columns, nil), schema.ParseOptions{}, "", ignored)}
 		for _, c := range p.Columns.Columns {
-			if c.From == nil && c.Stored(r.Values) == nil {
+			if c.Compute == nil && c.Stored(r.Values) == nil {
 				c.Put(r.Values, largestValue(c))
 			}
 		}
-		for _, field := range approvalOf(boardReviews, boardReviews.Read(largestBody(boardReviews, nil), schema.Reader{}, "", ignored)) {
+		for _, field := range approvalOf(boardReviews, boardReviews.Read(largestBody(boardReviews, nil), schema.ParseOptions{}, "", ignored)) {
 			Reviewed.Set(r.Values, append(Reviewed.Get(r.Values), field))
 		}
 		if size := len(AppendRecord(nil, r)); size > MaxStored || size < 100_000 {

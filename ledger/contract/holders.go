@@ -71,7 +71,7 @@ type Progress struct {
 // Progress returns the progress of the action that is being carried out in batches. If there is no such action, underWay is
 // false.
 func (r *Record) Progress() (p Progress, underWay bool) {
-	if r.Product.RegisterExtract == nil {
+	if r.Product.RegisterQuery == nil {
 		return p, false
 	}
 	row := ciUnderWay(r.Values)
@@ -90,23 +90,23 @@ func ciUnderWay(v schema.Row) schema.Row {
 	return nil
 }
 
-// ciExtract returns which part of the register of holders an action needs.
-func ciExtract(r *Record, name Action, request schema.Input) Extract {
+// ciRegisterQuery returns which part of the register of holders an action needs.
+func ciRegisterQuery(r *Record, name Action, request schema.Input) RegisterQuery {
 	v := r.Values
 	switch name {
 	case Subscribe:
 		body := r.Product.Handler(Subscribe).input(request, r, new(schema.Faults)) // the faults are ignored here, because Act reports them
-		return Extract{Investor: ciInInvestor.Get(body)}
+		return RegisterQuery{Investor: ciInInvestor.Get(body)}
 	case Activate, Profit, Redeem, RedeemEarly, Default:
 		if n := ciHolders.Get(v); n <= maxAtOnce {
-			return Extract{From: 1, MaxHolders: int(n)}
+			return RegisterQuery{From: 1, MaxHolders: int(n)}
 		}
 	case Batch:
 		if p, underWay := r.Progress(); underWay {
-			return Extract{From: p.Done + 1, MaxHolders: int(min(holdersPerBatch(p.Doing), p.Total-p.Done))}
+			return RegisterQuery{From: p.Done + 1, MaxHolders: int(min(holdersPerBatch(p.Doing), p.Total-p.Done))}
 		}
 	}
-	return Extract{}
+	return RegisterQuery{}
 }
 
 // ciDue returns the timer that books the next batch. Every batch is due on the day on which the action was declared, that
@@ -120,7 +120,7 @@ func ciDue(r *Record) (ledger.Date, Action) {
 
 // ciForHolders books an action for all holders. If there are too many holders for one decision, it only declares the action
 // (ciDeclare). In both cases the whole sum is debited to the account that debit names.
-func ciForHolders(c *Case, action Action, debit ledger.Path, sum money.Amount) {
+func ciForHolders(c *ActionContext, action Action, debit ledger.Path, sum money.Amount) {
 	total := ciHolders.Get(c.values())
 	if total > maxAtOnce {
 		ciDeclare(c, action, debit, sum)
@@ -137,7 +137,7 @@ func ciForHolders(c *Case, action Action, debit ledger.Path, sum money.Amount) {
 
 // ciDeclare begins an action in batches. It records the action's progress and credits the whole sum to the account
 // L:distributions, from which each batch debits its part.
-func ciDeclare(c *Case, action Action, debit ledger.Path, sum money.Amount) {
+func ciDeclare(c *ActionContext, action Action, debit ledger.Path, sum money.Amount) {
 	c.move(debit, c.record.account(distributions), sum)
 	day := c.effectiveDate
 	if day == 0 {
@@ -160,7 +160,7 @@ func ciDeclare(c *Case, action Action, debit ledger.Path, sum money.Amount) {
 const distributions = "L:distributions"
 
 // ciBatch books the next batch of holders.
-func ciBatch(c *Case) {
+func ciBatch(c *ActionContext) {
 	v := c.values()
 	p, underWay := c.record.Progress()
 	holders := c.register.Holders
@@ -181,24 +181,24 @@ func ciBatch(c *Case) {
 
 // ciHolderLines returns the lines of an action for some holders and updates the contract's columns. The lines balance.
 // isLast tells whether these are the last holders of the issue.
-func ciHolderLines(c *Case, action Action, debit ledger.Path, holders []Holder, isLast bool) []line {
+func ciHolderLines(c *ActionContext, action Action, debit ledger.Path, holders []Holder, isLast bool) []line {
 	switch action {
 	case Activate:
-		return ciMoveFaces(c, "L:subscription", "Q:holders", debit, c.record.cash(), holders)
+		return ciMoveFaceValues(c, "L:subscription", "Q:holders", debit, c.record.cash(), holders)
 	case Default:
-		return ciMoveFaces(c, "Q:holders", "Q:holders_defaulted", debit, c.record.account("A:underlying"), holders)
+		return ciMoveFaceValues(c, "Q:holders", "Q:holders_defaulted", debit, c.record.account("A:underlying"), holders)
 	case Profit:
 		return ciPayProfit(c, debit, holders, isLast)
 	case Redeem:
-		return ciPayFace(c, debit, money.Amount{}, holders)
+		return ciPayFaceValues(c, debit, money.Amount{}, holders)
 	case RedeemEarly:
-		return ciPayFace(c, debit, ciPenalty.Get(c.values()), holders)
+		return ciPayFaceValues(c, debit, ciPenalty.Get(c.values()), holders)
 	}
 	panic("contract: " + string(action) + " is not for all holders")
 }
 
-// ciFaces returns the total face value of some holders' certificates.
-func ciFaces(c *Case, holders []Holder) money.Amount {
+// ciFaceValues returns the total face value of some holders' certificates.
+func ciFaceValues(c *ActionContext, holders []Holder) money.Amount {
 	certificates := int64(0)
 	for i := range holders {
 		certificates += holders[i].Certificates
@@ -206,20 +206,20 @@ func ciFaces(c *Case, holders []Holder) money.Amount {
 	return times(ciFace.Get(c.values()), certificates)
 }
 
-// ciMoveFaces moves the face value of each holder's certificates from one of the holder's accounts to another. It also
+// ciMoveFaceValues moves the face value of each holder's certificates from one of the holder's accounts to another. It also
 // books the sum of these face values on debit and credit, which are two accounts of the whole issue.
-func ciMoveFaces(c *Case, fromStem, toStem string, debit, credit ledger.Path, holders []Holder) (lines []line) {
+func ciMoveFaceValues(c *ActionContext, fromStem, toStem string, debit, credit ledger.Path, holders []Holder) (lines []line) {
 	for _, h := range holders {
 		face := times(ciFace.Get(c.values()), h.Certificates)
 		lines = append(lines, dr(c.record.accountFor(fromStem, h.Investor), face), cr(c.record.accountFor(toStem, h.Investor), face))
 	}
-	sum := ciFaces(c, holders)
+	sum := ciFaceValues(c, holders)
 	return append(lines, dr(debit, sum), cr(credit, sum))
 }
 
 // ciPayProfit pays holders their parts of the latest distribution. For the last holders it also books the remainder that
 // could not be divided equally among the certificates.
-func ciPayProfit(c *Case, debit ledger.Path, holders []Holder, isLast bool) []line {
+func ciPayProfit(c *ActionContext, debit ledger.Path, holders []Holder, isLast bool) []line {
 	v, r := c.values(), c.record
 	perCertificate, remainder := ciLastDistribution(v)
 	paid, lines := money.Amount{}, []line(nil)
@@ -245,11 +245,11 @@ func ciLastDistribution(v schema.Row) (perCertificate, remainder money.Amount) {
 	return perCertificate, minus(ciDistributedSum.Get(row), times(perCertificate, ciOutstandingThen.Get(row)))
 }
 
-// ciPayFace returns the lines that pay each holder the face value of the holder's certificates, less a part of the penalty.
+// ciPayFaceValues returns the lines that pay each holder the face value of the holder's certificates, less a part of the penalty.
 // The part of the penalty is rounded down and is at most the face value.
-func ciPayFace(c *Case, debit ledger.Path, penalty money.Amount, holders []Holder) []line {
+func ciPayFaceValues(c *ActionContext, debit ledger.Path, penalty money.Amount, holders []Holder) []line {
 	v, r := c.values(), c.record
-	sum, penalties := ciFaces(c, holders), money.Amount{}
+	sum, penalties := ciFaceValues(c, holders), money.Amount{}
 	lines := []line{dr(debit, sum), cr(r.account("A:underlying"), sum)}
 	for _, h := range holders {
 		face := times(ciFace.Get(v), h.Certificates)
@@ -261,9 +261,9 @@ func ciPayFace(c *Case, debit ledger.Path, penalty money.Amount, holders []Holde
 	return append(lines, cr(c.reading.EarlyPenalty, penalties))
 }
 
-// ciHoldings computes the balances of the issue's own accounts from the record and the register of holders. Record.Register
+// ciBalances computes the balances of the issue's own accounts from the record and the register of holders. Record.Register
 // must contain the whole register.
-func ciHoldings(r *Record) (holdings []Holding) {
+func ciBalances(r *Record) (balances []AccountBalance) {
 	v := r.Values
 	stemBefore, stemAfter := ciStemIn(r.Status), ciStemIn(r.Status)
 	p, underWay := r.Progress()
@@ -273,24 +273,24 @@ func ciHoldings(r *Record) (holdings []Holding) {
 	} else {
 		stemBefore = ciStemBefore[p.Doing]
 	}
-	openFace, bookedFace := money.Amount{}, money.Amount{} // face value of the holders who are not booked yet, and of those who are
+	openFaceValue, bookedFaceValue := money.Amount{}, money.Amount{} // face value of the holders who are not booked yet, and of those who are
 	for _, h := range r.Register.Holders {
-		face, stem := times(ciFace.Get(v), h.Certificates), stemAfter
+		faceValue, stem := times(ciFace.Get(v), h.Certificates), stemAfter
 		if h.Number > done {
 			stem = stemBefore
-			openFace = plus(openFace, face)
+			openFaceValue = plus(openFaceValue, faceValue)
 		} else {
-			bookedFace = plus(bookedFace, face)
+			bookedFaceValue = plus(bookedFaceValue, faceValue)
 		}
 		for _, accountStem := range []string{"L:subscription", "Q:holders", "Q:holders_defaulted"} {
 			balance := money.Amount{}
 			if accountStem == stem {
-				balance = face
+				balance = faceValue
 			}
-			holdings = append(holdings, Holding{r.accountFor(accountStem, h.Investor), balance})
+			balances = append(balances, AccountBalance{r.accountFor(accountStem, h.Investor), balance})
 		}
 	}
-	return append(holdings, ciCommonHoldings(r, p, underWay, openFace, bookedFace)...)
+	return append(balances, ciCommonBalances(r, p, underWay, openFaceValue, bookedFaceValue)...)
 }
 
 // ciStemBefore maps an action to the stem (the path without ids) of the accounts on which the holders' face values are
@@ -313,10 +313,10 @@ func ciStemIn(status Status) string {
 	return "L:subscription"
 }
 
-// ciCommonHoldings returns the balances of those accounts of an issue that all holders have in common.
-func ciCommonHoldings(r *Record, p Progress, underWay bool, openFace, bookedFace money.Amount) []Holding {
+// ciCommonBalances returns the balances of those accounts of an issue that all holders have in common.
+func ciCommonBalances(r *Record, p Progress, underWay bool, openFaceValue, bookedFaceValue money.Amount) []AccountBalance {
 	v := r.Values
-	faces := plus(openFace, bookedFace)
+	faces := plus(openFaceValue, bookedFaceValue)
 	underlying, impaired, notYetBooked := money.Amount{}, money.Amount{}, money.Amount{}
 	switch r.Status {
 	case Active, Matured:
@@ -325,7 +325,7 @@ func ciCommonHoldings(r *Record, p Progress, underWay bool, openFace, bookedFace
 		impaired = faces
 	}
 	if underWay {
-		switch notYetBooked = openFace; p.Doing {
+		switch notYetBooked = openFaceValue; p.Doing {
 		case Profit:
 			perCertificate, remainder := ciLastDistribution(v)
 			notYetBooked = remainder
@@ -335,10 +335,10 @@ func ciCommonHoldings(r *Record, p Progress, underWay bool, openFace, bookedFace
 				}
 			}
 		case Redeem, RedeemEarly, Default:
-			underlying = openFace
+			underlying = openFaceValue
 		}
 	}
-	return []Holding{
+	return []AccountBalance{
 		{r.account("A:underlying"), underlying}, {r.account("A:underlying_impaired"), impaired},
 		{r.account("L:undistributed"), ciUndistributed.Get(v)}, {r.account(distributions), notYetBooked},
 	}

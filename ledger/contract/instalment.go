@@ -44,16 +44,16 @@ var InstalmentSale = define(&Product{
 		&ActionHandler{Name: DeliverAsset, Moves: Always, Body: schema.NewTable(nil, slInDeliveryDate), Do: slDeliver},
 		&ActionHandler{Name: Activate, Moves: Always, Body: schema.NewTable(nil, slInStart), Do: slActivate},
 		&ActionHandler{Name: RecordPayment, Moves: Always, Body: schema.NewTable(nil, slInPayment), Transitions: []Action{RecordPayment, PayOff},
-			Limits: []Limit{atMost(slInPayment.Column, valueOf(slOutstanding), "is more than the %v outstanding")}, Do: slPay},
+			Bounds: []BodyBound{atMost(slInPayment.Column, valueOf(slOutstanding), "is more than the %v outstanding")}, Do: slPay},
 		&ActionHandler{Name: RecordDelinquency, Moves: Possibly, Body: schema.NewTable(nil, slInLateAmount), Do: slReportLate},
 		&ActionHandler{Name: Cancel, Moves: Possibly, Do: slCancel},
 		&ActionHandler{Name: SettleEarly, Moves: Always, Body: schema.NewTable(nil, slInRebate),
-			Limits: []Limit{atMost(slInRebate.Column, valueOf(slDeferred), "is more than the deferred profit of %v")}, Do: slSettle},
+			Bounds: []BodyBound{atMost(slInRebate.Column, valueOf(slDeferred), "is more than the deferred profit of %v")}, Do: slSettle},
 	),
 	Type: "asset_type", Customer: "customer_id", NeedsCurrency: true, Schedule: slSchedule.Column,
-	Open: slOpen, Holdings: slHoldings,
-	Totals:     []ControlTotal{{Account: "I:murabaha", Side: ledger.Credit, Column: slRecognised.Column}},
-	ShownByDay: []*schema.Column{slDaysPastDue.Column},
+	Open: slOpen, Balances: slBalances,
+	ControlTotals: []ControlTotal{{Account: "I:murabaha", Side: ledger.Credit, Column: slRecognised.Column}},
+	ShownByDay:    []*schema.Column{slDaysPastDue.Column},
 })
 
 // States and actions that only this product has.
@@ -90,7 +90,7 @@ var (
 	slMarkup           = schema.Amount(50, "markup_amount", schema.Help("the bank's profit: the cost times the rate, rounded down"))
 	slPrice            = schema.Amount(51, "sale_price", schema.InShort, schema.Help("the cost plus the markup"))
 	slInstalmentAmount = schema.Amount(52, "instalment_amount", schema.Help("amount of an instalment; the last instalment takes the remainder"))
-	slSchedule         = schema.Rows(53, "payment_schedule", slInstalmentTable, schema.InDeep, schema.Computed(slScheduleRows),
+	slSchedule         = schema.Rows(53, "payment_schedule", slInstalmentTable, schema.OutOfLists, schema.Computed(slScheduleRows),
 		schema.Help("the instalments"))
 	slTotalPaid = schema.Amount(54, "total_paid",
 		schema.Help("what the customer has paid, including the down payment and the earnest deposit")) // includes down payment and earnest money
@@ -145,14 +145,14 @@ func slAssetCost(v schema.Row) money.Amount {
 	return slCost.Get(v)
 }
 
-func slOpen(c *Case) {
+func slOpen(c *ActionContext) {
 	v := c.values()
 	upfrontField := slDownPayment.Name
 	if slDownPayment.Get(v).IsZero() {
 		upfrontField = slEarnest.Name
 	}
 	slSetPrice(c, slCost.Name, upfrontField)
-	for _, total := range []schema.Cell[money.Amount]{slTotalPaid, slOutstanding, slRecognised, slDeferred, slDelinquentAmount} {
+	for _, total := range []schema.TypedColumn[money.Amount]{slTotalPaid, slOutstanding, slRecognised, slDeferred, slDelinquentAmount} {
 		total.Set(v, money.Amount{})
 	}
 }
@@ -160,7 +160,7 @@ func slOpen(c *Case) {
 // slSetPrice computes three columns from the asset's cost: the markup, which is floor(cost × rate ÷ 100), the price, and
 // the amount of each instalment except the last. If the price is out of range, it adds a fault for costField instead. If
 // the payments up front are not less than the price, it adds a fault for upfrontField.
-func slSetPrice(c *Case, costField, upfrontField string) {
+func slSetPrice(c *ActionContext, costField, upfrontField string) {
 	v := c.values()
 	cost := slAssetCost(v)
 	markup := share(cost, slRate.Get(v))
@@ -177,7 +177,7 @@ func slSetPrice(c *Case, costField, upfrontField string) {
 	}
 }
 
-func slOrder(c *Case) {
+func slOrder(c *ActionContext) {
 	v, r := c.values(), c.record
 	advance := slInAdvance.Get(c.input)
 	if slInAdvance.Has(c.input) {
@@ -187,7 +187,7 @@ func slOrder(c *Case) {
 	c.move(r.account("A:supplier_advance"), r.cash(), advance)
 }
 
-func slPurchase(c *Case) {
+func slPurchase(c *ActionContext) {
 	v, r := c.values(), c.record
 	cost := slCost.Get(v)
 	if slInActualCost.Has(c.input) {
@@ -205,14 +205,14 @@ func slPurchase(c *Case) {
 	)
 }
 
-func slDeliver(c *Case) {
+func slDeliver(c *ActionContext) {
 	day := dateOrToday(c, slInDeliveryDate)
 	slDeliveryDate.Set(c.values(), day)
 	c.setEffectiveDate(day)
 	c.move(c.record.account("A:inventory_delivered"), c.record.account("A:inventory"), slAssetCost(c.values()))
 }
 
-func slActivate(c *Case) {
+func slActivate(c *ActionContext) {
 	v, r := c.values(), c.record
 	day := dateOrToday(c, slInStart)
 	slStart.Set(v, day)
@@ -228,7 +228,7 @@ func slActivate(c *Case) {
 
 // slAddPayment adds a payment to the totals and recognises the profit that the payment earns: floor(markup × total paid ÷
 // price), less the profit recognised before.
-func slAddPayment(c *Case, paid money.Amount) {
+func slAddPayment(c *ActionContext, paid money.Amount) {
 	v := c.values()
 	slTotalPaid.Set(v, plus(slTotalPaid.Get(v), paid))
 	slOutstanding.Set(v, minus(slOutstanding.Get(v), paid))
@@ -241,14 +241,14 @@ func slEarned(v schema.Row, paid money.Amount) money.Amount {
 	return must(slMarkup.Get(v).MulDivFloor(paid, slPrice.Get(v)))
 }
 
-func slRecognise(c *Case, earned money.Amount) {
+func slRecognise(c *ActionContext, earned money.Amount) {
 	v := c.values()
 	slRecognised.Set(v, plus(slRecognised.Get(v), earned))
 	slDeferred.Set(v, minus(slDeferred.Get(v), earned))
 	c.move(c.record.account("L:deferred_profit"), "I:murabaha", earned)
 }
 
-func slPay(c *Case) {
+func slPay(c *ActionContext) {
 	v, r := c.values(), c.record
 	paid := slInPayment.Get(c.input)
 	c.move(r.cash(), r.account("A:receivable"), paid)
@@ -259,10 +259,10 @@ func slPay(c *Case) {
 	}
 }
 
-func slReportLate(c *Case) { c.setArrears(slDelinquentAmount, slInLateAmount.Get(c.input)) }
+func slReportLate(c *ActionContext) { c.setArrears(slDelinquentAmount, slInLateAmount.Get(c.input)) }
 
 // slComplete ends a sale that was paid in full. It sets the arrears to zero.
-func slComplete(c *Case) {
+func slComplete(c *ActionContext) {
 	c.setArrears(slDelinquentAmount, money.Amount{})
 	slCompletedAt.Set(c.values(), c.Now)
 }
@@ -283,7 +283,7 @@ func slDaysLate(v schema.Row) any {
 	return max(0, int64(readingDay.Get(v)-addMonths(slStart.Get(v), unpaidRow+1)))
 }
 
-func slCancel(c *Case) {
+func slCancel(c *ActionContext) {
 	v, r := c.values(), c.record
 	switch r.Status {
 	case AssetOrdered:
@@ -295,7 +295,7 @@ func slCancel(c *Case) {
 	}
 }
 
-func slSettle(c *Case) {
+func slSettle(c *ActionContext) {
 	v, r := c.values(), c.record
 	rebate, owed, deferred := slInRebate.Get(c.input), slOutstanding.Get(v), slDeferred.Get(v)
 	paid := minus(owed, rebate)
@@ -348,7 +348,7 @@ func slRowStatus(v schema.Row, sumThroughRow money.Amount) string {
 	return rowPending
 }
 
-func slHoldings(r *Record) []Holding {
+func slBalances(r *Record) []AccountBalance {
 	v := r.Values
 	var earnest, advance, inventory, delivered money.Amount
 	switch r.Status {
@@ -359,7 +359,7 @@ func slHoldings(r *Record) []Holding {
 	case AssetDelivered:
 		earnest, delivered = slEarnest.Get(v), slAssetCost(v)
 	}
-	return []Holding{
+	return []AccountBalance{
 		{r.account("L:earnest_deposit"), earnest},
 		{r.account("A:supplier_advance"), advance},
 		{r.account("A:inventory"), inventory},

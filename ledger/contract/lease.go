@@ -45,19 +45,19 @@ var Lease = define(&Product{
 		&ActionHandler{Name: Activate, Moves: Possibly, Body: schema.NewTable(nil, lsInDeliveryDate), Do: lsActivate},
 		&ActionHandler{Name: RentDue, Moves: Always, Timer: true, Do: lsRowDue},
 		&ActionHandler{Name: PayRent, Moves: Always, Body: schema.NewTable(nil, lsInPayment),
-			Limits: []Limit{atMost(lsInPayment.Column, lsPayable, "is more than the %v that is still to be paid")}, Do: lsPay},
+			Bounds: []BodyBound{atMost(lsInPayment.Column, lsPayable, "is more than the %v that is still to be paid")}, Do: lsPay},
 		&ActionHandler{Name: RecordArrears, Moves: Possibly, Body: schema.NewTable(nil, lsInArrears), Do: lsRecordArrears},
 		&ActionHandler{Name: BearExpense, Moves: Always, Body: schema.NewTable(nil, lsInExpense, lsInDescription, lsInExpenseType),
 			Needs: needsRoom(lsExpenseRows, lsInExpense.Column), Do: lsBearExpense},
 		&ActionHandler{Name: ReturnAsset, Moves: Always, Needs: lsNeedsKind(operating, "the asset's return"), Do: lsReturn},
-		&ActionHandler{Name: MarkTransfer, Needs: lsNeedsKind(finance, "the transfer of the asset"), Do: func(*Case) {}},
+		&ActionHandler{Name: MarkTransfer, Needs: lsNeedsKind(finance, "the transfer of the asset"), Do: func(*ActionContext) {}},
 		&ActionHandler{Name: TransferAsset, Moves: Always, Needs: lsNeedsRentPaid, Do: lsTransfer},
 		&ActionHandler{Name: Terminate, Moves: Always, Body: reasons, Do: lsTerminate},
 	),
 	Type: "lease_type", Customer: "customer_id",
-	Arrears: lsHasArrears, Ends: lsEndDay, Schedule: lsSchedule.Column,
-	Open: lsOpen, Due: lsNextTimer, Holdings: lsHoldings,
-	Totals: []ControlTotal{
+	Arrears: lsHasArrears, EndDate: lsEndDay, Schedule: lsSchedule.Column,
+	Open: lsOpen, Due: lsNextTimer, Balances: lsBalances,
+	ControlTotals: []ControlTotal{
 		{Account: Cash, By: PayRent, Side: ledger.Debit, Column: lsTotalPaid.Column},
 		{Account: "E:owner_expense", Side: ledger.Debit, Column: lsTotalExpenses.Column},
 	},
@@ -119,10 +119,10 @@ var (
 	lsHasPurchaseOption = schema.Bool(60, "purchase_option", schema.InShort, schema.Help("whether the lease is a finance lease"))
 	lsTotalDue          = schema.Amount(61, "total_rentals_due", schema.InShort, schema.Help("the rent of the whole term, including the advance rental"))
 	lsTotalPaid         = schema.Amount(62, "total_rentals_paid", schema.InShort, schema.Help("the rent that was paid"))
-	lsSchedule          = schema.Rows(63, "payment_schedule", lsRowTable, schema.InDeep, schema.Computed(lsScheduleRows),
+	lsSchedule          = schema.Rows(63, "payment_schedule", lsRowTable, schema.OutOfLists, schema.Computed(lsScheduleRows),
 		schema.Help("the months of the lease with their rent")) // computed, so key 63 is never stored
 	lsTotalExpenses = schema.Amount(64, "total_owner_expenses", schema.Help("sum of the owner's expenses"))
-	lsExpenseRows   = schema.Rows(65, "owner_expenses", lsExpenseTable, schema.InDeep, schema.AtMost(maxExpenses), schema.Help("the owner's expenses"))
+	lsExpenseRows   = schema.Rows(65, "owner_expenses", lsExpenseTable, schema.OutOfLists, schema.AtMost(maxExpenses), schema.Help("the owner's expenses"))
 	lsReturnDate    = schema.Date(66, "return_date", schema.Help("day of the return"))
 	lsTransferDate  = schema.Date(67, "transfer_date", schema.Help("day of the sale to the lessee"))
 
@@ -175,18 +175,18 @@ func lsRunningSteps(state Status) []Step {
 	}
 }
 
-func lsOpen(c *Case) {
+func lsOpen(c *ActionContext) {
 	v := c.values()
 	lsHasPurchaseOption.Set(v, lsKind.Get(v) == finance)
 	if lsHasPurchaseOption.Get(v) && !lsOptionPrice.Has(v) {
 		c.refuse(lsOptionPrice.Name, "is required for a finance lease")
 	}
-	for _, price := range []schema.Cell[money.Amount]{lsOptionPrice, lsResidual} {
+	for _, price := range []schema.TypedColumn[money.Amount]{lsOptionPrice, lsResidual} {
 		if lsCost.Get(v).Less(price.Get(v)) {
 			c.refuse(price.Name, "is above asset_cost")
 		}
 	}
-	for _, total := range []schema.Cell[money.Amount]{lsTotalDue, lsTotalPaid, lsTotalExpenses, lsArrears, lsReceivable} {
+	for _, total := range []schema.TypedColumn[money.Amount]{lsTotalDue, lsTotalPaid, lsTotalExpenses, lsArrears, lsReceivable} {
 		total.Set(v, money.Amount{})
 	}
 	c.addToTotal(lsTotalDue, times(lsRental.Get(v), lsTerm.Get(v)), lsRental.Name)

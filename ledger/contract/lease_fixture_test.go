@@ -144,7 +144,7 @@ func (lease *leaseFixture) wantBalance(stem, amount string) {
 }
 
 // wantAmount checks a column's amount.
-func (lease *leaseFixture) wantAmount(c schema.Cell[money.Amount], amount string) {
+func (lease *leaseFixture) wantAmount(c schema.TypedColumn[money.Amount], amount string) {
 	lease.t.Helper()
 	if got := c.Get(lease.record.Values).String(); !c.Has(lease.record.Values) || got != amount {
 		lease.t.Errorf("%s is %s; want %s", c.Name, got, amount)

@@ -9,10 +9,10 @@ import (
 
 // This file contains the handlers of a lease's actions, with the ledger entries that the actions book.
 
-func lsAcquire(c *Case) {
+func lsAcquire(c *ActionContext) {
 	v := c.values()
 	lsDocuments.Set(v, lsInDocuments.Get(c.input))
-	for _, item := range []struct{ bodyColumn, column schema.Cell[string] }{{lsInSerial, lsSerial}, {lsInRegistration, lsRegistration}, {lsInInsurance, lsInsurance}} {
+	for _, item := range []struct{ bodyColumn, column schema.TypedColumn[string] }{{lsInSerial, lsSerial}, {lsInRegistration, lsRegistration}, {lsInInsurance, lsInsurance}} {
 		if item.bodyColumn.Has(c.input) {
 			item.column.Set(v, item.bodyColumn.Get(c.input))
 		}
@@ -25,7 +25,7 @@ func lsAcquire(c *Case) {
 
 // lsActivate starts the schedule on the day of delivery. The advance rental is billed at once, but it becomes income step
 // by step over the term.
-func lsActivate(c *Case) {
+func lsActivate(c *ActionContext) {
 	v, r := c.values(), c.record
 	deliveryDay := dateOrToday(c, lsInDeliveryDate)
 	lsStart.Set(v, deliveryDay)
@@ -47,12 +47,12 @@ func lsNextTimer(r *Record) (ledger.Date, Action) {
 	return addMonths(lsStart.Get(v), lsRowsDue.Get(v)+1), RentDue
 }
 
-func lsRowDue(c *Case) { lsMakeRowsDue(c, 1) }
+func lsRowDue(c *ActionContext) { lsMakeRowsDue(c, 1) }
 
 // lsMakeRowsDue makes the next rows of the schedule fall due. The rent of these rows becomes owed, and prepaid rent pays as
 // much of it as possible. For each row, a part of the advance rental becomes income and a part of the depreciation is
 // booked.
-func lsMakeRowsDue(c *Case, rows int64) {
+func lsMakeRowsDue(c *ActionContext, rows int64) {
 	v, r := c.values(), c.record
 	unearnedBefore, depreciatedBefore := lsUnearned(v), lsDepreciated(v)
 	lsRowsDue.Set(v, lsRowsDue.Get(v)+rows)
@@ -95,7 +95,7 @@ func lsPayable(r *Record) money.Amount {
 }
 
 // lsPay books a payment of rent. The payment covers owed rent first; what is left is recorded as prepaid rent.
-func lsPay(c *Case) {
+func lsPay(c *ActionContext) {
 	v, r := c.values(), c.record
 	paid, owed := lsInPayment.Get(c.input), lsReceivable.Get(v)
 	owedPart := paid.Min(owed)
@@ -106,9 +106,9 @@ func lsPay(c *Case) {
 	c.book(dr(r.cash(), paid), cr(r.account("A:rent_receivable"), owedPart), cr(r.account("L:prepaid_rent"), prepaidPart))
 }
 
-func lsRecordArrears(c *Case) { c.setArrears(lsArrears, lsInArrears.Get(c.input)) }
+func lsRecordArrears(c *ActionContext) { c.setArrears(lsArrears, lsInArrears.Get(c.input)) }
 
-func lsBearExpense(c *Case) {
+func lsBearExpense(c *ActionContext) {
 	spent := lsInExpense.Get(c.input)
 	row := lsExpenseTable.New()
 	lsExpenseOn.Set(row, c.Today)
@@ -123,8 +123,8 @@ func lsBearExpense(c *Case) {
 
 // lsNeedsKind returns a function for ActionHandler.Needs that refuses an action unless the lease is of the given kind. The
 // message says that only this kind of lease ends in the given way.
-func lsNeedsKind(kind, ending string) func(c *Case) {
-	return func(c *Case) {
+func lsNeedsKind(kind, ending string) func(c *ActionContext) {
+	return func(c *ActionContext) {
 		if lsKind.Get(c.values()) != kind {
 			c.refuse(lsKind.Name, "only %s lease ends with %s", kind, ending)
 		}
@@ -132,7 +132,7 @@ func lsNeedsKind(kind, ending string) func(c *Case) {
 }
 
 // lsNeedsRentPaid refuses the transfer of the asset to a lessee who has not paid all rent.
-func lsNeedsRentPaid(c *Case) {
+func lsNeedsRentPaid(c *ActionContext) {
 	if lsNeedsKind(finance, "the transfer of the asset")(c); !c.noFaults() {
 		return
 	}
@@ -141,12 +141,12 @@ func lsNeedsRentPaid(c *Case) {
 	}
 }
 
-func lsReturn(c *Case) {
+func lsReturn(c *ActionContext) {
 	lsReturnDate.Set(c.values(), c.Today)
 	lsTakeBack(c)
 }
 
-func lsTerminate(c *Case) {
+func lsTerminate(c *ActionContext) {
 	lsTerminationDate.Set(c.values(), c.Today)
 	lsReason.Set(c.values(), reason.Get(c.input))
 	lsTakeBack(c)
@@ -155,7 +155,7 @@ func lsTerminate(c *Case) {
 // lsTakeBack books the asset's return at its book value. Money that the institution owes the lessee is offset against the
 // owed rent, and what is left is paid out to the lessee. If rent is still owed then, it stays open until the lessee pays
 // it.
-func lsTakeBack(c *Case) {
+func lsTakeBack(c *ActionContext) {
 	v, r := c.values(), c.record
 	depreciation := lsDepreciated(v)
 	c.book(dr(r.account("A:accumulated_depreciation"), depreciation), dr("A:returned_assets", minus(lsCost.Get(v), depreciation)), cr(r.account("A:ijara_asset"), lsCost.Get(v)))
@@ -167,7 +167,7 @@ func lsTakeBack(c *Case) {
 }
 
 // lsOffset uses money that the institution holds for the lessee to pay owed rent, and pays out the rest to the lessee.
-func lsOffset(c *Case, stem string, amount money.Amount) {
+func lsOffset(c *ActionContext, stem string, amount money.Amount) {
 	v, r := c.values(), c.record
 	offset := amount.Min(lsReceivable.Get(v))
 	lsReceivable.Set(v, minus(lsReceivable.Get(v), offset))
@@ -176,7 +176,7 @@ func lsOffset(c *Case, stem string, amount money.Amount) {
 
 // lsTransfer sells the asset to a lessee who has paid all rent. First the remaining rows of the schedule fall due. After
 // that the asset's book value equals the price of the purchase option, and no rent is owed or prepaid.
-func lsTransfer(c *Case) {
+func lsTransfer(c *ActionContext) {
 	v, r := c.values(), c.record
 	lsMakeRowsDue(c, lsTerm.Get(v)-lsRowsDue.Get(v))
 	assert.That(lsReceivable.Get(v).IsZero() && lsPrepaid.Get(v).IsZero() && lsUnearned(v).IsZero(), "contract: rent is left of a lease that was wholly paid")
@@ -188,9 +188,9 @@ func lsTransfer(c *Case) {
 	lsTransferDate.Set(v, c.Today)
 }
 
-// lsHoldings returns the balances of a lease's own accounts. If a lease ends before all rent is paid, only
+// lsBalances returns the balances of a lease's own accounts. If a lease ends before all rent is paid, only
 // A:rent_receivable stays open.
-func lsHoldings(r *Record) []Holding {
+func lsBalances(r *Record) []AccountBalance {
 	v := r.Values
 	asset, depreciation, unearned, deposit := money.Amount{}, money.Amount{}, money.Amount{}, money.Amount{}
 	switch r.Status {
@@ -199,7 +199,7 @@ func lsHoldings(r *Record) []Holding {
 	case Active, TransferPending:
 		asset, depreciation, unearned, deposit = lsCost.Get(v), lsDepreciated(v), lsUnearned(v), lsDeposit.Get(v)
 	}
-	return []Holding{
+	return []AccountBalance{
 		{r.account("A:ijara_asset"), asset},
 		{r.account("A:accumulated_depreciation"), depreciation},
 		{r.account("A:rent_receivable"), lsReceivable.Get(v)},

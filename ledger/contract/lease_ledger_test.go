@@ -291,12 +291,12 @@ func TestATransferAfterTheTermSellsTheAssetOnly(t *testing.T) {
 
 func TestListsFindLeasesInArrearsAndThoseThatEnd(t *testing.T) {
 	lease := newLease(t, Secular, leaseBody())
-	if Lease.Arrears(lease.record) || Lease.Ends(lease.record) != 0 {
+	if Lease.Arrears(lease.record) || Lease.EndDate(lease.record) != 0 {
 		t.Error("a draft is in arrears or has a day on which it ends")
 	}
 	lease = runningLease(t)
-	if Lease.Arrears(lease.record) || Lease.Ends(lease.record) != parseDay(t, "2026-05-01") {
-		t.Errorf("ends %v", Lease.Ends(lease.record))
+	if Lease.Arrears(lease.record) || Lease.EndDate(lease.record) != parseDay(t, "2026-05-01") {
+		t.Errorf("ends %v", Lease.EndDate(lease.record))
 	}
 	lease.passUntil("2026-03-02") // rent is overdue, but no arrears are recorded
 	if Lease.Arrears(lease.record) {
@@ -312,13 +312,13 @@ func TestListsFindLeasesInArrearsAndThoseThatEnd(t *testing.T) {
 	}
 	lease.do(RecordArrears, "amount", `"1"`)
 	lease.do(ReturnAsset)
-	if Lease.Arrears(lease.record) || Lease.Ends(lease.record) != 0 {
+	if Lease.Arrears(lease.record) || Lease.EndDate(lease.record) != 0 {
 		t.Error("a lease whose asset was returned is in arrears or has a day on which it ends")
 	}
 	lease = runningLease(t, financeChanges...)
 	lease.do(RecordArrears, "amount", `"1"`)
 	lease.do(MarkTransfer)
-	if Lease.Arrears(lease.record) || Lease.Ends(lease.record) != 0 {
+	if Lease.Arrears(lease.record) || Lease.EndDate(lease.record) != 0 {
 		t.Error("a lease whose transfer is pending is listed as an active one")
 	}
 }

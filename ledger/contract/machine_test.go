@@ -57,7 +57,7 @@ func reportOfMovements(p *Product, reading *Reading) string {
 		fmt.Fprintf(&out, "%-20s  %s\n", name, moves)
 	}
 	out.WriteString("\nCONTROL TOTALS\n")
-	for _, total := range p.Totals {
+	for _, total := range p.ControlTotals {
 		column, entries := total.Column.Name, "all entries"
 		if total.RowColumn != nil {
 			column += "." + total.RowColumn.Name
@@ -74,7 +74,7 @@ func reportOfMovements(p *Product, reading *Reading) string {
 // mistake, and no other test would find it.
 func TestEveryProductHasAControlTotal(t *testing.T) {
 	for _, p := range Products {
-		if len(p.Totals) == 0 {
+		if len(p.ControlTotals) == 0 {
 			t.Errorf("%s have no Totals: declare the columns with sums of a contract's postings on shared accounts", p.Variants[Secular].Name)
 		}
 	}
@@ -218,7 +218,7 @@ func TestTheSecularReviewIsOptional(t *testing.T) {
 		if !needsReview(p, firstAction) {
 			t.Errorf("%s: %s does not say that it needs a review", name, firstAction)
 		}
-		if !machine.Has(ReviewPassed) {
+		if !machine.HasState(ReviewPassed) {
 			continue
 		}
 		if _, ok := machine.Next(ReviewPassed, firstAction); !ok {
@@ -245,21 +245,21 @@ func TestAReviewInTheReligiousReadingNamesItsReference(t *testing.T) {
 			}
 		}
 		d, err := r.Act(Approve, boardReview(), 0)
-		if err != nil || d.Record.Status != ReviewPassed || !Reviewed.Get(d.Record.Values).Concluded() {
+		if err != nil || d.Record.Status != ReviewPassed || !Reviewed.Get(d.Record.Values).IsGiven() {
 			t.Errorf("%s: %v", p.Variants[Religious].Name, err)
 		}
 	}
 }
 
-// If the creation of a contract also carries out other actions (Variant.Opening), the first of them is the review.
+// If the creation of a contract also carries out other actions (Variant.CreationActions), the first of them is the review.
 func TestOpeningsBeginWithTheReview(t *testing.T) {
 	for _, p := range Products {
 		for reading, variant := range p.Variants {
-			if len(variant.Opening) == 0 {
+			if len(variant.CreationActions) == 0 {
 				continue
 			}
-			if !reading.ReviewFirst || variant.Opening[0] != Approve {
-				t.Errorf("%s: opened with %v", variant.Name, variant.Opening)
+			if !reading.ReviewFirst || variant.CreationActions[0] != Approve {
+				t.Errorf("%s: opened with %v", variant.Name, variant.CreationActions)
 			}
 		}
 	}

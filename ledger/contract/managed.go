@@ -43,8 +43,8 @@ var Managed = define(&Product{
 		&ActionHandler{Name: Complete, Moves: Always, Body: schema.NewTable(nil, miInFinalValue), Do: miComplete},
 	),
 	Type: "mandate_type", Customer: "customer_id", NeedsCurrency: true,
-	Open: miOpen, Holdings: miHoldings,
-	Totals: []ControlTotal{
+	Open: miOpen, Balances: miBalances,
+	ControlTotals: []ControlTotal{
 		{Account: "I:mudaraba", Side: ledger.Credit, Column: miBankProfit.Column},
 		{Account: "E:mudaraba_loss", Side: ledger.Debit, Column: miTotalLoss.Column},
 	},
@@ -111,13 +111,13 @@ var (
 	miInFinalValue  = schema.Amount(1, "final_value", schema.Required, schema.OrZero, schema.Help("value of the business at the end"))
 )
 
-func miOpen(c *Case) {
-	for _, total := range []schema.Cell[money.Amount]{miValue, miBankProfit, miCustomerProfit, miTotalLoss} {
+func miOpen(c *ActionContext) {
+	for _, total := range []schema.TypedColumn[money.Amount]{miValue, miBankProfit, miCustomerProfit, miTotalLoss} {
 		total.Set(c.values(), money.Amount{})
 	}
 }
 
-func miFund(c *Case) {
+func miFund(c *ActionContext) {
 	v := c.values()
 	miStart.Set(v, c.Today)
 	miExpectedEnd.Set(v, addMonths(c.Today, miTerm.Get(v)))
@@ -126,7 +126,7 @@ func miFund(c *Case) {
 	c.move(c.record.account("A:mudaraba"), c.record.cash(), miCapital.Get(v))
 }
 
-func miActivate(c *Case) {
+func miActivate(c *ActionContext) {
 	if v := c.values(); miFrequency.Has(v) {
 		miNextReport.Set(v, addMonths(c.Today, periodMonths(miFrequency.Get(v))))
 	}
@@ -134,7 +134,7 @@ func miActivate(c *Case) {
 
 // miShareProfit divides a reported profit between the bank and the manager. The bank's share is added to the investment's
 // value. The manager's share is paid out in the same entry that makes it due.
-func miShareProfit(c *Case) {
+func miShareProfit(c *ActionContext) {
 	v, r := c.values(), c.record
 	day, accepted := periodEnd(c, miInProfitEnd, miStart)
 	if !accepted {
@@ -160,7 +160,7 @@ func miShareProfit(c *Case) {
 
 // miRecordReport records the last day of the reported period, and makes it the effective date of the entry. If the report
 // is late, for a period before one already reported, the recorded day stays.
-func miRecordReport(c *Case, day ledger.Date) {
+func miRecordReport(c *ActionContext, day ledger.Date) {
 	v := c.values()
 	miLastReport.Set(v, max(day, miLastReport.Get(v)))
 	if miNextReport.Has(v) {
@@ -171,7 +171,7 @@ func miRecordReport(c *Case, day ledger.Date) {
 
 // miBearLoss deducts a loss from the investment's value. If the loss exceeds the value, only the value is deducted, because
 // the manager owes no compensation.
-func miBearLoss(c *Case) {
+func miBearLoss(c *ActionContext) {
 	v := c.values()
 	day, accepted := periodEnd(c, miInLossEnd, miStart)
 	if !accepted {
@@ -194,14 +194,14 @@ func miBearLoss(c *Case) {
 	}
 }
 
-func miSetEnd(c *Case) {
+func miSetEnd(c *ActionContext) {
 	miEndDate.Set(c.values(), c.Today)
 	miNextReport.Clear(c.values())
 }
 
 // miComplete books the return of the capital at its book value. The final_value in the request is the value on which the
 // parties have agreed. If it differs from the book value, they settle the difference outside the system.
-func miComplete(c *Case) {
+func miComplete(c *ActionContext) {
 	v := c.values()
 	returned := miValue.Get(v)
 	row := miSettlementTable.New()
@@ -215,12 +215,12 @@ func miComplete(c *Case) {
 	c.move(c.record.cash(), c.record.account("A:mudaraba"), returned)
 }
 
-func miHoldings(r *Record) []Holding {
+func miBalances(r *Record) []AccountBalance {
 	balance := money.Amount{}
 	if r.Status == Funded || r.Status == Active {
 		balance = miValue.Get(r.Values)
 	}
-	return []Holding{
+	return []AccountBalance{
 		{r.account("A:mudaraba"), balance},
 		{r.account("A:venture_due"), money.Amount{}},
 		{r.account("L:manager_profit"), money.Amount{}},

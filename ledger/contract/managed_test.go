@@ -332,7 +332,7 @@ func TestTheLargestManagedInvestmentFitsIntoARecord(t *testing.T) {
 	org, r := activeInvestment(t, request)
 	r = org.act(r, Profit, input("gross_profit", `"1"`, "period_end_date", `"2026-01-10"`)).next()
 	row, loss := miDistributionTable.New(), miLossTable.New()
-	for _, column := range []schema.Cell[money.Amount]{miGrossProfit, miBankShare, miCustomerShare} {
+	for _, column := range []schema.TypedColumn[money.Amount]{miGrossProfit, miBankShare, miCustomerShare} {
 		column.Set(row, ledger.MaxAmount)
 	}
 	miDistributionDate.Set(row, miLastReport.Get(r.Values))

@@ -14,9 +14,9 @@ var Partnership = define(&Product{
 	Code: 'p',
 	Variants: map[*Reading]*Variant{
 		Secular:   {Name: "partnerships", Prefix: "PN"},
-		Religious: {Name: "musharaka", Prefix: "MSH", Actions: map[string]Action{"buyout_unit": Buyout}, Opening: []Action{Approve, Fund, Activate}},
+		Religious: {Name: "musharaka", Prefix: "MSH", Actions: map[string]Action{"buyout_unit": Buyout}, CreationActions: []Action{Approve, Fund, Activate}},
 	},
-	Columns: schema.NewTable(baseColumns.WithPlace(RejectionReason.Column, schema.Metadata),
+	Columns: schema.NewTable(baseColumns.WithVisibility(RejectionReason.Column, schema.Metadata),
 		pnCustomer, pnKind, pnTotalCapital, pnBankCapital, pnCustomerCapital, pnRatio, pnTerm, pnSchedule, pnRental, pnAsset,
 		pnBankPercent, pnCustomerPercent, pnUnits, pnUnitValue, pnUnitsBought, pnBuyouts, pnProfit, pnLoss, pnBankProfit, pnCustomerProfit,
 		pnRentPaid, pnShownRent, pnStart, pnEnd, pnNextBuyout, pnLastLoss, pnBankBalance, pnCustomerBalance, pnRentStarted, pnRentsTaken, pnStartPercent, pnLastReport, pnDissolutionReason,
@@ -41,13 +41,13 @@ var Partnership = define(&Product{
 		&ActionHandler{Name: Profit, Moves: Possibly, Body: schema.NewTable(nil, pnInGrossProfit, pnInPeriodEnd), Do: pnShareProfit},
 		&ActionHandler{Name: Loss, Moves: Always, Body: schema.NewTable(nil, pnInLoss), Needs: pnNeedsCapital, Do: pnBearLoss},
 		&ActionHandler{Name: Buyout, Moves: Always, Body: schema.NewTable(nil, pnInUnits), Transitions: []Action{Buyout, BuyoutDone},
-			Needs: pnNeedsUnits, Limits: []Limit{atMost(pnInUnits.Column, pnUnsold, "only %v are left")}, Do: pnBuyOut},
+			Needs: pnNeedsUnits, Bounds: []BodyBound{atMost(pnInUnits.Column, pnUnsold, "only %v are left")}, Do: pnBuyOut},
 		&ActionHandler{Name: Dissolve, Moves: Possibly, Body: reasons, Do: pnDissolve},
 		&ActionHandler{Name: Rent, Moves: Possibly, Timer: true, Do: pnTakeRent},
 	),
 	Type: "partnership_type", Customer: "customer_id", ShortLists: true,
-	Open: pnOpen, Due: pnDue, Holdings: pnHoldings,
-	Totals: []ControlTotal{
+	Open: pnOpen, Due: pnDue, Balances: pnBalances,
+	ControlTotals: []ControlTotal{
 		{Account: Cash, By: Profit, Side: ledger.Debit, Column: pnBankProfit.Column},
 		{Account: "I:musharaka", Side: ledger.Credit, Column: pnBankProfit.Column},
 		{Account: "I:musharaka_rent", Side: ledger.Credit, Column: pnRentPaid.Column},
@@ -145,7 +145,7 @@ const (
 	termWithoutEnd = 120 // in months; used if the request names no term
 )
 
-func pnOpen(c *Case) {
+func pnOpen(c *ActionContext) {
 	v := c.values()
 	bank, customer := pnBankCapital.Get(v), pnCustomerCapital.Get(v)
 	if sum, err := bank.Add(customer); err != nil || sum != pnTotalCapital.Get(v) {
@@ -167,7 +167,7 @@ func pnOpen(c *Case) {
 		}
 	}
 	pnSetOwnership(v)
-	for _, total := range []schema.Cell[money.Amount]{pnProfit, pnLoss, pnBankProfit, pnCustomerProfit, pnRentPaid} {
+	for _, total := range []schema.TypedColumn[money.Amount]{pnProfit, pnLoss, pnBankProfit, pnCustomerProfit, pnRentPaid} {
 		total.Set(v, money.Amount{})
 	}
 }
@@ -189,7 +189,7 @@ func pnSetOwnership(v schema.Row) {
 	pnBankPercent.Set(v, 100-customerPercent)
 }
 
-func pnFund(c *Case) {
+func pnFund(c *ActionContext) {
 	v := c.values()
 	term := int64(termWithoutEnd)
 	if pnTerm.Has(v) {
@@ -208,7 +208,7 @@ func pnFund(c *Case) {
 	c.move(c.record.account("M:venture_assets"), c.record.account("M:partner_capital"), pnCustomerCapital.Get(v))
 }
 
-func pnActivate(c *Case) {
+func pnActivate(c *ActionContext) {
 	if v := c.values(); pnRental.Has(v) {
 		pnRentStarted.Set(v, c.Today)
 		pnRentsTaken.Set(v, 0)
@@ -216,7 +216,7 @@ func pnActivate(c *Case) {
 	}
 }
 
-func pnShareProfit(c *Case) {
+func pnShareProfit(c *ActionContext) {
 	v, r := c.values(), c.record
 	day, accepted := periodEnd(c, pnInPeriodEnd, pnStart)
 	if !accepted {
@@ -242,7 +242,7 @@ func pnMaxLoss(v schema.Row) money.Amount {
 	return minusOrZero(pnTotalCapital.Get(v), pnLoss.Get(v)).Min(plus(pnBankBalance.Get(v), pnCustomerBalance.Get(v)))
 }
 
-func pnNeedsCapital(c *Case) {
+func pnNeedsCapital(c *ActionContext) {
 	if pnMaxLoss(c.values()).IsZero() {
 		c.refuse(pnInLoss.Name, "nothing is left that could be lost")
 	}
@@ -250,7 +250,7 @@ func pnNeedsCapital(c *Case) {
 
 // pnBearLoss splits a loss between the partners by their current percentages of ownership. If a partner's part exceeds the
 // partner's balance, the other partner bears the excess.
-func pnBearLoss(c *Case) {
+func pnBearLoss(c *ActionContext) {
 	v, r := c.values(), c.record
 	lost := pnInLoss.Get(c.input).Min(pnMaxLoss(v))
 	bankPart := share(lost, pnBankPercent.Get(v)).Min(pnBankBalance.Get(v))
@@ -271,7 +271,7 @@ func pnBearLoss(c *Case) {
 	c.move(r.account("M:partner_capital"), r.account("M:venture_assets"), customerPart)
 }
 
-func pnNeedsUnits(c *Case) {
+func pnNeedsUnits(c *ActionContext) {
 	if pnKind.Get(c.values()) != diminishing {
 		c.refuse(pnKind.Name, "only a diminishing partnership has units to buy")
 	}
@@ -282,7 +282,7 @@ func pnUnsold(r *Record) money.Amount {
 	return amountOf(pnUnits.Get(r.Values) - pnUnitsBought.Get(r.Values))
 }
 
-func pnBuyOut(c *Case) {
+func pnBuyOut(c *ActionContext) {
 	v, r := c.values(), c.record
 	units, unsold := pnInUnits.Get(c.input), pnUnits.Get(v)-pnUnitsBought.Get(v)
 	price, carryingAmount := times(pnUnitValue.Get(v), units), pnBankBalance.Get(v)
@@ -310,12 +310,12 @@ func pnBuyOut(c *Case) {
 }
 
 // pnReverseCapital removes the customer's capital from the two memorandum accounts. It is called when the partnership ends.
-func pnReverseCapital(c *Case) {
+func pnReverseCapital(c *ActionContext) {
 	c.move(c.record.account("M:partner_capital"), c.record.account("M:venture_assets"), pnCustomerBalance.Get(c.values()))
 	pnCustomerBalance.Set(c.values(), money.Amount{})
 }
 
-func pnDissolve(c *Case) {
+func pnDissolve(c *ActionContext) {
 	v := c.values()
 	pnDissolutionReason.Set(v, reason.Get(c.input))
 	pnNextBuyout.Clear(v)
@@ -348,7 +348,7 @@ func pnRent(v schema.Row) money.Amount {
 	return portion(pnRental.Get(v), pnBankPercent.Get(v), pnStartPercent.Get(v))
 }
 
-func pnTakeRent(c *Case) {
+func pnTakeRent(c *ActionContext) {
 	v := c.values()
 	rent := pnRent(v)
 	pnRentsTaken.Set(v, pnRentsTaken.Get(v)+1)
@@ -365,9 +365,9 @@ func pnDue(r *Record) (ledger.Date, Action) {
 	return addMonths(pnRentStarted.Get(v), periodMonths(pnSchedule.Get(v))*(pnRentsTaken.Get(v)+1)), Rent
 }
 
-func pnHoldings(r *Record) []Holding {
+func pnBalances(r *Record) []AccountBalance {
 	v := r.Values
-	return []Holding{
+	return []AccountBalance{
 		{r.account("A:musharaka"), pnBankBalance.Get(v)},
 		{r.account("M:venture_assets"), pnCustomerBalance.Get(v)},
 		{r.account("M:partner_capital"), pnCustomerBalance.Get(v)},

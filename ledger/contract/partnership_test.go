@@ -247,8 +247,8 @@ func TestARejectionKeepsItsReason(t *testing.T) {
 	fixture.wantRefused("reason", Reject)
 	fixture.do(Reject, "reason", `"too risky"`)
 	fixture.wantColumns("rejection_reason", "too risky")
-	if c := fixture.column("rejection_reason"); c.Place != schema.Metadata {
-		t.Errorf("the rejection's reason is shown at place %v", c.Place)
+	if c := fixture.column("rejection_reason"); c.Visibility != schema.Metadata {
+		t.Errorf("the rejection's reason is shown at place %v", c.Visibility)
 	}
 }
 
@@ -359,7 +359,7 @@ func TestTheOnlyActionOfAMusharakaIsBuyoutUnit(t *testing.T) {
 func TestAPartnershipsShortForm(t *testing.T) {
 	var got []string
 	for _, c := range Partnership.Columns.Columns {
-		if c.Place == schema.Short {
+		if c.Visibility == schema.Short {
 			got = append(got, c.Name)
 		}
 	}

@@ -89,11 +89,11 @@ type ActionHandler struct {
 	ReviewIn          *schema.Column
 	// Needs checks the conditions that depend on the contract and the day, but not on the body. It changes nothing. Limits
 	// are bounds that the contract sets for values of the body, in the order in which they are checked. Do carries out the
-	// action; it is called only if Needs and Limits refuse nothing. Record.Available also calls Needs and Limits, to find
+	// action; it is called only if Needs and Bounds refuse nothing. Record.Available also calls Needs and Bounds, to find
 	// out before a request whether the action is possible.
-	Needs  func(c *Case)
-	Limits []Limit
-	Do     func(c *Case)
+	Needs  func(c *ActionContext)
+	Bounds []BodyBound
+	Do     func(c *ActionContext)
 }
 
 // RequiredUnlessSet pairs a column of a request's body with the contract's column for the same value. If the contract has
@@ -106,9 +106,9 @@ type Variant struct {
 	Prefix  string            // the prefix of contract numbers
 	Actions map[string]Action // maps names in URLs to actions; nil: the names are the same
 
-	// Opening lists the actions that the creation of a contract carries out at once. If there are any, the request for the
+	// CreationActions lists the actions that the creation of a contract carries out at once. If there are any, the request for the
 	// contract must contain a compliance_review.
-	Opening []Action
+	CreationActions []Action
 
 	// Reviews contains the columns of a review's request body. If it is nil, Reading.Reviews applies.
 	Reviews *schema.Table
@@ -144,30 +144,30 @@ type Product struct {
 	// default.
 	NeedsCurrency bool
 
-	// Arrears and Ends are for two further filters of lists. Each is nil if the product does not have the filter. Arrears
+	// Arrears and EndDate are for two further filters of lists. Each is nil if the product does not have the filter. Arrears
 	// tells whether a contract is active and in arrears. Ends returns the day on which an active contract ends, and 0 for
 	// other contracts.
 	Arrears func(r *Record) bool
-	Ends    func(r *Record) ledger.Date
+	EndDate func(r *Record) ledger.Date
 
 	// Schedule is the column with the payment schedule. It is nil if the product has none.
 	Schedule *schema.Column
 
 	// Open checks the request for a new contract and computes the columns that the request does not set. It books nothing.
-	// If a creation moves money, the actions in Variant.Opening do so.
-	Open func(c *Case)
+	// If a creation moves money, the actions in Variant.CreationActions do so.
+	Open func(c *ActionContext)
 	// Due returns the next timer and the day on which it is due. The day is 0 if there is no timer.
 	Due func(r *Record) (day ledger.Date, timer Action)
-	// RegisterExtract says which part of the register of certificate holders an action needs. It is nil if the product has
+	// RegisterQuery says which part of the register of certificate holders an action needs. It is nil if the product has
 	// no register.
-	RegisterExtract func(r *Record, name Action, request schema.Input) Extract
-	// Holdings returns the balances of the contract's own accounts, computed from the contract's columns. Own accounts that
+	RegisterQuery func(r *Record, name Action, request schema.Input) RegisterQuery
+	// Balances returns the balances of the contract's own accounts, computed from the contract's columns. Own accounts that
 	// are not in the result have the balance zero.
-	Holdings func(r *Record) []Holding
+	Balances func(r *Record) []AccountBalance
 
-	// Totals lists the columns that contain sums of postings on shared accounts. The checker compares them with the
+	// ControlTotals lists the columns that contain sums of postings on shared accounts. The checker compares them with the
 	// journal.
-	Totals []ControlTotal
+	ControlTotals []ControlTotal
 
 	// OpenAfterEnd lists stems of accounts (the path without the contract's id). When a contract has ended, all its own
 	// accounts have the balance zero, except those with these stems. EmptyIn lists states in which the same is true
@@ -194,9 +194,9 @@ func define(p *Product) *Product {
 		}
 		p.handlers[handler.Name] = handler
 	}
-	for _, total := range p.Totals {
+	for _, total := range p.ControlTotals {
 		assert.That(p.Columns.ByName(total.Column.Name) == total.Column, "contract: the control total %s is not a column", total.Column.Name)
-		assert.That(total.Column.Place != schema.Hidden && total.Column.Place != schema.Metadata, "contract: responses do not show the control total %s beside the other columns", total.Column.Name)
+		assert.That(total.Column.Visibility != schema.Hidden && total.Column.Visibility != schema.Metadata, "contract: responses do not show the control total %s beside the other columns", total.Column.Name)
 		assert.That(total.By == "" || p.handlers[total.By] != nil, "contract: the control total %s counts the unknown action %s", total.Column.Name, total.By)
 	}
 	for reading := range p.Variants {
@@ -240,9 +240,9 @@ func (p *Product) Reviews(reading *Reading) *schema.Table {
 // this reading.
 func (p *Product) Machine(reading *Reading) *Machine { return p.machines[reading] }
 
-// HoldsNothing tells whether a contract in the given status has no balance on its own accounts, except on those in
+// HasNoBalances tells whether a contract in the given status has no balance on its own accounts, except on those in
 // OpenAfterEnd. This is true of the statuses in EmptyIn, and of a status that no step leaves.
-func (p *Product) HoldsNothing(reading *Reading, status Status) bool {
+func (p *Product) HasNoBalances(reading *Reading, status Status) bool {
 	machine := p.Machine(reading)
 	for _, action := range machine.Events() {
 		if step, ok := machine.Next(status, action); ok && step.To != status {
@@ -293,12 +293,12 @@ var (
 	reason  = schema.Text(1, "reason", schema.Required, schema.AtMost(maxNote), schema.Help("why"))
 	reasons = schema.NewTable(nil, reason)
 
-	submitHandler = &ActionHandler{Name: Submit, Do: func(c *Case) { c.setCaller(submittedBy) }}
-	passHandler   = &ActionHandler{Name: Approve, Do: func(c *Case) {
+	submitHandler  = &ActionHandler{Name: Submit, Do: func(c *ActionContext) { c.setCaller(submittedBy) }}
+	approveHandler = &ActionHandler{Name: Approve, Do: func(c *ActionContext) {
 		Reviewed.Set(c.values(), approvalOf(c.record.Product.Reviews(c.reading), c.input))
 		ReviewedAt.Set(c.values(), c.Now)
 	}}
-	rejectHandler = &ActionHandler{Name: Reject, Body: reasons, Do: func(c *Case) { RejectionReason.Set(c.values(), reason.Get(c.input)) }}
+	rejectHandler = &ActionHandler{Name: Reject, Body: reasons, Do: func(c *ActionContext) { RejectionReason.Set(c.values(), reason.Get(c.input)) }}
 )
 
 // copyHandler copies a handler that several products share, because define changes the handlers of a product.
@@ -309,5 +309,5 @@ func copyHandler(shared *ActionHandler) *ActionHandler {
 
 // withReview returns the handlers of a review, followed by a product's own handlers.
 func withReview(handlers ...*ActionHandler) []*ActionHandler {
-	return append([]*ActionHandler{copyHandler(submitHandler), copyHandler(passHandler), copyHandler(rejectHandler)}, handlers...)
+	return append([]*ActionHandler{copyHandler(submitHandler), copyHandler(approveHandler), copyHandler(rejectHandler)}, handlers...)
 }

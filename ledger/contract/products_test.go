@@ -41,7 +41,7 @@ func (org *orgFixture) registerOf(r *Record) *registerFixture {
 // addToRegister adds a decision's subscription and the holder's new position to the register, if the decision has them.
 func (org *orgFixture) addToRegister(d *Decision) {
 	org.t.Helper()
-	register, subscription, position := org.registerOf(d.Record), d.Subscribed, d.Position
+	register, subscription, position := org.registerOf(d.Record), d.NewSubscription, d.InvestorPosition
 	if subscription.Number == 0 {
 		return
 	}
@@ -55,12 +55,12 @@ func (org *orgFixture) addToRegister(d *Decision) {
 	register.holders[position.Number-1] = position
 }
 
-// extract returns the part of a contract's register that an action needs.
-func (org *orgFixture) extract(r *Record, name Action, request schema.Input) (part Register) {
-	needed, register := r.RegisterExtract(name, request), org.registerOf(r)
+// registerPart returns the part of a contract's register that an action needs.
+func (org *orgFixture) registerPart(r *Record, name Action, request schema.Input) (part Register) {
+	needed, register := r.RegisterQuery(name, request), org.registerOf(r)
 	for _, h := range register.holders {
 		if h.Investor == needed.Investor {
-			part.Position = h
+			part.InvestorPosition = h
 		}
 	}
 	if needed.MaxHolders > 0 {
@@ -69,22 +69,22 @@ func (org *orgFixture) extract(r *Record, name Action, request schema.Input) (pa
 	return part
 }
 
-// decide calls Act with the extract of the register that the action needs.
+// decide calls Act with the registerPart of the register that the action needs.
 func (org *orgFixture) decide(r *Record, name Action, request schema.Input, now ledger.Micros) (Decision, error) {
-	r.Register = org.extract(r, name, request)
+	r.Register = org.registerPart(r, name, request)
 	return r.Act(name, request, now)
 }
 
-// onDue calls OnDue with the extract of the register that the timer needs.
+// onDue calls OnDue with the registerPart of the register that the timer needs.
 func (org *orgFixture) onDue(r *Record, now ledger.Micros) (Decision, bool) {
-	r.Register = org.extract(r, Batch, nil)
+	r.Register = org.registerPart(r, Batch, nil)
 	return r.OnDue(now)
 }
 
-// holdings returns the expected balances of a contract's own accounts.
-func (org *orgFixture) holdings(r *Record) []Holding {
+// balances returns the expected balances of a contract's own accounts.
+func (org *orgFixture) balances(r *Record) []AccountBalance {
 	r.Register = Register{Holders: org.registerOf(r).holders}
-	return r.Product.Holdings(r)
+	return r.Product.Balances(r)
 }
 
 // newOrgFixture returns an organization without contracts, at noon of the given day.
@@ -130,9 +130,9 @@ func (org *orgFixture) balance(path ledger.Path) money.Signed {
 // checkColumns checks that a contract's columns agree with its accounts.
 func (org *orgFixture) checkColumns(r *Record) {
 	org.t.Helper()
-	for _, h := range org.holdings(r) {
-		if got := org.balance(h.Account); got != h.Balance() {
-			org.t.Fatalf("%s holds %v, and the Holdings of the %s contract have %v", h.Account, got, r.Status, h.Balance())
+	for _, h := range org.balances(r) {
+		if got := org.balance(h.Account); got != h.Signed() {
+			org.t.Fatalf("%s holds %v, and the Balances of the %s contract have %v", h.Account, got, r.Status, h.Signed())
 		}
 	}
 }

@@ -18,9 +18,9 @@ type Reading struct {
 	// ReviewFirst tells whether a contract must pass a review before any action that moves money.
 	ReviewFirst bool
 
-	// Requests says how request bodies are read, and Answers how responses show contracts (specification, "Contracts").
-	Requests schema.Reader
-	Answers  schema.Style
+	// ParseOptions says how request bodies are read, and ResponseStyle how responses show contracts (specification, "Contracts").
+	ParseOptions  schema.ParseOptions
+	ResponseStyle schema.Style
 
 	// NamesProduct tells whether responses include the product's name and the organization of a contract.
 	NamesProduct bool
@@ -60,7 +60,7 @@ var (
 	}
 	Religious = &Reading{
 		Name: "religious", Code: 'r', Path: "/baas/islamic-banking", ReviewFirst: true, Reviews: religiousReviews, CertificateMark: "SKK",
-		Requests: schema.Reader{LooseAmounts: true}, Answers: schema.Style{NumericAmounts: true, OmitEmpty: true}, NamesProduct: true,
+		ParseOptions: schema.ParseOptions{LooseAmounts: true}, ResponseStyle: schema.Style{NumericAmounts: true, OmitEmpty: true}, NamesProduct: true,
 		EarlyPenalty: "L:charity", WithdrawalPenalty: "Q:pool_reserve",
 	}
 )

@@ -21,7 +21,7 @@ var (
 	committee = schema.Text(7, "committee", schema.Required)
 	charter   = schema.Text(8, "charter", schema.Required)
 	ethical   = &Reading{
-		Name: "ethical", Code: 'e', ReviewFirst: true, Requests: schema.Reader{LooseAmounts: true}, Reviews: schema.NewTable(nil, approvedBy, committee, charter),
+		Name: "ethical", Code: 'e', ReviewFirst: true, ParseOptions: schema.ParseOptions{LooseAmounts: true}, Reviews: schema.NewTable(nil, approvedBy, committee, charter),
 		CertificateMark: "ETH", EarlyPenalty: "L:ethical_fund", WithdrawalPenalty: "L:ethical_fund",
 	}
 )

@@ -27,7 +27,7 @@ type Record struct {
 	// Caller is the user who requests the next decision. The caller is not stored.
 	Caller Caller
 
-	// Register is the part of the register of certificate holders that the next decision needs (RegisterExtract). Holdings
+	// Register is the part of the register of certificate holders that the next decision needs (RegisterQuery). Balances
 	// needs the whole register. The register is not stored with the record.
 	Register Register
 }
@@ -69,9 +69,9 @@ func currentAccount(person ledger.ID) ledger.Path {
 	return ledger.Path("L:customer:" + person.String() + ":current")
 }
 
-// Holding is the balance of one of a contract's own accounts. The balance is on the normal side of the account's class. The
+// AccountBalance is the balance of one of a contract's own accounts. The balance is on the normal side of the account's class. The
 // only exceptions are the equity accounts of losses, which have debit balances.
-type Holding struct {
+type AccountBalance struct {
 	Account ledger.Path
 	Amount  money.Amount
 }
@@ -79,8 +79,8 @@ type Holding struct {
 // lossStem is the stem of the equity accounts to which losses are debited.
 const lossStem = "Q:loss"
 
-// Balance returns the signed balance of the account.
-func (h Holding) Balance() money.Signed {
+// Signed returns the signed balance of the account.
+func (h AccountBalance) Signed() money.Signed {
 	return money.Signed{Abs: h.Amount, Negative: !h.Amount.IsZero() && strings.HasPrefix(string(h.Account), lossStem+":")}
 }
 

@@ -10,7 +10,7 @@ import (
 
 // The register lists the holders of a certificate issue. It is stored in rows beside the contract's record, because an
 // issue may have more holders than fit into a record. Before a decision, the caller of this package reads the part of the
-// register that Record.RegisterExtract asks for. After the decision, the caller stores the rows that the Decision adds to
+// register that Record.RegisterQuery asks for. After the decision, the caller stores the rows that the Decision adds to
 // the register.
 
 // Holder is the position of one investor: all certificates of an issue that the investor holds.
@@ -31,30 +31,30 @@ type Subscription struct {
 
 // Register is the part of an issue's register that a decision needs.
 type Register struct {
-	Position Holder   // the subscribing investor's position; its Number is 0 if the investor is not a holder yet
-	Holders  []Holder // consecutive holders, ordered by number
+	InvestorPosition Holder   // the subscribing investor's position; its Number is 0 if the investor is not a holder yet
+	Holders          []Holder // consecutive holders, ordered by number
 }
 
-// Extract says which part of an issue's register a decision needs.
-type Extract struct {
+// RegisterQuery says which part of an issue's register a decision needs.
+type RegisterQuery struct {
 	Investor   ledger.ID // the investor whose position is needed; zero if none
 	From       int64     // the number of the first holder to read
 	MaxHolders int       // the number of holders to read, at most; 0 if none
 }
 
-// RegisterExtract says which part of the register an action needs in Act. Before OnDue books a batch of holders, it is
+// RegisterQuery says which part of the register an action needs in Act. Before OnDue books a batch of holders, it is
 // called with the action Batch.
-func (r *Record) RegisterExtract(name Action, request schema.Input) Extract {
-	if r.Product.RegisterExtract == nil {
-		return Extract{}
+func (r *Record) RegisterQuery(name Action, request schema.Input) RegisterQuery {
+	if r.Product.RegisterQuery == nil {
+		return RegisterQuery{}
 	}
-	return r.Product.RegisterExtract(r, name, request)
+	return r.Product.RegisterQuery(r, name, request)
 }
 
 // Registered returns the number of subscriptions and of holders in the contract's register. If the contract has no
 // register, hasRegister is false.
 func (r *Record) Registered() (subscriptions, holders int64, hasRegister bool) {
-	if r.Product.RegisterExtract == nil {
+	if r.Product.RegisterQuery == nil {
 		return 0, 0, false
 	}
 	return ciApplications.Get(r.Values), ciHolders.Get(r.Values), true

@@ -14,9 +14,9 @@ var Safekeeping = define(&Product{
 	Code: 'k',
 	Variants: map[*Reading]*Variant{
 		Secular: {Name: "safekeeping-deposits", Prefix: "SD", Actions: map[string]Action{
-			"activate": Activate, "deposit": PutIn, "withdraw": Withdraw, "grant_hibah": GrantHibah, "close": Close,
+			"activate": Activate, "deposit": DepositMoney, "withdraw": Withdraw, "grant_hibah": GrantHibah, "close": Close,
 		}},
-		Religious: {Name: "wadiah", Prefix: "WAD", Actions: map[string]Action{"grant_hibah": GrantHibah}, Opening: []Action{Approve, Activate}},
+		Religious: {Name: "wadiah", Prefix: "WAD", Actions: map[string]Action{"grant_hibah": GrantHibah}, CreationActions: []Action{Approve, Activate}},
 	},
 	Columns: schema.NewTable(baseColumns,
 		skCustomer, skCustodyType, skInitialAmount, skAccountID,
@@ -29,29 +29,29 @@ var Safekeeping = define(&Product{
 			{From: ReviewPassed, By: Activate, To: Active, Why: "the customer has brought the money"},
 		}),
 		onlyIn(Secular, steps(Activate, Active, "the customer has brought the money", Pending)),
-		steps(PutIn, Active, "the customer has brought more", Active),
+		steps(DepositMoney, Active, "the customer has brought more", Active),
 		steps(Withdraw, Active, "the customer has taken some back", Active),
 		steps(GrantHibah, Active, "the institution has given a gift", Active),
 		steps(Close, Closed, "the customer has taken all back", Active),
 	),
 	Handlers: []*ActionHandler{
-		copyHandler(passHandler),
+		copyHandler(approveHandler),
 		{Name: Activate, Moves: Always, Body: schema.NewTable(nil, skInReview), Do: skActivate},
-		{Name: PutIn, Moves: Always, Body: schema.NewTable(nil, skInDeposit), Do: func(c *Case) { skDeposit(c, skInDeposit.Get(c.input), skInDeposit.Name) }},
+		{Name: DepositMoney, Moves: Always, Body: schema.NewTable(nil, skInDeposit), Do: func(c *ActionContext) { skDeposit(c, skInDeposit.Get(c.input), skInDeposit.Name) }},
 		{Name: Withdraw, Moves: Always, Body: schema.NewTable(nil, skInWithdrawal),
-			Limits: []Limit{atMost(skInWithdrawal.Column, valueOf(skBalance), "is more than the balance of %v")}, Do: func(c *Case) { skPayOut(c, skInWithdrawal.Get(c.input)) }},
+			Bounds: []BodyBound{atMost(skInWithdrawal.Column, valueOf(skBalance), "is more than the balance of %v")}, Do: func(c *ActionContext) { skPayOut(c, skInWithdrawal.Get(c.input)) }},
 		{Name: GrantHibah, Moves: Always, Body: schema.NewTable(nil, skInGift, skInGrantedBy, skInNote), Needs: skNeedsGuarantee, Do: skGrantHibah},
 		{Name: Close, Moves: Possibly, Body: schema.NewTable(nil, skInClosedBy), Do: skClose},
 	},
 	Type: "custody_type", Customer: "customer_id",
-	Open: skOpen, Holdings: skHoldings,
-	Totals: []ControlTotal{{Account: "E:hibah", Side: ledger.Debit, Column: skHibahTotal.Column}},
+	Open: skOpen, Balances: skBalances,
+	ControlTotals: []ControlTotal{{Account: "E:hibah", Side: ledger.Debit, Column: skHibahTotal.Column}},
 })
 
 // Actions that only this product has.
 const (
-	PutIn      Action = "deposit"
-	GrantHibah Action = "grant_hibah"
+	DepositMoney Action = "deposit"
+	GrantHibah   Action = "grant_hibah"
 )
 
 // Types of custody.
@@ -90,7 +90,7 @@ var (
 	skInClosedBy   = schema.Text(1, "closed_by", schema.Required, schema.Help("who closes the deposit"))
 )
 
-func skOpen(c *Case) {
+func skOpen(c *ActionContext) {
 	skBalance.Set(c.values(), money.Amount{})
 	skHibahTotal.Set(c.values(), money.Amount{})
 }
@@ -104,7 +104,7 @@ func skMoneyPaths(r *Record) (asset, liability ledger.Path) {
 	return r.cash(), r.account("L:wadiah")
 }
 
-func skActivate(c *Case) {
+func skActivate(c *ActionContext) {
 	v := c.values()
 	if skInReview.Has(c.input) {
 		Reviewed.Set(v, skInReview.Get(c.input))
@@ -114,7 +114,7 @@ func skActivate(c *Case) {
 }
 
 // skDeposit adds money to the deposit. If the balance would become too large, it adds a fault for the given field instead.
-func skDeposit(c *Case, amount money.Amount, field string) {
+func skDeposit(c *ActionContext, amount money.Amount, field string) {
 	if !c.addToTotal(skBalance, amount, field) {
 		return
 	}
@@ -123,7 +123,7 @@ func skDeposit(c *Case, amount money.Amount, field string) {
 }
 
 // skPayOut returns money to the customer.
-func skPayOut(c *Case, amount money.Amount) {
+func skPayOut(c *ActionContext, amount money.Amount) {
 	skBalance.Set(c.values(), minus(skBalance.Get(c.values()), amount))
 	asset, liability := skMoneyPaths(c.record)
 	c.move(liability, asset, amount)
@@ -131,7 +131,7 @@ func skPayOut(c *Case, amount money.Amount) {
 
 // skNeedsGuarantee refuses a gift for a deposit in trust. The institution may not use money in trust, so it earns nothing
 // from which it could pay a gift.
-func skNeedsGuarantee(c *Case) {
+func skNeedsGuarantee(c *ActionContext) {
 	if skCustodyType.Get(c.values()) != guaranteed {
 		c.refuse(skCustodyType.Name, "only a guaranteed deposit is given hibah")
 		return
@@ -139,7 +139,7 @@ func skNeedsGuarantee(c *Case) {
 	needsRoom(skHibahRows, skInGift.Column)(c)
 }
 
-func skGrantHibah(c *Case) {
+func skGrantHibah(c *ActionContext) {
 	gift := skInGift.Get(c.input)
 	row := skHibahTable.New()
 	skHibahDate.Set(row, c.Today)
@@ -156,14 +156,14 @@ func skGrantHibah(c *Case) {
 	c.move("E:hibah", liability, gift)
 }
 
-func skClose(c *Case) {
+func skClose(c *ActionContext) {
 	v := c.values()
 	skClosedAt.Set(v, c.Now)
 	skClosedBy.Set(v, skInClosedBy.Get(c.input))
 	skPayOut(c, skBalance.Get(v))
 }
 
-func skHoldings(r *Record) []Holding {
+func skBalances(r *Record) []AccountBalance {
 	balance := skBalance.Get(r.Values)
 	var guaranteedBalance, trustBalance money.Amount
 	if skCustodyType.Get(r.Values) == inTrust {
@@ -171,5 +171,5 @@ func skHoldings(r *Record) []Holding {
 	} else {
 		guaranteedBalance = balance
 	}
-	return []Holding{{r.account("L:wadiah"), guaranteedBalance}, {r.account("A:segregated_cash"), trustBalance}, {r.account("L:trust"), trustBalance}}
+	return []AccountBalance{{r.account("L:wadiah"), guaranteedBalance}, {r.account("A:segregated_cash"), trustBalance}, {r.account("L:trust"), trustBalance}}
 }

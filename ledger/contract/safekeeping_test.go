@@ -65,7 +65,7 @@ func TestSafekeepingStartsEmptyInTheRegionsCurrency(t *testing.T) {
 func TestGuaranteedMoneyIsInCashAndTrustMoneyInASeparateAccount(t *testing.T) {
 	fixture := activeSafekeeping(t)
 	fixture.wantPostings("Dr A:cash:BH 1000", "Cr L:wadiah:{c} 1000")
-	fixture.do(PutIn, "amount", `"500"`)
+	fixture.do(DepositMoney, "amount", `"500"`)
 	fixture.wantPostings("Dr A:cash:BH 500", "Cr L:wadiah:{c} 500")
 	fixture.do(Withdraw, "amount", `"300"`)
 	fixture.wantPostings("Dr L:wadiah:{c} 300", "Cr A:cash:BH 300")
@@ -73,7 +73,7 @@ func TestGuaranteedMoneyIsInCashAndTrustMoneyInASeparateAccount(t *testing.T) {
 
 	fixture = activeSafekeeping(t, "custody_type", `"trust"`)
 	fixture.wantPostings("Dr A:segregated_cash:{c} 1000", "Cr L:trust:{c} 1000")
-	fixture.do(PutIn, "amount", `"500"`)
+	fixture.do(DepositMoney, "amount", `"500"`)
 	fixture.wantPostings("Dr A:segregated_cash:{c} 500", "Cr L:trust:{c} 500")
 	fixture.do(Withdraw, "amount", `"300"`)
 	fixture.wantPostings("Dr L:trust:{c} 300", "Cr A:segregated_cash:{c} 300")
@@ -83,19 +83,19 @@ func TestGuaranteedMoneyIsInCashAndTrustMoneyInASeparateAccount(t *testing.T) {
 
 func TestSafekeepingDepositsAndWithdrawals(t *testing.T) {
 	fixture := activeSafekeeping(t)
-	for _, name := range []Action{PutIn, Withdraw} {
+	for _, name := range []Action{DepositMoney, Withdraw} {
 		fixture.wantRefused("amount", name)
 		fixture.wantRefused("amount", name, "amount", `"0"`)
 		fixture.wantRefused("amount", name, "amount", `500`)
 	}
-	fixture.wantRefused("amount", PutIn, "amount", `"1`+strings.Repeat("0", 72)+`"`) // the balance would exceed the largest amount
+	fixture.wantRefused("amount", DepositMoney, "amount", `"1`+strings.Repeat("0", 72)+`"`) // the balance would exceed the largest amount
 	fixture.wantRefused("amount", Withdraw, "amount", `"1001"`)
 	fixture.do(Withdraw, "amount", `"1000"`)
 	fixture.wantColumns("balance", "0")
 	if fixture.record.Status != Active {
 		t.Errorf("an empty deposit is %s", fixture.record.Status)
 	}
-	fixture.do(PutIn, "amount", `"1"`)
+	fixture.do(DepositMoney, "amount", `"1"`)
 	fixture.wantColumns("balance", "1")
 }
 
@@ -161,7 +161,7 @@ func TestActivatingSafekeepingTakesAReview(t *testing.T) {
 func safekeepingMoves() map[string]gridMove {
 	return map[string]gridMove{
 		"review": {name: Approve, input: boardReview()}, "activate": {name: Activate},
-		"deposit": {name: PutIn, input: input("amount", `"1"`)}, "withdraw": {name: Withdraw, input: input("amount", `"1"`)},
+		"deposit": {name: DepositMoney, input: input("amount", `"1"`)}, "withdraw": {name: Withdraw, input: input("amount", `"1"`)},
 		"grant_hibah": {name: GrantHibah, input: input("amount", `"1"`, "granted_by", `"the board"`)},
 		"close":       {name: Close, input: input("closed_by", `"teller 7"`)},
 	}

@@ -108,7 +108,7 @@ func (lives randomLives) check(t *testing.T) {
 	endings, transitionCounts := make(map[Status]int), make(map[Action]int)
 	rapid.Check(t, func(rt *rapid.T) {
 		for range livesPerCheck() {
-			lives.runLife(&dice{T: rt, looseAmounts: lives.reading.Requests.LooseAmounts}, endings, transitionCounts)
+			lives.runLife(&dice{T: rt, looseAmounts: lives.reading.ParseOptions.LooseAmounts}, endings, transitionCounts)
 		}
 	})
 	for _, status := range lives.endStates {
@@ -269,12 +269,12 @@ func (lives randomLives) applyAndCheck(fixture *contractFixture, decision Decisi
 		} else if e.Name != string(Continue) || e.Entry == nil || e.From != e.To {
 			fixture.t.Fatalf("%s follows in the same decision", e.Name)
 		}
-		if e.Entry != nil && lives.reading.ReviewFirst && !Reviewed.Get(decision.Record.Values).Concluded() {
+		if e.Entry != nil && lives.reading.ReviewFirst && !Reviewed.Get(decision.Record.Values).IsGiven() {
 			fixture.t.Fatalf("%s moves money without a review", e.Name)
 		}
 	}
 	fixture.apply(decision)
-	if decision.Finish != machine.Final(fixture.record.Status) {
+	if decision.Finish != machine.IsFinal(fixture.record.Status) {
 		fixture.t.Fatalf("%s: finished: %v", fixture.record.Status, decision.Finish)
 	}
 	if decision.Finish {
@@ -360,8 +360,8 @@ func TestEveryLifeOfSafekeepingBalances(t *testing.T) {
 					"compliance_review", `{"approved_by":"the board","fatwa_reference":"F-7"}`)
 			}
 			lives.bodies = map[Action]func(*dice, schema.Row) schema.Input{
-				PutIn:    amountsOf("amount", defaultBound),
-				Withdraw: amountsOf("amount", skBalance.Get),
+				DepositMoney: amountsOf("amount", defaultBound),
+				Withdraw:     amountsOf("amount", skBalance.Get),
 				GrantHibah: func(d *dice, _ schema.Row) schema.Input {
 					return input("amount", d.amountText(money.FromUint64(50)), "granted_by", d.quotedWord("the board", "the board", ""))
 				},

@@ -15,16 +15,16 @@ type Outcome string
 
 // The outcomes.
 const (
-	Passed   Outcome = "pass"
-	Failed   Outcome = "fail"
-	Doubtful Outcome = "review" // information is missing, so a person has to decide
+	Passed      Outcome = "pass"
+	Failed      Outcome = "fail"
+	NeedsReview Outcome = "review" // information is missing, so a person has to decide
 )
 
 // Outcomes lists the outcomes.
-var Outcomes = []Outcome{Passed, Failed, Doubtful}
+var Outcomes = []Outcome{Passed, Failed, NeedsReview}
 
-// Screened is the name of the only event that a screening has. The event's state is the Outcome.
-const Screened = "screen"
+// ScreenEvent is the name of the only event that a screening has. The event's state is the Outcome.
+const ScreenEvent = "screen"
 
 // RulesetVersion is the version of the rules below. Each screening stores the version by which it was made, because new
 // rules do not apply to earlier screenings.
@@ -96,8 +96,8 @@ func Screen(input *ScreeningInput) (decision Outcome, findings []Finding) {
 		switch {
 		case f.Outcome == Failed:
 			return Failed, findings
-		case f.Outcome == Doubtful:
-			decision = Doubtful
+		case f.Outcome == NeedsReview:
+			decision = NeedsReview
 		}
 	}
 	return decision, findings
@@ -190,7 +190,7 @@ func (s *ScreeningInput) checkComplete() Finding {
 		}
 	}
 	if len(missing) > 0 {
-		return Finding{ruleCompleteness, Doubtful, "missing: " + strings.Join(missing, ", ")}
+		return Finding{ruleCompleteness, NeedsReview, "missing: " + strings.Join(missing, ", ")}
 	}
 	return Finding{ruleCompleteness, Passed, "everything that is needed was given"}
 }

@@ -28,8 +28,8 @@ func addMonths(day ledger.Date, months int64) ledger.Date {
 	return day + ledger.Date(months*daysPerMonth)
 }
 
-// needArrived refuses an action if the day in a column is in the future.
-func (c *Case) needArrived(column schema.Cell[ledger.Date]) {
+// needPastDate refuses an action if the day in a column is in the future.
+func (c *ActionContext) needPastDate(column schema.TypedColumn[ledger.Date]) {
 	if day := column.Get(c.values()); c.Today < day {
 		c.refuse(column.Name, "is %v, which has not arrived", day)
 	}
@@ -37,7 +37,7 @@ func (c *Case) needArrived(column schema.Cell[ledger.Date]) {
 
 // addToTotal adds an amount to a total. If the sum would be out of range, it adds a fault for field, the request's field
 // with the amount, and returns false.
-func (c *Case) addToTotal(total schema.Cell[money.Amount], amount money.Amount, field string) bool {
+func (c *ActionContext) addToTotal(total schema.TypedColumn[money.Amount], amount money.Amount, field string) bool {
 	sum, err := total.Get(c.values()).Add(amount)
 	if err != nil || ledger.MaxAmount.Less(sum) {
 		c.refuse(field, "takes %s out of range", total.Name)
@@ -53,15 +53,15 @@ const maxRows = 3_000
 
 // needsRoom returns a function for ActionHandler.Needs. If the list of reports is full, that function adds a fault for the
 // given field of the report.
-func needsRoom(list schema.Cell[[]schema.Row], field *schema.Column) func(c *Case) {
-	return func(c *Case) {
+func needsRoom(list schema.TypedColumn[[]schema.Row], field *schema.Column) func(c *ActionContext) {
+	return func(c *ActionContext) {
 		if n := maxLength(list); len(list.Get(c.values())) >= n {
 			c.refuse(field.Name, "%s has %d rows: no more are taken", list.Name, n)
 		}
 	}
 }
 
-func maxLength(list schema.Cell[[]schema.Row]) int {
+func maxLength(list schema.TypedColumn[[]schema.Row]) int {
 	if list.MaxLength != 0 {
 		return list.MaxLength
 	}
@@ -69,7 +69,7 @@ func maxLength(list schema.Cell[[]schema.Row]) int {
 }
 
 // addRow adds a row to a list of reports. The action's Needs has already checked that the list has room.
-func (c *Case) addRow(list schema.Cell[[]schema.Row], row schema.Row) {
+func (c *ActionContext) addRow(list schema.TypedColumn[[]schema.Row], row schema.Row) {
 	assert.That(len(list.Get(c.values())) < maxLength(list), "contract: %s is full", list.Name)
 	list.Set(c.values(), withRow(list.Get(c.values()), row))
 	c.extendedColumn = list.Column
@@ -84,12 +84,12 @@ const MaxStored = 3 * ((1 << 20) + (64 << 10)) / 4
 const alwaysFittingRows = 32
 
 // checkRoom returns an error if the decision adds a row that makes the record too large.
-func (c *Case) checkRoom() error {
+func (c *ActionContext) checkRoom() error {
 	if c.extendedColumn == nil {
 		return nil
 	}
 	rows, _ := c.extendedColumn.Value(c.values()).([]schema.Row)
-	if len(rows) <= alwaysFittingRows || c.record.Product.Machine(c.reading).Final(c.record.Status) || len(AppendRecord(nil, c.record)) <= MaxStored {
+	if len(rows) <= alwaysFittingRows || c.record.Product.Machine(c.reading).IsFinal(c.record.Status) || len(AppendRecord(nil, c.record)) <= MaxStored {
 		return nil
 	}
 	c.refuse(c.extendedColumn.Name, "is full: the contract has no room for more")
@@ -98,7 +98,7 @@ func (c *Case) checkRoom() error {
 
 // advance moves a date forward by the given number of months of 30 days. If the new date would be after schema.MaxYear, it
 // leaves the date unchanged.
-func (c *Case) advance(date schema.Cell[ledger.Date], months int64) {
+func (c *ActionContext) advance(date schema.TypedColumn[ledger.Date], months int64) {
 	if day := addMonths(date.Get(c.values()), months); day.Time().Year() <= schema.MaxYear {
 		date.Set(c.values(), day)
 	}
@@ -118,28 +118,28 @@ func joinSteps(lists ...[]Step) (all []Step) {
 }
 
 // dateOrToday returns the date in the request, or else today. If the request has a date, it also records the date in
-// Case.dated, because the writer refuses dates in closed months.
-func dateOrToday(c *Case, column schema.Cell[ledger.Date]) ledger.Date {
+// ActionContext.requestDates, because the writer refuses dates in closed months.
+func dateOrToday(c *ActionContext, column schema.TypedColumn[ledger.Date]) ledger.Date {
 	if !column.Has(c.input) {
 		return c.Today
 	}
 	day := column.Get(c.input)
-	c.dated = append(c.dated, Dated{column.Name, day})
+	c.requestDates = append(c.requestDates, RequestDate{column.Name, day})
 	return day
 }
 
 // periodEnd returns the day on which the reported period ends: the date in the request, or else today. It refuses a day in
 // the future, and a day before the money was paid in (column paidIn). If it refuses the day, accepted is false.
-func periodEnd(c *Case, column schema.Cell[ledger.Date], paidIn schema.Cell[ledger.Date]) (day ledger.Date, accepted bool) {
+func periodEnd(c *ActionContext, column schema.TypedColumn[ledger.Date], paidIn schema.TypedColumn[ledger.Date]) (day ledger.Date, accepted bool) {
 	day = dateOrToday(c, column)
-	if c.needPaidIn(column, day, paidIn); day > c.Today && c.noFaults() {
+	if c.needAfterPayIn(column, day, paidIn); day > c.Today && c.noFaults() {
 		c.refuse(column.Name, "is %v, which is in the future: today is %v", day, c.Today)
 	}
 	return day, c.noFaults()
 }
 
-// needPaidIn refuses a period whose last day is before the day on which the money was paid in (column paidIn).
-func (c *Case) needPaidIn(column schema.Cell[ledger.Date], day ledger.Date, paidIn schema.Cell[ledger.Date]) {
+// needAfterPayIn refuses a period whose last day is before the day on which the money was paid in (column paidIn).
+func (c *ActionContext) needAfterPayIn(column schema.TypedColumn[ledger.Date], day ledger.Date, paidIn schema.TypedColumn[ledger.Date]) {
 	if earliest := paidIn.Get(c.values()); day < earliest {
 		c.refuse(column.Name, "is %v, which is before the money was put in on %v", day, earliest)
 	}

@@ -144,7 +144,7 @@ func TestAnEventHasItsActionsName(t *testing.T) {
 
 // Responses show a reason outside the member metadata, except where the specification puts the reason inside metadata.
 func TestReasonsAreShownWhereTheSpecificationPutsThem(t *testing.T) {
-	metadataColumns := map[string]schema.Place{
+	metadataColumns := map[string]schema.Visibility{
 		"certificate-issues default_reason": schema.Metadata, "partnerships rejection_reason": schema.Metadata,
 		"partnerships last_loss": schema.Metadata, "managed-investments losses": schema.Metadata, "managed-investments final_settlement": schema.Metadata,
 		"investment-deposits early_withdrawal": schema.Metadata,
@@ -152,10 +152,10 @@ func TestReasonsAreShownWhereTheSpecificationPutsThem(t *testing.T) {
 	for _, p := range Products {
 		for _, c := range p.Columns.Columns {
 			name := p.Variants[Secular].Name + " " + c.Name
-			if (c.Place == schema.Metadata) != (metadataColumns[name] == schema.Metadata) {
-				t.Errorf("%s is shown at place %d", name, c.Place)
+			if (c.Visibility == schema.Metadata) != (metadataColumns[name] == schema.Metadata) {
+				t.Errorf("%s is shown at place %d", name, c.Visibility)
 			}
-			if c.Sparse != (c.Place == schema.Detail && strings.HasSuffix(c.Name, "_reason")) {
+			if c.Sparse != (c.Visibility == schema.Detail && strings.HasSuffix(c.Name, "_reason")) {
 				t.Errorf("%s is omitted from responses if it is empty: %v", name, c.Sparse)
 			}
 			delete(metadataColumns, name)

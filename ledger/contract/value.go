@@ -21,8 +21,8 @@ type Approval []ApprovalText
 // ApprovalText is one field of an Approval.
 type ApprovalText struct{ Name, Text string }
 
-// Concluded tells whether the review took place.
-func (a Approval) Concluded() bool { return len(a) > 0 }
+// IsGiven tells whether the review took place.
+func (a Approval) IsGiven() bool { return len(a) > 0 }
 
 // Texts calls fn with each text.
 func (a Approval) Texts(fn func(name, text string)) {

@@ -39,8 +39,8 @@ const (
 	CardFingerprintLength = 32
 )
 
-// Valid tells whether k is one of the kinds.
-func (k BlockKind) Valid() bool {
+// IsValid tells whether k is one of the kinds.
+func (k BlockKind) IsValid() bool {
 	for _, known := range BlockKinds {
 		if k == known {
 			return true
@@ -86,7 +86,7 @@ var Blocks = schema.NewType[Block]("blocklist entry",
 	columns.IDColumn(func(b *Block) *ledger.ID { return &b.ID }),
 	schema.TextField(schema.Word(1, "kind", blockKindNames(), schema.Required, schema.Fixed,
 		schema.Help("kind of the value")), func(b *Block) *BlockKind { return &b.Kind }),
-	schema.Shown(schema.Text(0, "value", schema.ReadOnlyFixed, schema.NotNull,
+	schema.ComputedField(schema.Text(0, "value", schema.ReadOnlyFixed, schema.NotNull,
 		schema.Help("value that is refused; for a card, only its first six and last four digits are shown")), func(b *Block) (string, bool) { return b.Shown(), true }),
 	schema.Field(schema.Bool(2, "active", schema.NotNull,
 		schema.Help("whether the value is refused")), func(b *Block) *bool { return &b.Active }),
@@ -97,7 +97,7 @@ var Blocks = schema.NewType[Block]("blocklist entry",
 ).Invariant(func(b *Block) string {
 	_, isRange := b.Prefix()
 	switch {
-	case !b.Kind.Valid():
+	case !b.Kind.IsValid():
 		return "is of an unknown kind"
 	case b.Kind == BlockIP && !isRange:
 		return "is no address"
@@ -105,8 +105,8 @@ var Blocks = schema.NewType[Block]("blocklist entry",
 		return "lies in another value's place"
 	}
 	return ""
-}).WithEnvelope(func(b *Block, envelope schema.Envelope) {
-	b.Org, b.ID, b.Created, b.Updated = envelope.Org, envelope.ID, envelope.Created, envelope.Updated
+}).WithRowMetadata(func(b *Block, metadata schema.RowMetadata) {
+	b.Org, b.ID, b.Created, b.Updated = metadata.Org, metadata.ID, metadata.Created, metadata.Updated
 })
 
 func blockKindNames() (names []string) {
@@ -154,7 +154,7 @@ func (b *Block) SetActive(isActive bool) (*Block, ledger.Event) {
 	}
 	next := *b
 	next.Active = isActive
-	return &next, movedEvent(ledger.Block, b.ID, switchAction(b.Active, isActive), stateOf(b.Active), stateOf(isActive))
+	return &next, laterEvent(ledger.Block, b.ID, switchAction(b.Active, isActive), stateOf(b.Active), stateOf(isActive))
 }
 
 // normalized returns the draft's value in the form in which it is compared and stored.

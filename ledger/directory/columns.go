@@ -15,7 +15,7 @@ import (
 
 // passwordColumn returns the column with the password of a partner or a user.
 func passwordColumn() *schema.Column {
-	return schema.ForInput(schema.Text(0, "pass", schema.Required, schema.Help("password, which is never shown")))
+	return schema.InputField(schema.Text(0, "pass", schema.Required, schema.Help("password, which is never shown")))
 }
 
 // noSpaces refuses white space in a login, because people type logins and logins are compared exactly.

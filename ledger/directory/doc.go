@@ -13,7 +13,7 @@
 //     its identity. Credentials for providers and signing secrets are in a terminal's parameters or in Partner.Secret.
 //     Mask, which replaces secrets in responses, is never used as a credential.
 //  4. Created is the time at which the record's first event was booked. The store keeps this time beside the record
-//     (schema.Envelope), so decide functions do not set it.
+//     (schema.RowMetadata), so decide functions do not set it.
 //  5. ParseSettings and ParseNotification accept every input that an earlier release accepted, because every start parses
 //     the stored terminals again.
 //  6. An organization has at most one rate for an ordered pair of currencies. The organization's journal contains every

@@ -51,8 +51,8 @@ func mergeObjects(t *testing.T, object, changes string) string {
 }
 
 // readRecord reads a stored record of an organization.
-func readRecord[R any](columns *schema.Type[R], org, id ledger.ID, stored []byte, vault schema.Vault) (*R, error) {
-	return columns.Read(schema.Envelope{Org: org, ID: id}, stored, vault)
+func readRecord[R any](columns *schema.Type[R], org, id ledger.ID, stored []byte, vault schema.Sealer) (*R, error) {
+	return columns.Read(schema.RowMetadata{Org: org, ID: id}, stored, vault)
 }
 
 // parseSources parses addresses and prefixes.

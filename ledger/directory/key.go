@@ -31,8 +31,8 @@ type APIKey struct {
 // Author returns the author to record in events that the key caused.
 func (k *APIKey) Author() ledger.Author { return ledger.Author{Kind: ledger.ByAPIKey, Seq: k.FirstSeq} }
 
-// Valid tells whether the key is accepted at the instant now.
-func (k *APIKey) Valid(now ledger.Micros) bool {
+// IsValid tells whether the key is accepted at the instant now.
+func (k *APIKey) IsValid(now ledger.Micros) bool {
 	return k.Revoked == 0 && (k.Expires == 0 || now < k.Expires)
 }
 
@@ -45,7 +45,7 @@ func (k *APIKey) LogValue() slog.Value { return slog.StringValue(k.String()) }
 // APIKeys are the columns of API keys.
 var APIKeys = schema.NewType[APIKey]("key",
 	columns.IDColumn(func(k *APIKey) *ledger.ID { return &k.ID }),
-	schema.Field(schema.Text(0, "key", schema.InDeep, schema.Transient, schema.Sparse, schema.ReadOnlyFixed,
+	schema.Field(schema.Text(0, "key", schema.OutOfLists, schema.Transient, schema.Sparse, schema.ReadOnlyFixed,
 		schema.Help("the key itself, shown only in the response that creates it")), func(k *APIKey) *string { return &k.Value }),
 	schema.Field(schema.Text(1, "prefix", schema.RequiredInStore, schema.ReadOnlyFixed,
 		schema.Help("first characters of the key, to tell keys apart")), func(k *APIKey) *string { return &k.Prefix }),
@@ -63,8 +63,8 @@ var APIKeys = schema.NewType[APIKey]("key",
 ).Invariant(func(k *APIKey) string {
 	return cmp.Or(partnerNumberProblem(k.Partner), timesProblem(k.Expires, k.Revoked, k.Used))
 }).
-	WithEnvelope(func(k *APIKey, envelope schema.Envelope) {
-		k.Org, k.ID, k.Created = envelope.Org, envelope.ID, envelope.Created
+	WithRowMetadata(func(k *APIKey, metadata schema.RowMetadata) {
+		k.Org, k.ID, k.Created = metadata.Org, metadata.ID, metadata.Created
 	})
 
 // Check returns an error that names all wrong fields of a new key, or nil if there is none.
@@ -95,7 +95,7 @@ func (k *APIKey) Revoke(now ledger.Micros) (*APIKey, ledger.Event) {
 	}
 	next := *k
 	next.Revoked = now
-	return &next, movedEvent(ledger.APIKey, k.ID, Revoke, StateActive, StateRevoked)
+	return &next, laterEvent(ledger.APIKey, k.ID, Revoke, StateActive, StateRevoked)
 }
 
 // RecordUse returns a copy of the key in which the time of a use is recorded, and the event of this change. If a later use
@@ -106,5 +106,5 @@ func (k *APIKey) RecordUse(usedAt ledger.Micros) (*APIKey, ledger.Event) {
 	}
 	next := *k
 	next.Used = usedAt
-	return &next, movedEvent(ledger.APIKey, k.ID, Use, StateActive, StateActive)
+	return &next, laterEvent(ledger.APIKey, k.ID, Use, StateActive, StateActive)
 }

@@ -15,18 +15,18 @@ import (
 // (schema.Kind) is the code that reads, checks, stores and shows the values of a column.
 
 // rolesColumn returns a column whose values are sets of roles.
-func rolesColumn(key uint8, name string, options ...schema.Option) schema.Cell[Roles] {
-	return schema.NewCell[Roles](key, name, rolesKind{}, options)
+func rolesColumn(key uint8, name string, options ...schema.Option) schema.TypedColumn[Roles] {
+	return schema.NewTypedColumn[Roles](key, name, rolesKind{}, options)
 }
 
 // hashColumn returns a column whose values are SHA-256 hashes. Responses never show the column.
-func hashColumn(key uint8, name string, options ...schema.Option) schema.Cell[[32]byte] {
-	return schema.NewCell[[32]byte](key, name, hashKind{}, append(options, schema.NotShown))
+func hashColumn(key uint8, name string, options ...schema.Option) schema.TypedColumn[[32]byte] {
+	return schema.NewTypedColumn[[32]byte](key, name, hashKind{}, append(options, schema.NotShown))
 }
 
 // hashesColumn returns a column whose values are lists of SHA-256 hashes. Responses never show the column.
-func hashesColumn(key uint8, name string, options ...schema.Option) schema.Cell[[][32]byte] {
-	return schema.NewCell[[][32]byte](key, name, hashesKind{}, append(options, schema.NotShown))
+func hashesColumn(key uint8, name string, options ...schema.Option) schema.TypedColumn[[][32]byte] {
+	return schema.NewTypedColumn[[][32]byte](key, name, hashesKind{}, append(options, schema.NotShown))
 }
 
 // parseStrings parses a JSON list of strings.
@@ -58,7 +58,7 @@ type rolesKind struct{ schema.Unbounded }
 
 func (rolesKind) String() string { return "list of roles" }
 
-func (rolesKind) Parse(_ *schema.Column, raw []byte, _ schema.Reader) (any, string) {
+func (rolesKind) Parse(_ *schema.Column, raw []byte, _ schema.ParseOptions) (any, string) {
 	names, ok := parseStrings(raw)
 	if !ok {
 		return nil, "must be a list of strings"
@@ -71,7 +71,7 @@ func (rolesKind) Check(_ *schema.Column, value any) string {
 	roles := value.(Roles)
 	for i, r := range roles {
 		switch {
-		case !r.Valid():
+		case !r.IsValid():
 			return "must hold admin, auditor, client or partner"
 		case i > 0 && roles[i-1] == r:
 			return "names a role twice"
@@ -96,7 +96,7 @@ func (rolesKind) ReadStored(_ *schema.Column, stored []byte) (any, bool) {
 		}
 		roles, stored = append(roles, Role(name)), rest
 	}
-	return roles, roles.Valid()
+	return roles, roles.IsValid()
 }
 
 func (rolesKind) AppendJSON(_ *schema.Column, dst []byte, value any, _ schema.Style) []byte {
@@ -167,8 +167,8 @@ func (hashesKind) ReadStored(_ *schema.Column, stored []byte) (any, bool) {
 }
 
 // sourcesColumn returns a column whose values are lists of IP addresses and CIDR prefixes.
-func sourcesColumn(key uint8, name string, options ...schema.Option) schema.Cell[[]netip.Prefix] {
-	return schema.NewCell[[]netip.Prefix](key, name, sourcesKind{}, options)
+func sourcesColumn(key uint8, name string, options ...schema.Option) schema.TypedColumn[[]netip.Prefix] {
+	return schema.NewTypedColumn[[]netip.Prefix](key, name, sourcesKind{}, options)
 }
 
 // sourcesKind is the kind of columns whose values are address ranges of type []netip.Prefix.

@@ -72,8 +72,8 @@ func LimitKinds() (names []string) {
 	return names
 }
 
-// Valid tells whether k is one of the kinds.
-func (k LimitKind) Valid() bool { return k.definition().measure != 0 }
+// IsValid tells whether k is one of the kinds.
+func (k LimitKind) IsValid() bool { return k.definition().measure != 0 }
 
 // Measure returns the quantity that limits of this kind compare with their bound. If the kind is unknown, it returns 0.
 func (k LimitKind) Measure() Measure { return k.definition().measure }
@@ -172,8 +172,8 @@ const (
 // velocityWindows maps the names of sliding windows to their lengths.
 var velocityWindows = map[string]time.Duration{"minute": time.Minute, "hour": time.Hour}
 
-// Valid tells whether s is one of the scopes.
-func (s Scope) Valid() bool {
+// IsValid tells whether s is one of the scopes.
+func (s Scope) IsValid() bool {
 	switch s {
 	case ScopePartner, ScopeCard, ScopeEmail, ScopeIP:
 		return true
@@ -211,7 +211,7 @@ var Limits = schema.NewType[Limit]("limit",
 		schema.Help("greatest amount in minor units; for every kind of limit except velocity")), func(l *Limit) *money.Amount { return &l.MaxAmount }),
 	schema.Field(schema.Integer(9, "max_count", 1, MaxCount, schema.Settable,
 		schema.Help("greatest number of attempts in a window; only for the kind velocity")), func(l *Limit) *int64 { return &l.MaxCount }),
-	schema.Bound(schema.Word(10, "window", []string{"minute", "hour"}, schema.Fixed,
+	schema.BoundField(schema.Word(10, "window", []string{"minute", "hour"}, schema.Fixed,
 		schema.Help("length of the sliding window, only for the kind velocity")), (*Limit).WindowName, func(l *Limit, name string) { l.Window = velocityWindows[name] }),
 	schema.TextField(schema.Word(11, "scope", []string{string(ScopePartner), string(ScopeCard), string(ScopeEmail), string(ScopeIP)},
 		schema.Required, schema.Fixed, schema.DefaultTo(string(ScopePartner)),
@@ -220,8 +220,8 @@ var Limits = schema.NewType[Limit]("limit",
 		schema.Help("whether the limit is in force")), func(l *Limit) *bool { return &l.Active }),
 	columns.CreatedColumn(func(l *Limit) *ledger.Micros { return &l.Created }),
 ).OnCreate(requireLimitNetwork).CrossCheck(crossCheckLimit).Invariant(limitProblem).
-	WithEnvelope(func(l *Limit, envelope schema.Envelope) {
-		l.Org, l.ID, l.Created = envelope.Org, envelope.ID, envelope.Created
+	WithRowMetadata(func(l *Limit, metadata schema.RowMetadata) {
+		l.Org, l.ID, l.Created = metadata.Org, metadata.ID, metadata.Created
 	})
 
 // limitProblem returns a problem if NewLimit cannot have made a stored limit. Otherwise it returns an empty text. It does
@@ -230,7 +230,7 @@ func limitProblem(l *Limit) string {
 	f := new(schema.Faults)
 	crossCheckBound(l, f)
 	switch {
-	case !f.Empty():
+	case !f.IsEmpty():
 		return "bounds nothing: " + f.Error()
 	case l.Asset.Currency == "" && l.Kind.Measure() != Attempts:
 		return "bounds no currency"
@@ -252,13 +252,13 @@ func requireLimitNetwork(input schema.Input, l *Limit, f *schema.Faults) {
 // crossCheckLimit checks that the limit's fields fit its kind, unless the kind is unknown. For a new limit, it also checks
 // the asset.
 func crossCheckLimit(old, l *Limit, f *schema.Faults) {
-	if old == nil && l.Kind.Valid() {
+	if old == nil && l.Kind.IsValid() {
 		crossCheckScope(l, f)
 	}
 	if old == nil {
 		columns.CrossCheckAsset(&l.Asset, f)
 	}
-	if l.Kind.Valid() {
+	if l.Kind.IsValid() {
 		crossCheckBound(l, f)
 	}
 }
@@ -289,7 +289,7 @@ func crossCheckScope(l *Limit, f *schema.Faults) {
 	case l.Asset.Currency == "" && l.Asset.Network != "" && !f.Has("currency"):
 		f.Add("network", "is of no use without currency")
 	}
-	if l.Kind.Measure() == OneAmount && l.Scope.Valid() && l.Scope != ScopePartner {
+	if l.Kind.Measure() == OneAmount && l.Scope.IsValid() && l.Scope != ScopePartner {
 		f.Add("scope", "must be partner: one transaction is nobody's sum")
 	}
 }
@@ -316,7 +316,7 @@ func (l *Limit) checkTerminal(t *Terminal, f *schema.Faults) {
 	case l.Terminal == ledger.ID{}:
 	case t == nil || t.Partner != l.Partner:
 		f.Add(field, "no such terminal of the partner")
-	case l.Asset.Env.Valid() && t.Env != l.Asset.Env:
+	case l.Asset.Env.IsValid() && t.Env != l.Asset.Env:
 		f.Add(field, "is of the other env")
 	case t.Type == MerchantTerminal || l.Type != "" && !f.Has("type") && t.Type != l.Type:
 		f.Add(field, "serves no transaction of the limit's type")
@@ -336,7 +336,7 @@ func (l *Limit) Patch(change schema.Change[Limit]) (*Limit, ledger.Event, error)
 		return l, ledger.Event{}, nil
 	}
 	action := switchAction(l.Active, next.Active)
-	return &next, movedEvent(ledger.Limit, l.ID, action, stateOf(l.Active), stateOf(next.Active)), nil
+	return &next, laterEvent(ledger.Limit, l.ID, action, stateOf(l.Active), stateOf(next.Active)), nil
 }
 
 // Usage tells how much of a limit is used in the current window. If the limit's scope is not partner, it is the usage of

@@ -11,18 +11,18 @@ type State string
 // States of partners, users, terminals, keys, sessions, limits, blocklist entries, settlements, cached
 // replies and the platform.
 const (
-	StateActive   State = "active"
-	StateInactive State = "inactive"
-	StateRevoked  State = "revoked"
-	StateSettled  State = "settled"
-	StateOpen     State = "open"
-	StateGiven    State = "given"
+	StateActive      State = "active"
+	StateInactive    State = "inactive"
+	StateRevoked     State = "revoked"
+	StateSettled     State = "settled"
+	StateOpen        State = "open"
+	StateReplyStored State = "given"
 )
 
 // Action is the name of a record's event in the journal.
 type Action string
 
-// The actions. The first event of a record is Create, Settle or Give.
+// The actions. The first event of a record is Create, Settle or StoreReply.
 const (
 	Create     Action = "create"
 	Update     Action = "update"
@@ -35,7 +35,7 @@ const (
 	Use        Action = "use"    // a key or session was used; only some uses are recorded
 	Rotate     Action = "rotate" // a new administration token replaced others
 	Settle     Action = "settle"
-	Give       Action = "give"
+	StoreReply Action = "give"
 )
 
 // Step is a transition in the table of a state machine. To is the new state, and Why is the reason, which reports show.
@@ -133,8 +133,8 @@ var lifecycles = map[ledger.Kind]lifecycle{
 	ledger.Product:      {Create, []State{StateActive, StateInactive}, activationMachine},
 	ledger.Image:        {Create, []State{StateActive}, nil},
 	ledger.Settlement:   {Settle, []State{StateSettled}, settlementMachine},
-	ledger.AdminReply:   {Give, []State{StateGiven}, nil},
-	ledger.Reply:        {Give, []State{StateGiven}, nil},
+	ledger.AdminReply:   {StoreReply, []State{StateReplyStored}, nil},
+	ledger.Reply:        {StoreReply, []State{StateReplyStored}, nil},
 	ledger.Rate:         {firstAction: Create}, // the state of a rate is its value, which legalRate checks
 }
 
@@ -224,7 +224,7 @@ func CreatedEvent(kind ledger.Kind, id ledger.ID, isActive bool) ledger.Event {
 // SwitchEvent returns the event of a change to a record that can be switched on and off. wasActive and isActive are the
 // values of the record's field Active before and after the change.
 func SwitchEvent(kind ledger.Kind, id ledger.ID, wasActive, isActive bool) ledger.Event {
-	return movedEvent(kind, id, switchAction(wasActive, isActive), stateOf(wasActive), stateOf(isActive))
+	return laterEvent(kind, id, switchAction(wasActive, isActive), stateOf(wasActive), stateOf(isActive))
 }
 
 // createdEvent returns a record's first event.
@@ -232,7 +232,7 @@ func createdEvent(kind ledger.Kind, id ledger.ID, state State) ledger.Event {
 	return ledger.Event{Source: ledger.Source{Kind: kind, ID: id}, Name: string(lifecycles[kind].firstAction), To: string(state)}
 }
 
-// movedEvent returns a later event of a record.
-func movedEvent(kind ledger.Kind, id ledger.ID, action Action, from, to State) ledger.Event {
+// laterEvent returns a later event of a record.
+func laterEvent(kind ledger.Kind, id ledger.ID, action Action, from, to State) ledger.Event {
 	return ledger.Event{Source: ledger.Source{Kind: kind, ID: id}, Name: string(action), From: string(from), To: string(to)}
 }

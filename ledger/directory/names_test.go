@@ -15,7 +15,7 @@ func TestNamesAreThoseOfLegalEvents(t *testing.T) {
 		}
 		events, states := EventNames(kind), States(kind)
 		from := append([]State{""}, states...)
-		for _, action := range []Action{Create, Update, Activate, Deactivate, Withdraw, Suspend, Archive, Revoke, Use, Rotate, Settle, Give} {
+		for _, action := range []Action{Create, Update, Activate, Deactivate, Withdraw, Suspend, Archive, Revoke, Use, Rotate, Settle, StoreReply} {
 			isLegal := slices.ContainsFunc(from, func(before State) bool {
 				return slices.ContainsFunc(states, func(after State) bool { return Legal(kind, string(action), string(before), string(after)) })
 			})

@@ -19,8 +19,8 @@ const (
 	Merchant OrgType = "merchant"
 )
 
-// Valid tells whether t is one of the types.
-func (t OrgType) Valid() bool { return t == Bank || t == Merchant }
+// IsValid tells whether t is one of the types.
+func (t OrgType) IsValid() bool { return t == Bank || t == Merchant }
 
 // OrgStatus is an organization's state. The zero value is invalid.
 type OrgStatus string
@@ -34,8 +34,8 @@ const (
 	Archived     OrgStatus = "archived" // cannot be left
 )
 
-// Valid tells whether s is one of the states.
-func (s OrgStatus) Valid() bool {
+// IsValid tells whether s is one of the states.
+func (s OrgStatus) IsValid() bool {
 	switch s {
 	case Provisioning, Active, Maintenance, Archived:
 		return true
@@ -96,7 +96,7 @@ var Organizations = schema.NewType[Organization]("organization",
 	schema.Field(schema.Texts(5, "allowed_regions", schema.Flag("region"), schema.Settable, schema.NotNull, schema.AtMost(MaxRegions), schema.Rule(regionsRule),
 		schema.Help("two-letter codes of the regions in which the organization works; an empty list means all")), func(o *Organization) *[]string { return &o.Regions }),
 	columns.CreatedColumn(func(o *Organization) *ledger.Micros { return &o.Created }),
-).WithEnvelope(func(o *Organization, envelope schema.Envelope) { o.ID, o.Created = envelope.ID, envelope.Created })
+).WithRowMetadata(func(o *Organization, metadata schema.RowMetadata) { o.ID, o.Created = metadata.ID, metadata.Created })
 
 // modulesRule refuses a list with an unknown module.
 func modulesRule(value any) string {
@@ -141,7 +141,7 @@ func (o *Organization) Patch(change schema.Change[Organization]) (*Organization,
 	if Organizations.Equal(&next, o) {
 		return o, ledger.Event{}, nil
 	}
-	return &next, movedEvent(ledger.Organization, o.ID, action, State(o.Status), State(next.Status)), nil
+	return &next, laterEvent(ledger.Organization, o.ID, action, State(o.Status), State(next.Status)), nil
 }
 
 // check sorts the lists of an organization and checks the fields. old is the organization before the change, or nil if the

@@ -51,7 +51,7 @@ func readParameters[P any](columns *schema.Type[P], name string, text []byte, f 
 // amountParameter returns a column whose values are amounts. If the parameters contain no such amount, the Go field stays
 // nil.
 func amountParameter[P any](name, help string, fieldOf func(*P) **money.Amount) *schema.Column {
-	return schema.Bound(schema.Amount(0, name, parameterOptions(help, schema.OrZero)...),
+	return schema.BoundField(schema.Amount(0, name, parameterOptions(help, schema.OrZero)...),
 		func(p *P) (a money.Amount) {
 			if amount := *fieldOf(p); amount != nil {
 				a = *amount
@@ -63,7 +63,7 @@ func amountParameter[P any](name, help string, fieldOf func(*P) **money.Amount) 
 
 // listParameter returns a column whose values are lists of T. In JSON the list's entries are texts.
 func listParameter[P, T any](name, help string, kind *listKind[T], fieldOf func(*P) *[]T) *schema.Column {
-	return schema.Field(schema.NewCell[[]T](0, name, kind, parameterOptions(help)), fieldOf)
+	return schema.Field(schema.NewTypedColumn[[]T](0, name, kind, parameterOptions(help)), fieldOf)
 }
 
 // listKind is the kind of columns whose values are of type []T. In JSON such a value is a list of at most MaxListed texts.
@@ -85,7 +85,7 @@ var (
 )
 
 // Parse implements schema.Kind.
-func (k *listKind[T]) Parse(_ *schema.Column, raw []byte, _ schema.Reader) (any, string) {
+func (k *listKind[T]) Parse(_ *schema.Column, raw []byte, _ schema.ParseOptions) (any, string) {
 	var entries []json.RawMessage
 	if raw[0] != '[' || json.Unmarshal(raw, &entries) != nil || len(entries) > MaxListed {
 		return nil, "must be a list of at most " + strconv.Itoa(MaxListed) + " entries"
@@ -154,7 +154,7 @@ type basisPointsKind struct{ schema.Kind }
 func (basisPointsKind) String() string { return "basis points" }
 
 // Parse implements schema.Kind.
-func (basisPointsKind) Parse(_ *schema.Column, raw []byte, _ schema.Reader) (any, string) {
+func (basisPointsKind) Parse(_ *schema.Column, raw []byte, _ schema.ParseOptions) (any, string) {
 	var value money.BasisPoints
 	if value.UnmarshalJSON(raw) != nil {
 		return nil, "must be a string of basis points up to " + money.MaxBasisPoints.String()
@@ -195,11 +195,11 @@ type statusSelection struct {
 type statusesKind struct{ schema.Kind }
 
 // Parse implements schema.Kind. An empty list selects no status.
-func (statusesKind) Parse(c *schema.Column, raw []byte, reader schema.Reader) (any, string) {
+func (statusesKind) Parse(c *schema.Column, raw []byte, options schema.ParseOptions) (any, string) {
 	if string(raw) == `"`+allStatuses+`"` {
 		return statusSelection{includesAll: true}, ""
 	}
-	value, problem := statusList.Parse(c, raw, reader)
+	value, problem := statusList.Parse(c, raw, options)
 	if problem != "" {
 		return nil, StatusesRule
 	}

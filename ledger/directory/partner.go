@@ -57,9 +57,9 @@ var Partners = schema.NewType[Partner]("partner",
 	columns.CreatedColumn(func(p *Partner) *ledger.Micros { return &p.Created }),
 	schema.Field(schema.Text(4, "email", schema.Settable, schema.AtMost(MaxEmail), schema.Rule(textRule(checkEmail)),
 		schema.Help("e-mail address")), func(p *Partner) *string { return &p.Email }),
-	schema.Field(schema.Text(5, "lang", schema.InDeep, schema.RefuseEmpty(LanguageRule), schema.Rule(langRule),
+	schema.Field(schema.Text(5, "lang", schema.OutOfLists, schema.RefuseEmpty(LanguageRule), schema.Rule(langRule),
 		schema.Help("language of the descriptions of the partner's transactions; English if absent")), func(p *Partner) *string { return &p.Lang }),
-	schema.Field(schema.Text(6, keyNotifyURL, schema.InDeep, schema.RefuseEmpty(EmptyNotifyURL), schema.AtMost(MaxURL),
+	schema.Field(schema.Text(6, keyNotifyURL, schema.OutOfLists, schema.RefuseEmpty(EmptyNotifyURL), schema.AtMost(MaxURL),
 		schema.Help("address to which notifications are sent, for terminals that have no address of their own")), func(p *Partner) *string { return &p.NotifyURL }),
 	schema.Field(schema.Text(7, keySecret, schema.Secret, schema.RefuseEmpty(EmptySecret), schema.AtMost(MaxSecret), schema.Rule(secretRule),
 		schema.Help("secret with which notifications to notify_url are signed")), func(p *Partner) *string { return &p.Secret }),
@@ -75,8 +75,8 @@ var Partners = schema.NewType[Partner]("partner",
 	schema.NumberField(schema.DerivedInteger(12, "epoch", schema.NotShown), func(p *Partner) *uint32 { return &p.Epoch }),
 ).CrossCheck(crossCheckPartner).
 	Invariant(func(p *Partner) string { return partnerNumberProblem(p.Number) }).
-	WithEnvelope(func(p *Partner, envelope schema.Envelope) {
-		p.Org, p.ID, p.Created = envelope.Org, envelope.ID, envelope.Created
+	WithRowMetadata(func(p *Partner, metadata schema.RowMetadata) {
+		p.Org, p.ID, p.Created = metadata.Org, metadata.ID, metadata.Created
 	})
 
 // Branding says how the pages that payers see present the merchant.
@@ -196,7 +196,7 @@ func (p *Partner) Patch(change schema.Change[Partner], allowsPrivateURL bool) (*
 	if Partners.Equal(&next, p) {
 		return p, ledger.Event{}, nil
 	}
-	return &next, movedEvent(ledger.Partner, p.ID, switchAction(p.Active, next.Active), stateOf(p.Active), stateOf(next.Active)), nil
+	return &next, laterEvent(ledger.Partner, p.ID, switchAction(p.Active, next.Active), stateOf(p.Active), stateOf(next.Active)), nil
 }
 
 // check completes the networks of the overdrafts, and checks all fields of a partner. old is the partner before the change,

@@ -45,7 +45,7 @@ var Platforms = schema.NewType[Platform]("platform",
 	schema.Field(hashesColumn(2, "admin_tokens"), func(p *Platform) *[][32]byte { return &p.AdminTokens }),
 	schema.Field(hashesColumn(3, "retired"), func(p *Platform) *[][32]byte { return &p.RetiredTokens }),
 	schema.Field(schema.Entries(4, "sandbox", sandboxOrgs, schema.NotShown), func(p *Platform) *[]SandboxOrg { return &p.Sandbox }),
-).Invariant(func(p *Platform) string { return partnerNumberProblem(p.NextPartner) }).WithEnvelope(func(*Platform, schema.Envelope) {})
+).Invariant(func(p *Platform) string { return partnerNumberProblem(p.NextPartner) }).WithRowMetadata(func(*Platform, schema.RowMetadata) {})
 
 var sandboxOrgs = schema.NewType[SandboxOrg]("demo",
 	schema.Field(schema.ID(1, "org", schema.NotShown, schema.RequiredInStore), func(s *SandboxOrg) *ledger.ID { return &s.Org }),
@@ -122,12 +122,12 @@ func (p *Platform) ChangeEvent(isFirst bool) ledger.Event {
 	if isFirst {
 		return createdEvent(ledger.Platform, PlatformID, StateOpen)
 	}
-	return movedEvent(ledger.Platform, PlatformID, Update, StateOpen, StateOpen)
+	return laterEvent(ledger.Platform, PlatformID, Update, StateOpen, StateOpen)
 }
 
 // RotationEvent returns the event of a change that retires administration tokens.
 func (p *Platform) RotationEvent() ledger.Event {
-	return movedEvent(ledger.Platform, PlatformID, Rotate, StateOpen, StateOpen)
+	return laterEvent(ledger.Platform, PlatformID, Rotate, StateOpen, StateOpen)
 }
 
 func (p *Platform) clone() *Platform {
@@ -144,7 +144,9 @@ func CachedReplyID(key string) ledger.ID { return ledger.DerivedID(PlatformOrg, 
 
 // NewAdminReply returns the event that stores the response to a write request of the administration. The stored record
 // never changes.
-func NewAdminReply(id ledger.ID) ledger.Event { return createdEvent(ledger.AdminReply, id, StateGiven) }
+func NewAdminReply(id ledger.ID) ledger.Event {
+	return createdEvent(ledger.AdminReply, id, StateReplyStored)
+}
 
 // NewReply returns the event that stores the response to a partner's request. The stored record never changes.
-func NewReply(id ledger.ID) ledger.Event { return createdEvent(ledger.Reply, id, StateGiven) }
+func NewReply(id ledger.ID) ledger.Event { return createdEvent(ledger.Reply, id, StateReplyStored) }

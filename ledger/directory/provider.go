@@ -66,7 +66,7 @@ func (p *Provider) columns() []*schema.Column {
 	if p == nil || p.Parameters == nil {
 		return nil
 	}
-	return p.Parameters.Requested()
+	return p.Parameters.RequestColumns()
 }
 
 func (p *Provider) column(name string) *schema.Column {

@@ -38,10 +38,10 @@ func RateID(org ledger.ID, from, to money.Currency) ledger.ID {
 
 // Rates are the columns of rates.
 var Rates = schema.NewType[Rate]("rate",
-	columns.IDColumn(func(r *Rate) *ledger.ID { return &r.ID }, schema.InDeep),
+	columns.IDColumn(func(r *Rate) *ledger.ID { return &r.ID }, schema.OutOfLists),
 	schema.TextField(currencyCode(1, "from", "currency that is valued"), func(r *Rate) *money.Currency { return &r.From }),
 	schema.TextField(currencyCode(2, "to", "currency in which the value is given"), func(r *Rate) *money.Currency { return &r.To }),
-	schema.Field(schema.NewCell[money.Rate](3, "rate", rateKind{}, []schema.Option{schema.Required,
+	schema.Field(schema.NewTypedColumn[money.Rate](3, "rate", rateKind{}, []schema.Option{schema.Required,
 		schema.Help("value of one major unit of the currency `from`, in major units of the currency `to`; above zero")}), func(r *Rate) *money.Rate { return &r.Value }),
 	columns.CreatedColumn(func(r *Rate) *ledger.Micros { return &r.Created }),
 	columns.UpdatedColumn(func(r *Rate) *ledger.Micros { return &r.Updated }),
@@ -57,13 +57,13 @@ var Rates = schema.NewType[Rate]("rate",
 		}
 		return ""
 	}).
-	WithEnvelope(func(r *Rate, envelope schema.Envelope) {
-		r.Org, r.ID, r.Created, r.Updated = envelope.Org, envelope.ID, envelope.Created, envelope.Updated
+	WithRowMetadata(func(r *Rate, metadata schema.RowMetadata) {
+		r.Org, r.ID, r.Created, r.Updated = metadata.Org, metadata.ID, metadata.Created, metadata.Updated
 	})
 
 // currencyCode returns a column whose values are currencies that transactions accept.
-func currencyCode(key uint8, name, help string) schema.Cell[string] {
-	return schema.NewCell[string](key, name, columns.KindCurrency, []schema.Option{schema.Required, schema.Fixed, schema.Help(help)})
+func currencyCode(key uint8, name, help string) schema.TypedColumn[string] {
+	return schema.NewTypedColumn[string](key, name, columns.KindCurrency, []schema.Option{schema.Required, schema.Fixed, schema.Help(help)})
 }
 
 func crossCheckRate(_, r *Rate, f *schema.Faults) {
@@ -94,7 +94,7 @@ func (r *Rate) Revalue(value money.Rate) (*Rate, ledger.Event, error) {
 	if value == r.Value {
 		return r, ledger.Event{}, nil
 	}
-	return &next, movedEvent(ledger.Rate, r.ID, Update, r.state(), next.state()), nil
+	return &next, laterEvent(ledger.Rate, r.ID, Update, r.state(), next.state()), nil
 }
 
 func (r *Rate) check() error {
@@ -128,7 +128,7 @@ type rateKind struct{ schema.NeverEmpty }
 
 func (rateKind) String() string { return "decimal number" }
 
-func (rateKind) Parse(_ *schema.Column, raw []byte, _ schema.Reader) (any, string) {
+func (rateKind) Parse(_ *schema.Column, raw []byte, _ schema.ParseOptions) (any, string) {
 	var text string
 	if raw[0] != '"' || json.Unmarshal(raw, &text) != nil {
 		return nil, "must be a decimal number in a string"

@@ -395,21 +395,21 @@ func TestFieldsAndValidityOfKeysAndSessions(t *testing.T) {
 	if err != nil || event.Name != "create" || k.Partner != 3 || k.Org != testID(2) {
 		t.Fatal(k, event, err)
 	}
-	if !k.Valid(now) || k.Valid(now+1) {
+	if !k.IsValid(now) || k.IsValid(now+1) {
 		t.Error("a key must be valid until the instant at which it expires")
 	}
 	revoked, event := k.Revoke(now)
-	if revoked.Valid(now) || event.Name != "revoke" || event.To != "revoked" || k.Revoked != 0 {
+	if revoked.IsValid(now) || event.Name != "revoke" || event.To != "revoked" || k.Revoked != 0 {
 		t.Error("the key is not revoked", event)
 	}
 	if unchanged, event := revoked.Revoke(now + 5); unchanged != revoked || event.Name != "" {
 		t.Error("a revoked key was revoked again")
 	}
 	s, event := NewSession(testID(4), testID(2), [32]byte{2}, Auditor)
-	if event.Name != "create" || !s.Valid(1<<60) || s.IdleTooLong(0, 1<<60) || !s.Roles.Valid() || Role("root").Valid() {
+	if event.Name != "create" || !s.IsValid(1<<60) || s.IdleTooLong(0, 1<<60) || !s.Roles.IsValid() || Role("root").IsValid() {
 		t.Error(s, event)
 	}
-	if expired := (Session{Expires: now}); expired.Valid(now) {
+	if expired := (Session{Expires: now}); expired.IsValid(now) {
 		t.Error("a session is valid after it expired")
 	}
 }
@@ -436,7 +436,7 @@ func TestPlatformReservesNumbersAndAcceptsTokens(t *testing.T) {
 }
 
 func TestOpeningBalances(t *testing.T) {
-	s, events, err := NewOpening(testID(1), &Partner{Org: testID(2), Number: 4})
+	s, events, err := NewOpeningBalance(testID(1), &Partner{Org: testID(2), Number: 4})
 	if err != nil || len(events) != 2 || len(s.Lines) != 2*len(money.AcceptedAssets(money.Prod)) {
 		t.Fatal(len(events), err)
 	}

@@ -75,8 +75,8 @@ var Sessions = schema.NewType[Session]("session",
 	}
 	return cmp.Or(partnerRoleProblem(s.Roles, s.Partner), timesProblem(s.Expires, s.Revoked, s.Used))
 }).
-	WithEnvelope(func(s *Session, envelope schema.Envelope) {
-		s.Org, s.ID, s.Created = envelope.Org, envelope.ID, envelope.Created
+	WithRowMetadata(func(s *Session, metadata schema.RowMetadata) {
+		s.Org, s.ID, s.Created = metadata.Org, metadata.ID, metadata.Created
 	})
 
 // Author returns the author to record in events that requests with this session cause.
@@ -84,10 +84,10 @@ func (s *Session) Author() ledger.Author {
 	return ledger.Author{Kind: ledger.BySession, Seq: s.AuthorSeq}
 }
 
-// Valid tells whether the session is neither revoked nor expired at the instant now. The caller must also call IdleTooLong,
+// IsValid tells whether the session is neither revoked nor expired at the instant now. The caller must also call IdleTooLong,
 // because the latest uses may not be recorded yet, and AllowsSession, because the record does not contain the state of the
 // session's owner.
-func (s *Session) Valid(now ledger.Micros) bool {
+func (s *Session) IsValid(now ledger.Micros) bool {
 	return s.Revoked == 0 && (s.Expires == 0 || now < s.Expires)
 }
 
@@ -156,7 +156,7 @@ func (s *Session) Revoke(now ledger.Micros) (*Session, ledger.Event) {
 	}
 	next := *s
 	next.Revoked = now
-	return &next, movedEvent(ledger.Session, s.ID, Revoke, StateActive, StateRevoked)
+	return &next, laterEvent(ledger.Session, s.ID, Revoke, StateActive, StateRevoked)
 }
 
 // RecordUse returns a copy of the session in which the time of a use is recorded, and the event of this change. If a later
@@ -167,5 +167,5 @@ func (s *Session) RecordUse(usedAt ledger.Micros) (*Session, ledger.Event) {
 	}
 	next := *s
 	next.Used = usedAt
-	return &next, movedEvent(ledger.Session, s.ID, Use, StateActive, StateActive)
+	return &next, laterEvent(ledger.Session, s.ID, Use, StateActive, StateActive)
 }

@@ -60,7 +60,7 @@ var SettingsColumns = schema.NewType[Settings]("settings of a terminal",
 	schema.NumberField(schema.Integer(0, "priority", -MaxPriority, MaxPriority, parameterOptions("terminals with lower values are tried first; among terminals with equal values, the one with the lower id is first")...),
 		func(s *Settings) *int { return &s.Priority }),
 	schema.Field(schema.Bool(0, "two_phase", parameterOptions("whether the money is held until the transaction is committed or cancelled")...), func(s *Settings) *bool { return &s.TwoPhase }),
-	schema.Bound(schema.Integer(0, "hold_ttl_seconds", 1, int64(MaxHoldTTL/time.Second), parameterOptions("number of seconds after which held money is released",
+	schema.BoundField(schema.Integer(0, "hold_ttl_seconds", 1, int64(MaxHoldTTL/time.Second), parameterOptions("number of seconds after which held money is released",
 		schema.DefaultTo(int64(DefaultHoldTTL/time.Second)))...),
 		func(s *Settings) int64 { return int64(s.HoldTTL / time.Second) },
 		func(s *Settings, seconds int64) { s.HoldTTL = time.Duration(seconds) * time.Second }),
@@ -70,10 +70,10 @@ var SettingsColumns = schema.NewType[Settings]("settings of a terminal",
 	listParameter("methods", "types of `money_storage` that the terminal accepts; an empty list means all", methodList, func(s *Settings) *[]string { return &s.Methods }),
 	amountParameter("min_amount", "smallest amount that the terminal accepts, in minor units", func(s *Settings) **money.Amount { return &s.MinAmount }),
 	amountParameter("max_amount", "greatest amount that the terminal accepts, in minor units; must be above zero", func(s *Settings) **money.Amount { return &s.MaxAmount }),
-	schema.Field(schema.NewCell[money.BasisPoints](0, "fee_bps", basisPointsKind{schema.KindText}, parameterOptions("fee in proportion to the amount, in basis points (hundredths of a percent)")),
+	schema.Field(schema.NewTypedColumn[money.BasisPoints](0, "fee_bps", basisPointsKind{schema.KindText}, parameterOptions("fee in proportion to the amount, in basis points (hundredths of a percent)")),
 		func(s *Settings) *money.BasisPoints { return &s.FeeBps }),
 	schema.Field(schema.Amount(0, "fee_fixed", parameterOptions("fixed fee, in minor units", schema.OrZero)...), func(s *Settings) *money.Amount { return &s.FeeFixed }),
-	schema.Bound(schema.Word(0, "fee_mode", []string{feeDeducted, feeOnTop}, parameterOptions("`deduct` (the default): the fee is deducted from what the merchant receives; `on_top`: the payer pays the fee")...),
+	schema.BoundField(schema.Word(0, "fee_mode", []string{feeDeducted, feeOnTop}, parameterOptions("`deduct` (the default): the fee is deducted from what the merchant receives; `on_top`: the payer pays the fee")...),
 		func(s *Settings) string {
 			if s.FeeOnTop {
 				return feeOnTop
@@ -82,11 +82,11 @@ var SettingsColumns = schema.NewType[Settings]("settings of a terminal",
 		},
 		func(s *Settings, mode string) { s.FeeOnTop = mode == feeOnTop }),
 	schema.Field(schema.Bool(0, "fee_refundable", parameterOptions("whether a refund returns the fee too")...), func(s *Settings) *bool { return &s.FeeRefundable }),
-	schema.Bound(schema.Text(0, "settlement_currency", parameterOptions("currency to which transactions in other currencies are converted, at the organization's rate",
+	schema.BoundField(schema.Text(0, "settlement_currency", parameterOptions("currency to which transactions in other currencies are converted, at the organization's rate",
 		schema.Rule(currencyRule))...),
 		func(s *Settings) string { return string(s.SettlementCurrency) },
 		func(s *Settings, code string) { s.SettlementCurrency, _ = money.AcceptedCurrency(code) }),
-	schema.Bound(schema.Text(0, "settlement_network", parameterOptions("network of settlement_currency; required if that currency is on several networks",
+	schema.BoundField(schema.Text(0, "settlement_network", parameterOptions("network of settlement_currency; required if that currency is on several networks",
 		schema.Rule(networkRule))...),
 		func(s *Settings) string { return string(s.SettlementNetwork) },
 		func(s *Settings, name string) { s.SettlementNetwork, _ = money.ParseNetwork(name) }),
@@ -109,7 +109,7 @@ func ParseSettings(object []byte) (Settings, error) {
 	if s.MinAmount != nil && s.MaxAmount != nil && s.MaxAmount.Less(*s.MinAmount) {
 		faults.Add(providerParams+".max_amount", "is less than min_amount")
 	}
-	if !faults.Empty() {
+	if !faults.IsEmpty() {
 		return Settings{}, FaultsAsRefusals("directory.ParseSettings", faults)
 	}
 	return *s, nil
@@ -153,7 +153,7 @@ var NotificationColumns = schema.NewType[Notification]("notification settings of
 	listParameter(keyEmails, "e-mail addresses to which alerts are sent", emailList, func(n *Notification) *[]string { return &n.Emails }),
 	amountParameter("large_transaction_threshold", "an alert is sent for each transaction of at least this amount, in minor units",
 		func(n *Notification) **money.Amount { return &n.LargeAmount }),
-	schema.Bound(schema.NewCell[statusSelection](0, keyStatuses, statusesKind{schema.KindTexts}, parameterOptions(`statuses about which the merchant is notified: a list, or "all"`)),
+	schema.BoundField(schema.NewTypedColumn[statusSelection](0, keyStatuses, statusesKind{schema.KindTexts}, parameterOptions(`statuses about which the merchant is notified: a list, or "all"`)),
 		func(n *Notification) statusSelection { return statusSelection{n.Statuses, n.AllStatuses} },
 		func(n *Notification, selected statusSelection) {
 			n.Statuses, n.AllStatuses = selected.statuses, selected.includesAll
@@ -169,7 +169,7 @@ func ParseNotification(object []byte) (Notification, error) {
 	faults := new(schema.Faults)
 	n := readParameters(NotificationColumns, merchantParams, object, faults)
 	faults.List = slices.DeleteFunc(faults.List, func(f schema.Fault) bool { return f.Message == schema.UnknownSecret })
-	if !faults.Empty() {
+	if !faults.IsEmpty() {
 		return Notification{}, FaultsAsRefusals("directory.ParseNotification", faults)
 	}
 	return *n, nil
@@ -191,7 +191,7 @@ func (t *Terminal) checkSettings(op string) error {
 func (t *Terminal) checkSettlement(op string) error {
 	const field = providerParams + ".settlement_network"
 	asset := money.Asset{Currency: t.Settings.SettlementCurrency, Network: t.Settings.SettlementNetwork, Env: t.Env}
-	if !t.Env.Valid() {
+	if !t.Env.IsValid() {
 		return nil
 	}
 	if asset.Currency == "" {

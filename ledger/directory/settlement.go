@@ -46,12 +46,12 @@ var Settlements = schema.NewType[Settlement]("settlement",
 	settlementAmount("gross", "amount that the provider settled, including its fee", func(s *Settlement) (money.Amount, bool) { return s.firstAmount(), s.WithProvider() }),
 	settlementAmount("fee", "fee that the provider kept", func(s *Settlement) (money.Amount, bool) { return s.Fee, s.WithProvider() }),
 	settlementAmount("net", "amount that arrived: `gross` minus `fee`", func(s *Settlement) (money.Amount, bool) { return s.net(), s.WithProvider() }),
-	schema.Shown(schema.Word(0, "direction", []string{Inward, Outward}, schema.Sparse, schema.ReadOnlyFixed,
+	schema.ComputedField(schema.Word(0, "direction", []string{Inward, Outward}, schema.Sparse, schema.ReadOnlyFixed,
 		schema.Help("`in`: the money came from the partner's bank; `out`: it went to that bank")), func(s *Settlement) (string, bool) { return s.direction(), !s.WithProvider() }),
 	settlementAmount("amount", "amount in minor units", func(s *Settlement) (money.Amount, bool) {
 		return s.firstAmount(), !s.WithProvider() && len(s.Lines) == 1
 	}),
-	schema.Shown(schema.Entries(0, "lines", settlementLines, schema.Sparse, schema.ReadOnlyFixed,
+	schema.ComputedField(schema.Entries(0, "lines", settlementLines, schema.Sparse, schema.ReadOnlyFixed,
 		schema.Help("the amounts, if the settlement has several assets")), func(s *Settlement) ([]SettlementLine, bool) { return s.Lines, len(s.Lines) > 1 }),
 	settlementText("currency", "currency code", func(a money.Asset) string { return string(a.Currency) }),
 	settlementText("network", "network of the currency", func(a money.Asset) string { return string(a.Network) }),
@@ -72,8 +72,8 @@ var Settlements = schema.NewType[Settlement]("settlement",
 		return "has a fee above its amount"
 	}
 	return partnerNumberProblem(s.Partner)
-}).WithEnvelope(func(s *Settlement, envelope schema.Envelope) {
-	s.Org, s.ID, s.Created, s.Seq = envelope.Org, envelope.ID, envelope.Created, envelope.Seq
+}).WithRowMetadata(func(s *Settlement, metadata schema.RowMetadata) {
+	s.Org, s.ID, s.Created, s.Seq = metadata.Org, metadata.ID, metadata.Created, metadata.Seq
 })
 
 var settlementLines = schema.NewType[SettlementLine]("line",
@@ -86,13 +86,13 @@ var settlementLines = schema.NewType[SettlementLine]("line",
 // settlementAmount returns a column with an amount. Only settlements for which the function amount returns true show the
 // column.
 func settlementAmount(name, help string, amount func(*Settlement) (money.Amount, bool)) *schema.Column {
-	return schema.Shown(schema.Amount(0, name, schema.Sparse, schema.ReadOnlyFixed, schema.Help(help)), amount)
+	return schema.ComputedField(schema.Amount(0, name, schema.Sparse, schema.ReadOnlyFixed, schema.Help(help)), amount)
 }
 
 // settlementText returns a column with one part of a settlement's asset, such as the currency. Settlements in several
 // assets do not show the column.
 func settlementText(name, help string, partOf func(money.Asset) string) *schema.Column {
-	return schema.Shown(schema.Text(0, name, schema.Sparse, schema.ReadOnlyFixed, schema.Help(help)),
+	return schema.ComputedField(schema.Text(0, name, schema.Sparse, schema.ReadOnlyFixed, schema.Help(help)),
 		func(s *Settlement) (string, bool) { return partOf(s.Lines[0].Asset), len(s.Lines) == 1 })
 }
 
@@ -191,7 +191,7 @@ func (draft *SettlementDraft) asset(op string) (money.Asset, error) {
 	err := Join(
 		check(accepted, op, "currency", "unsupported currency"),
 		check(validName || network == "", op, "network", "is not a network's name"),
-		check(draft.Env.Valid(), op, "env", "must be prod or test"),
+		check(draft.Env.IsValid(), op, "env", "must be prod or test"),
 	)
 	if err != nil {
 		return asset, err
@@ -230,7 +230,7 @@ func NewSettlement(id ledger.ID, owner *Partner, outgoing bool, draft Settlement
 		return s, s.bookingEvent(available, bank), nil
 	}
 	available.Side, bank.Side = ledger.Credit, ledger.Debit
-	available.Spill = ledger.PartnerReceivable(owner.Number)
+	available.SplitWith = ledger.PartnerReceivable(owner.Number)
 	return s, s.bookingEvent(bank, available), nil
 }
 
@@ -245,7 +245,7 @@ func NewProviderSettlement(id ledger.ID, terminal *Terminal, fee money.Amount, d
 	err = Join(
 		check(feeErr == nil || draft.Amount.IsZero(), op, "fee", "is above gross"),
 		err,
-		check(draft.Env == terminal.Env || !draft.Env.Valid(), op, "env", "must be the terminal's: %v", terminal.Env),
+		check(draft.Env == terminal.Env || !draft.Env.IsValid(), op, "env", "must be the terminal's: %v", terminal.Env),
 	)
 	if err != nil {
 		return nil, ledger.Event{}, err
@@ -291,7 +291,7 @@ func (s *Settlement) Funds(owner *Partner) (guards []ledger.FundsGuard) {
 // Counters returns guards that refuse the settlement if a total of one of its assets would go out of range.
 func (s *Settlement) Counters() (guards []ledger.CounterGuard) {
 	for _, line := range s.Lines {
-		guards = append(guards, ledger.Headroom(s.Org, line.Asset, line.Amount))
+		guards = append(guards, ledger.ReserveHeadroom(s.Org, line.Asset, line.Amount))
 	}
 	return guards
 }
@@ -301,17 +301,17 @@ func (s *Settlement) Claim() ledger.Claim {
 	return ledger.Claim{Org: s.Org, Kind: ledger.ClaimSettlement, Key: s.Key(), Owner: s.ID[:]}
 }
 
-// OpeningReference is the reference of the settlements that give the sandbox's partners an opening balance.
-const OpeningReference = "sandbox-opening-balance"
+// OpeningBalanceReference is the reference of the settlements that give the sandbox's partners an opening balance.
+const OpeningBalanceReference = "sandbox-opening-balance"
 
 // openingMajorUnits is the opening balance in every asset, in major units.
 var openingMajorUnits = money.FromUint64(1_000_000)
 
-// NewOpening returns the settlement that gives a sandbox partner 1,000,000 major units of every accepted asset that has a
+// NewOpeningBalance returns the settlement that gives a sandbox partner 1,000,000 major units of every accepted asset that has a
 // scale (number of decimals). It also returns the events that book the settlement: one for each environment, because an
 // entry must not mix environments.
-func NewOpening(id ledger.ID, owner *Partner) (*Settlement, []ledger.Event, error) {
-	s := &Settlement{ID: id, Org: owner.Org, Partner: owner.Number, Reference: OpeningReference}
+func NewOpeningBalance(id ledger.ID, owner *Partner) (*Settlement, []ledger.Event, error) {
+	s := &Settlement{ID: id, Org: owner.Org, Partner: owner.Number, Reference: OpeningBalanceReference}
 	var events []ledger.Event
 	for _, env := range []money.Env{money.Prod, money.Test} {
 		entry := &ledger.Entry{Phase: ledger.Posted}
@@ -328,7 +328,7 @@ func NewOpening(id ledger.ID, owner *Partner) (*Settlement, []ledger.Event, erro
 		if err := entry.Check(); err != nil {
 			return nil, nil, err
 		}
-		event := movedEvent(ledger.Settlement, id, Settle, StateSettled, StateSettled)
+		event := laterEvent(ledger.Settlement, id, Settle, StateSettled, StateSettled)
 		if len(events) == 0 {
 			event = createdEvent(ledger.Settlement, id, StateSettled)
 		}

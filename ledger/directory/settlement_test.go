@@ -79,8 +79,8 @@ func wantPostings(t *testing.T, event ledger.Event, want ...string) {
 	var got []string
 	for _, p := range event.Entry.Postings {
 		line := map[ledger.Side]string{ledger.Debit: "Dr ", ledger.Credit: "Cr "}[p.Side] + string(p.Account) + " " + p.Amount.String()
-		if p.Spill != "" {
-			line += " spilling to " + string(p.Spill)
+		if p.SplitWith != "" {
+			line += " spilling to " + string(p.SplitWith)
 		}
 		got = append(got, line)
 	}
@@ -111,7 +111,7 @@ func TestASettlementWithABank(t *testing.T) {
 	}
 	for _, s := range []*Settlement{outgoing, incoming} {
 		counters, claim := s.Counters(), s.Claim()
-		if len(counters) != 1 || counters[0] != ledger.Headroom(testID(2), usd, money.FromUint64(2500)) {
+		if len(counters) != 1 || counters[0] != ledger.ReserveHeadroom(testID(2), usd, money.FromUint64(2500)) {
 			t.Errorf("the counters are %+v", counters)
 		}
 		if claim.Org != testID(2) || claim.Kind != ledger.ClaimSettlement || claim.Key != "partner/4/wire 7" || string(claim.Owner) != string(s.ID[:]) {

@@ -15,14 +15,14 @@ import (
 	"mizan/ledger/schema"
 )
 
-// invertingVault is a fake schema.Vault that encrypts a text by inverting all its bits. A locked vault cannot decrypt.
-type invertingVault struct{ locked bool }
+// invertingSealer is a fake schema.Sealer that encrypts a text by inverting all its bits. A locked vault cannot decrypt.
+type invertingSealer struct{ locked bool }
 
-func (vault invertingVault) Seal(_ *schema.Column, plaintext []byte) ([]byte, error) {
+func (vault invertingSealer) Seal(_ *schema.Column, plaintext []byte) ([]byte, error) {
 	return invert(plaintext), nil
 }
 
-func (vault invertingVault) Open(_ *schema.Column, sealed []byte) ([]byte, bool) {
+func (vault invertingSealer) Open(_ *schema.Column, sealed []byte) ([]byte, bool) {
 	return invert(sealed), !vault.locked
 }
 
@@ -48,7 +48,7 @@ type storedRecord struct {
 // the store keeps them beside the record.
 func storeRecord[R any](t *testing.T, columns *schema.Type[R], org, id ledger.ID, r R, clearEnvelope func(*R), wantJSON string, requiredColumns ...string) storedRecord {
 	t.Helper()
-	stored, err := columns.AppendStored(nil, &r, invertingVault{})
+	stored, err := columns.AppendStored(nil, &r, invertingSealer{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,14 +57,14 @@ func storeRecord[R any](t *testing.T, columns *schema.Type[R], org, id ledger.ID
 	return storedRecord{
 		requiredColumns: requiredColumns, wantJSON: wantJSON, gotJSON: gotJSON, stored: stored,
 		readBack: func() error {
-			read, err := readRecord(columns, org, id, stored, invertingVault{})
+			read, err := readRecord(columns, org, id, stored, invertingSealer{})
 			if err == nil && !reflect.DeepEqual(*read, r) {
 				return errors.New("it is another one")
 			}
 			return err
 		},
 		read: func(stored []byte) error {
-			_, err := readRecord(columns, org, id, stored, invertingVault{})
+			_, err := readRecord(columns, org, id, stored, invertingSealer{})
 			return err
 		},
 	}
@@ -411,22 +411,22 @@ func TestInvalidStoredValuesAreRefused(t *testing.T) {
 func TestSecretsAreSealed(t *testing.T) {
 	const providerJSON, merchantJSON = `{"priority":4,"api_key":"canary-1"}`, `{"notify_url":"https://shop.example/","secret":"canary-2","secret_previous":"canary-3"}`
 	p := Partner{Number: 1, Name: "S", Login: "l", Secret: "canary-4"}
-	stored, err := Partners.AppendStored(nil, &p, invertingVault{})
+	stored, err := Partners.AppendStored(nil, &p, invertingSealer{})
 	if err != nil || bytes.Contains(stored, []byte("canary")) {
 		t.Fatalf("the stored form is %q, %v", stored, err)
 	}
-	if read, err := readRecord(Partners, p.Org, p.ID, stored, invertingVault{locked: true}); err != nil || read.Secret != "" || read.Name != "S" {
+	if read, err := readRecord(Partners, p.Org, p.ID, stored, invertingSealer{locked: true}); err != nil || read.Secret != "" || read.Name != "S" {
 		t.Errorf("without keys the record is %+v, %v", read, err)
 	}
 	for _, provider := range []string{Simulator, remoteProvider} {
 		terminal := Terminal{
 			Partner: 1, Name: "T", Provider: provider, Type: PaymentTerminal, Env: money.Prod, ProviderParams: []byte(providerJSON), MerchantParams: []byte(merchantJSON),
 		}
-		stored, err := Terminals.AppendStored(nil, &terminal, invertingVault{})
+		stored, err := Terminals.AppendStored(nil, &terminal, invertingSealer{})
 		if err != nil || bytes.Contains(stored, []byte("canary")) || !bytes.Contains(stored, []byte("https://shop.example/")) {
 			t.Fatalf("the stored form is %q, %v", stored, err)
 		}
-		opened, err := readRecord(Terminals, terminal.Org, terminal.ID, stored, invertingVault{})
+		opened, err := readRecord(Terminals, terminal.Org, terminal.ID, stored, invertingSealer{})
 		if err != nil || string(opened.ProviderParams) != providerJSON || string(opened.MerchantParams) != merchantJSON {
 			t.Fatalf("with keys the parameters are %s and %s, %v", opened.ProviderParams, opened.MerchantParams, err)
 		}
@@ -435,12 +435,12 @@ func TestSecretsAreSealed(t *testing.T) {
 		}
 		for what, read := range map[string]func() (*Terminal, error){
 			"without keys": func() (*Terminal, error) {
-				return readRecord(Terminals, terminal.Org, terminal.ID, stored, invertingVault{locked: true})
+				return readRecord(Terminals, terminal.Org, terminal.ID, stored, invertingSealer{locked: true})
 			},
 			"without the sealed columns": func() (*Terminal, error) {
 				open := withColumn(t, stored, Terminals.ByName(SealedProviderParams).Key, nil)
 				open = withColumn(t, open, Terminals.ByName(SealedMerchantParams).Key, nil)
-				return readRecord(Terminals, terminal.Org, terminal.ID, open, invertingVault{})
+				return readRecord(Terminals, terminal.Org, terminal.ID, open, invertingSealer{})
 			},
 		} {
 			masked, err := read()
@@ -474,7 +474,7 @@ func TestSecretsAreSealed(t *testing.T) {
 func TestParametersWithoutSecretsAreNotSealed(t *testing.T) {
 	for provider, want := range map[string]bool{Simulator: false, remoteProvider: true} {
 		terminal := Terminal{Partner: 1, Name: "T", Provider: provider, Type: PaymentTerminal, Env: money.Prod, ProviderParams: []byte(`{"priority":4}`)}
-		stored, err := Terminals.AppendStored(nil, &terminal, invertingVault{})
+		stored, err := Terminals.AppendStored(nil, &terminal, invertingSealer{})
 		if err != nil || !bytes.Contains(stored, []byte(`{"priority":4}`)) {
 			t.Fatalf("the stored form is %q, %v", stored, err)
 		}

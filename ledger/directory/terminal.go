@@ -23,8 +23,8 @@ const (
 	MerchantTerminal TerminalType = "merchant" // only configures notifications; no transaction is routed to it
 )
 
-// Valid tells whether t is one of the types.
-func (t TerminalType) Valid() bool {
+// IsValid tells whether t is one of the types.
+func (t TerminalType) IsValid() bool {
 	return t == PaymentTerminal || t == PayoutTerminal || t == MerchantTerminal
 }
 
@@ -78,7 +78,7 @@ var Terminals = schema.NewType[Terminal]("terminal",
 	columns.EnvColumn(6, func(t *Terminal) *money.Env { return &t.Env }, schema.Fixed),
 	schema.Field(parametersColumn(7, providerParams,
 		"settings of the terminal and parameters of its provider"), func(t *Terminal) *[]byte { return &t.ProviderParams }),
-	schema.Field(schema.Text(8, "merchant_adapter", schema.Settable, schema.NotNull, schema.OneLine, schema.InDeep,
+	schema.Field(schema.Text(8, "merchant_adapter", schema.Settable, schema.NotNull, schema.OneLine, schema.OutOfLists,
 		schema.Help("name of the merchant's payment software; it is stored and not used")), func(t *Terminal) *string { return &t.MerchantAdapter }),
 	schema.Field(parametersColumn(9, merchantParams,
 		"how the merchant and its operators are notified"), func(t *Terminal) *[]byte { return &t.MerchantParams }),
@@ -87,8 +87,8 @@ var Terminals = schema.NewType[Terminal]("terminal",
 	sealedParameters(11, SealedMerchantParams, func(t *Terminal) *[]byte { return &t.MerchantParams }),
 ).CrossCheck(crossCheckTerminal).
 	Invariant(func(t *Terminal) string { return partnerNumberProblem(t.Partner) }).
-	WithEnvelope(func(t *Terminal, envelope schema.Envelope) {
-		t.Org, t.ID, t.Created = envelope.Org, envelope.ID, envelope.Created
+	WithRowMetadata(func(t *Terminal, metadata schema.RowMetadata) {
+		t.Org, t.ID, t.Created = metadata.Org, metadata.ID, metadata.Created
 	})
 
 // Names of the hidden columns that contain encrypted parameters.
@@ -100,7 +100,7 @@ const (
 // sealedParameters returns a hidden column that contains an object of parameters in encrypted form. If the object contains
 // no secret and the provider has no secret parameters, the column is empty.
 func sealedParameters(key uint8, name string, fieldOf func(*Terminal) *[]byte) *schema.Column {
-	return schema.Bound(schema.Object(key, name, schema.NotShown, schema.StoredEncrypted),
+	return schema.BoundField(schema.Object(key, name, schema.NotShown, schema.StoredEncrypted),
 		func(t *Terminal) []byte {
 			if params := *fieldOf(t); !bytes.Equal(Masked(params), params) || name == SealedProviderParams && len(t.provider().secrets()) > 0 {
 				return params
@@ -143,7 +143,7 @@ func (t *Terminal) Patch(change schema.Change[Terminal], allowsPrivateURL bool) 
 		return t, ledger.Event{}, nil
 	}
 	action := switchAction(t.Active, next.Active)
-	return &next, movedEvent(ledger.Terminal, t.ID, action, stateOf(t.Active), stateOf(next.Active)), nil
+	return &next, laterEvent(ledger.Terminal, t.ID, action, stateOf(t.Active), stateOf(next.Active)), nil
 }
 
 // check restores masked secrets and checks a terminal's fields. old is the terminal before the change, or nil if the
@@ -201,8 +201,8 @@ func (t *Terminal) Reparse() error {
 
 // parametersColumn returns a column that contains an object of parameters. The column stores and shows masks in place of
 // the secrets.
-func parametersColumn(key uint8, name, help string) schema.Cell[[]byte] {
-	return schema.NewCell[[]byte](key, name, parametersKind{schema.KindObject}, []schema.Option{schema.Settable, schema.NotNull, schema.Help(help)})
+func parametersColumn(key uint8, name, help string) schema.TypedColumn[[]byte] {
+	return schema.NewTypedColumn[[]byte](key, name, parametersKind{schema.KindObject}, []schema.Option{schema.Settable, schema.NotNull, schema.Help(help)})
 }
 
 // parametersKind is the kind of the columns that contain a terminal's parameters. Such a value is a []byte with the JSON
@@ -216,7 +216,7 @@ func (parametersKind) Empty(value any) bool { return len(value.([]byte)) == 0 }
 func (parametersKind) Shape() schema.Shape { return schema.Document }
 
 // Parse implements schema.Kind. It does not check the length, because Check does.
-func (parametersKind) Parse(_ *schema.Column, raw []byte, _ schema.Reader) (any, string) {
+func (parametersKind) Parse(_ *schema.Column, raw []byte, _ schema.ParseOptions) (any, string) {
 	if raw[0] != '{' {
 		return nil, "must be an object"
 	}
@@ -249,9 +249,9 @@ func (k parametersKind) AppendJSON(c *schema.Column, dst []byte, value any, styl
 // Form implements schema.Kind. The form lists the members that all terminals have in common. The object may also contain
 // parameters of the terminal's provider, which differ between providers, and unknown keys.
 func (parametersKind) Form(c *schema.Column, _ schema.Use) schema.Form {
-	members := NotificationColumns.Requested()
+	members := NotificationColumns.RequestColumns()
 	if c.Name == providerParams {
-		members = SettingsColumns.Requested()
+		members = SettingsColumns.RequestColumns()
 	}
 	return schema.Form{Type: "object", Members: members, Open: true}
 }

@@ -62,8 +62,8 @@ var Users = schema.NewType[User]("user",
 	schema.NumberField(schema.DerivedInteger(8, "epoch", schema.NotShown, schema.RequiredInStore), func(u *User) *uint32 { return &u.Epoch }),
 ).CrossCheck(crossCheckUser).
 	Invariant(func(u *User) string { return partnerRoleProblem(u.Roles, u.Partner) }).
-	WithEnvelope(func(u *User, envelope schema.Envelope) {
-		u.Org, u.ID, u.Created = envelope.Org, envelope.ID, envelope.Created
+	WithRowMetadata(func(u *User, metadata schema.RowMetadata) {
+		u.Org, u.ID, u.Created = metadata.Org, metadata.ID, metadata.Created
 	})
 
 // crossCheckUser refuses a user who has PartnerRole without a partner, or a partner without PartnerRole.
@@ -111,7 +111,7 @@ func (u *User) Patch(change schema.Change[User]) (*User, ledger.Event, error) {
 	if next.PassHash != u.PassHash || !slices.Equal(next.Roles, u.Roles) || next.Partner != u.Partner || !next.Active {
 		next.Epoch++
 	}
-	return &next, movedEvent(ledger.User, u.ID, switchAction(u.Active, next.Active), stateOf(u.Active), stateOf(next.Active)), nil
+	return &next, laterEvent(ledger.User, u.ID, switchAction(u.Active, next.Active), stateOf(u.Active), stateOf(next.Active)), nil
 }
 
 // Role names a set of rights. The zero value is invalid.
@@ -128,8 +128,8 @@ const (
 // AllRoles lists the roles.
 var AllRoles = Roles{Admin, Auditor, Client, PartnerRole}
 
-// Valid tells whether r is one of the roles.
-func (r Role) Valid() bool {
+// IsValid tells whether r is one of the roles.
+func (r Role) IsValid() bool {
 	switch r {
 	case Admin, Client, Auditor, PartnerRole:
 		return true
@@ -140,10 +140,10 @@ func (r Role) Valid() bool {
 // Roles is a set of roles, ordered by name and without repetitions.
 type Roles []Role
 
-// Valid tells whether s contains at least one role and only valid roles, ordered by name and without repetitions.
-func (s Roles) Valid() bool {
+// IsValid tells whether s contains at least one role and only valid roles, ordered by name and without repetitions.
+func (s Roles) IsValid() bool {
 	for i, r := range s {
-		if !r.Valid() || i > 0 && s[i-1] >= r {
+		if !r.IsValid() || i > 0 && s[i-1] >= r {
 			return false
 		}
 	}
@@ -169,7 +169,7 @@ func (s Roles) Strings() []string {
 	return names
 }
 
-// sorted returns a copy of the roles, ordered by name. It keeps repetitions, so that Valid can refuse them later.
+// sorted returns a copy of the roles, ordered by name. It keeps repetitions, so that IsValid can refuse them later.
 func (s Roles) sorted() Roles {
 	s = slices.Clone(s)
 	slices.Sort(s)

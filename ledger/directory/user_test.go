@@ -45,7 +45,7 @@ func TestNewUserNamesTheWrongField(t *testing.T) {
 	} {
 		u, event, err := newUser(t, c.change)
 		wantField(t, name, err, c.field)
-		if err == nil && (event.Name != "create" || event.To != "active" || !u.Active || !u.Roles.Valid()) {
+		if err == nil && (event.Name != "create" || event.To != "active" || !u.Active || !u.Roles.IsValid()) {
 			t.Errorf("%s: %+v %+v", name, u, event)
 		}
 	}
@@ -186,7 +186,7 @@ func TestSessionValidity(t *testing.T) {
 	}
 	begun := ledger.MicrosOf(time.Date(2026, 9, 3, 10, 0, 0, 0, time.UTC))
 	session, _ := anna.BeginSession(Session{ID: testID(3), Hash: [32]byte{1}}, begun)
-	if end := begun + 12*3600*second; !session.Valid(end-1) || session.Valid(end) {
+	if end := begun + 12*3600*second; !session.IsValid(end-1) || session.IsValid(end) {
 		t.Error("the session doesn't end after 12 hours")
 	}
 	maxIdle := ledger.Micros(30 * 60 * second)
@@ -202,7 +202,7 @@ func TestSessionValidity(t *testing.T) {
 		t.Error("the same use was recorded twice")
 	}
 	revoked, event := usedSession.Revoke(usedAt)
-	if event.Name != "revoke" || revoked.Valid(usedAt) || usedSession.Revoked != 0 {
+	if event.Name != "revoke" || revoked.IsValid(usedAt) || usedSession.Revoked != 0 {
 		t.Error("the session is not revoked", event)
 	}
 	if unchanged, event := revoked.Revoke(usedAt + 1); unchanged != revoked || event.Name != "" {

@@ -229,8 +229,8 @@ func TestCompileAgreesWithANaiveCheck(t *testing.T) {
 					t.Fatalf("%v on %v = %v, %v", state, event, step.To, ok)
 				}
 			}
-			if randomMachine.Final(state) != (len(randomTable[state]) == 0) {
-				t.Fatalf("Final(%v) = %v", state, randomMachine.Final(state))
+			if randomMachine.IsFinal(state) != (len(randomTable[state]) == 0) {
+				t.Fatalf("Final(%v) = %v", state, randomMachine.IsFinal(state))
 			}
 		}
 	})

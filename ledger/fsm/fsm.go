@@ -73,12 +73,12 @@ func (m *Machine[S, E, P]) Next(state S, event E) (step P, ok bool) {
 	return step, ok
 }
 
-// Final tells whether the machine refuses all events in the state. A status that the specification calls final may still
-// accept events, such as the return of settled money; then Final returns false. An unknown state is not final.
-func (m *Machine[S, E, P]) Final(state S) bool { return m.isFinal[state] }
+// IsFinal tells whether the machine refuses all events in the state. A status that the specification calls final may still
+// accept events, such as the return of settled money; then IsFinal returns false. An unknown state is not final.
+func (m *Machine[S, E, P]) IsFinal(state S) bool { return m.isFinal[state] }
 
-// Has tells whether the machine has the state. Callers use it to check a stored state after reading it.
-func (m *Machine[S, E, P]) Has(state S) bool {
+// HasState tells whether the machine has the state. Callers use it to check a stored state after reading it.
+func (m *Machine[S, E, P]) HasState(state S) bool {
 	_, ok := m.isFinal[state]
 	return ok
 }

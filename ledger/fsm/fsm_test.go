@@ -120,7 +120,7 @@ func TestFinalStatesHaveNoWayOut(t *testing.T) {
 		Authorizing: false, Charging: false, Held: false, Charged: false,
 		Rejected: true, Failed: true, Reversed: true, "unheard_of": false,
 	} {
-		if machine.Final(state) != want {
+		if machine.IsFinal(state) != want {
 			t.Errorf("Final(%v) = %v", state, !want)
 		}
 	}
@@ -134,11 +134,11 @@ func TestStatesAndEventsKeepTheirOrder(t *testing.T) {
 		t.Errorf("states %v, events %v", machine.States(), machine.Events())
 	}
 	for _, state := range states {
-		if !machine.Has(state) {
+		if !machine.HasState(state) {
 			t.Errorf("%v is unknown", state)
 		}
 	}
-	if machine.Has("unheard_of") || machine.Has("") {
+	if machine.HasState("unheard_of") || machine.HasState("") {
 		t.Error("a state that is not listed is known")
 	}
 }
@@ -158,7 +158,7 @@ func TestAMachineNeverChanges(t *testing.T) {
 	if m.Report() != before {
 		t.Errorf("the report became\n%s", m.Report())
 	}
-	if _, ok := m.Next(Charged, Reverse); !ok || m.Final(Charged) || !m.Final(Reversed) {
+	if _, ok := m.Next(Charged, Reverse); !ok || m.IsFinal(Charged) || !m.IsFinal(Reversed) {
 		t.Error("the machine changed with its table")
 	}
 }

@@ -33,7 +33,7 @@ func AppendContract(out *schema.Encoder, r *contract.Record, view *ContractView)
 			if showDetail {
 				appendMetadata(out, r)
 			}
-		case c.Place == schema.Short, c.Place == schema.Detail && showDetail, c.Place == schema.Deep && !view.InList:
+		case c.Visibility == schema.Short, c.Visibility == schema.Detail && showDetail, c.Visibility == schema.OutsideLists && !view.InList:
 			appendColumn(out, r, c)
 		}
 	}
@@ -47,13 +47,13 @@ func AppendContract(out *schema.Encoder, r *contract.Record, view *ContractView)
 func appendMetadata(out *schema.Encoder, r *contract.Record) {
 	columnNames := make(map[string]bool)
 	for _, c := range r.Product.Columns.Columns {
-		if c.Place == schema.Metadata && c.Value(r.Values) != nil {
+		if c.Visibility == schema.Metadata && c.Value(r.Values) != nil {
 			columnNames[c.Name] = true
 		}
 	}
 	metadata := contract.ClientMetadata.Get(r.Values)
 	switch {
-	case len(columnNames) == 0 && r.Reading.Answers.OmitEmpty && isEmpty(metadata):
+	case len(columnNames) == 0 && r.Reading.ResponseStyle.OmitEmpty && isEmpty(metadata):
 		return
 	case len(columnNames) == 0 && metadata == nil:
 		out.Null(contract.ClientMetadata.Name)
@@ -65,7 +65,7 @@ func appendMetadata(out *schema.Encoder, r *contract.Record) {
 	out.OpenField(contract.ClientMetadata.Name, '{')
 	out.Members(metadata, func(name []byte) bool { return !columnNames[string(name)] })
 	for _, c := range r.Product.Columns.Columns {
-		if columnNames[c.Name] && c.Place == schema.Metadata {
+		if columnNames[c.Name] && c.Visibility == schema.Metadata {
 			appendColumn(out, r, c)
 		}
 	}
@@ -83,5 +83,5 @@ func isEmpty(object []byte) bool {
 }
 
 func appendColumn(out *schema.Encoder, r *contract.Record, c *schema.Column) {
-	out.Buf = schema.AppendField(out.Buf, c, c.Value(r.Values), r.Reading.Answers)
+	out.Buf = schema.AppendField(out.Buf, c, c.Value(r.Values), r.Reading.ResponseStyle)
 }

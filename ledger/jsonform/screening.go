@@ -42,6 +42,6 @@ func appendScreeningInput(out *schema.Encoder, input *contract.ScreeningInput) {
 	}
 	if input.HasAmount {
 		out.Key("amount")
-		out.Buf = schema.AppendSigned(out.Buf, money.Signed{Abs: input.Amount}, contract.Religious.Answers)
+		out.Buf = schema.AppendSigned(out.Buf, money.Signed{Abs: input.Amount}, contract.Religious.ResponseStyle)
 	}
 }

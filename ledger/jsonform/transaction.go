@@ -104,7 +104,7 @@ func appendMoney(out *schema.Encoder, r *payment.Record) {
 // null if there is no description, and also before a terminal is chosen (specification, "Transaction", rule 1).
 func appendDescription(out *schema.Encoder, r *payment.Record) {
 	switch {
-	case r.Terminal == ledger.ID{} || (!r.Described && r.TerminalText == ""):
+	case r.Terminal == ledger.ID{} || (!r.HasDescription && r.TerminalText == ""):
 		out.Null("description")
 	case r.TerminalText != "":
 		out.Text("description", r.TerminalText)
@@ -149,8 +149,8 @@ func appendOptionalFields(out *schema.Encoder, r *payment.Record, lang string) {
 	if r.HoldUntil != 0 {
 		out.Instant("hold_expires_at", r.HoldUntil)
 	}
-	if !r.Captured.IsZero() {
-		out.Amount("captured_amount", r.Captured)
+	if !r.CapturedAmount.IsZero() {
+		out.Amount("captured_amount", r.CapturedAmount)
 	}
 	appendRefunds(out, r, lang)
 	if r.LinkID != (ledger.ID{}) {
@@ -169,7 +169,7 @@ func appendRefunds(out *schema.Encoder, r *payment.Record, lang string) {
 	}
 	out.ID("refund_id", last.ID)
 	out.Text("refund_msg", last.Describe(lang))
-	out.Amount("refunded_amount", r.Refunded)
+	out.Amount("refunded_amount", r.RefundedAmount)
 	out.OpenField("refunds", '[')
 	for i := range r.Refunds {
 		refund := &r.Refunds[i]
@@ -195,7 +195,7 @@ func appendCode(out *schema.Encoder, f payment.Failure) {
 
 // AppendErrorCode appends a failure's error_code: null if nothing failed or if clients must not see the code.
 func AppendErrorCode(dst []byte, f payment.Failure) []byte {
-	if !f.Code.Published() {
+	if !f.Code.IsPublished() {
 		return append(dst, "null"...)
 	}
 	return schema.AppendText(dst, string(f.Code))

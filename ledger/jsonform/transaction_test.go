@@ -16,7 +16,7 @@ func TestATransactionIsEncodedWithoutAllocating(t *testing.T) {
 		ID: uuid.MustParse("0f8fad5b-d9cb-469f-a165-70867728950e"), Status: payment.Charged, Terminal: ledger.ID{1}, Route: "simulator", RRN: "1",
 		Request: payment.Request{
 			Type: payment.Payment, TxID: "order", Amount: money.FromUint64(10_000), Asset: money.Asset{Currency: "USD", Env: money.Test},
-			Description: "Two apples", Described: true, MerchantMeta: []byte(`{"k":"v"}`), Method: payment.BankCard, CardBIN: "424242", CardLast4: "4242",
+			Description: "Two apples", HasDescription: true, MerchantMeta: []byte(`{"k":"v"}`), Method: payment.BankCard, CardBIN: "424242", CardLast4: "4242",
 		},
 		Refunds: []payment.RefundRecord{{Amount: money.FromUint64(1), Status: payment.RefundIsPending}},
 	}

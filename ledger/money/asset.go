@@ -53,13 +53,13 @@ func (e Env) String() string {
 	return "invalid"
 }
 
-// Valid tells whether e is one of the two environments.
-func (e Env) Valid() bool { return e == Prod || e == Test }
+// IsValid tells whether e is one of the two environments.
+func (e Env) IsValid() bool { return e == Prod || e == Test }
 
 // MarshalJSON writes "prod" or "test". For the zero value it returns an error, so that a response never contains an
 // environment that somebody forgot to set.
 func (e Env) MarshalJSON() ([]byte, error) {
-	if !e.Valid() {
+	if !e.IsValid() {
 		return nil, fmt.Errorf("money: environment %d", uint8(e))
 	}
 	return []byte(`"` + e.String() + `"`), nil
@@ -128,7 +128,7 @@ func (a Asset) AppendString(dst []byte) []byte {
 // preceded by its length in one byte. It panics if the environment or the currency is missing, or if a name is longer
 // than MaxName, because then the caller has a bug.
 func (a Asset) AppendBinary(dst []byte) []byte {
-	assert.That(a.Env.Valid(), "money: asset without an environment")
+	assert.That(a.Env.IsValid(), "money: asset without an environment")
 	assert.That(a.Currency != "", "money: asset without a currency")
 	assert.That(len(a.Currency) <= MaxName && len(a.Network) <= MaxName, "money: asset with an over-long name")
 	dst = append(dst, byte(a.Env), byte(len(a.Currency)))
@@ -140,7 +140,7 @@ func (a Asset) AppendBinary(dst []byte) []byte {
 // ReadAsset parses an asset that AppendBinary has written, and returns the rest of src. The asset does not alias src. The
 // error is ErrAsset.
 func ReadAsset(src []byte) (Asset, []byte, error) {
-	if len(src) == 0 || !Env(src[0]).Valid() {
+	if len(src) == 0 || !Env(src[0]).IsValid() {
 		return Asset{}, nil, ErrAsset
 	}
 	currency, tail, ok := readName(src[1:])

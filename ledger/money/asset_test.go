@@ -16,14 +16,14 @@ func TestParseEnv(t *testing.T) {
 		"": 0, "Prod": 0, "TEST": 0, "production": 0, " test": 0, "invalid": 0,
 	} {
 		got, ok := ParseEnv(in)
-		if got != want || ok != (want != 0) || got.Valid() != ok {
+		if got != want || ok != (want != 0) || got.IsValid() != ok {
 			t.Errorf("ParseEnv(%q) = %v, %v", in, got, ok)
 		}
 		if ok && got.String() != in {
 			t.Errorf("String = %q, want %q", got, in)
 		}
 	}
-	if Env(0).String() != "invalid" || Env(3).String() != "invalid" || Env(3).Valid() {
+	if Env(0).String() != "invalid" || Env(3).String() != "invalid" || Env(3).IsValid() {
 		t.Error("an invalid env has a name")
 	}
 }

@@ -82,7 +82,7 @@ const MaxScale = 36
 // Scale returns the asset's number of decimals. ok is false if the asset is not in the table, for example because its network
 // is missing, or if its environment is invalid.
 func (a Asset) Scale() (digits int, ok bool) {
-	if !a.Env.Valid() {
+	if !a.Env.IsValid() {
 		return 0, false
 	}
 	if digits, ok = scales[a]; !ok {
@@ -118,7 +118,7 @@ func AcceptedCurrencies() []Currency { return slices.Clone(transactionCurrencies
 // AcceptedAssets returns all assets of an environment that a transaction can name and that have a scale, in the order of
 // the table. It returns none if the environment is invalid.
 func AcceptedAssets(env Env) []Asset {
-	if !env.Valid() {
+	if !env.IsValid() {
 		return nil
 	}
 	var assets []Asset

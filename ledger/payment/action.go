@@ -36,14 +36,14 @@ func ActionParams(texts map[string]string) []byte {
 	return params
 }
 
-// Stale tells whether the deadline for submitting the material has passed. A submission exactly at the deadline is still
+// IsStale tells whether the deadline for submitting the material has passed. A submission exactly at the deadline is still
 // accepted.
-func (a *Action) Stale(now ledger.Micros) bool { return a.ExpiresAt != 0 && now > a.ExpiresAt }
+func (a *Action) IsStale(now ledger.Micros) bool { return a.ExpiresAt != 0 && now > a.ExpiresAt }
 
 // isStaleFor tells whether the action has expired, so that the rail has to publish it again before anybody sees it.
 // onPage is true if the hosted page shows the action; such an action also expires when the rail's own page expires.
 func (a *Action) isStaleFor(now ledger.Micros, onPage bool) bool {
-	return a.Stale(now) || onPage && a.PageUntil != 0 && now >= a.PageUntil
+	return a.IsStale(now) || onPage && a.PageUntil != 0 && now >= a.PageUntil
 }
 
 // wantsMaterial tells whether the payer may submit material. The payer may submit it if the rail asks for it, and also if

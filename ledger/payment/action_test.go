@@ -15,10 +15,10 @@ import (
 // When a charge becomes action_required, auth_params are set and the payer's time to act begins.
 func TestActionRequiredSetsTheActionAndItsDeadline(t *testing.T) {
 	sc := inState(t, payment.Payment, payment.Charging)
-	d := sc.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Type: "redirect", Method: "get", URL: "https://rail"}, KeepCard: true})
+	d := sc.onAnswer(payment.ProviderAnswer{Verdict: payment.VerdictAction, Action: &payment.Action{Type: "redirect", Method: "get", URL: "https://rail"}, KeepCard: true})
 	sc.want(d, "act action_required", "due 30m0s")
 	a := sc.record.Action
-	if a.Type != "redirect" || a.URL != "https://rail" || a.Until != ledger.MicrosOf(now.Add(30*time.Minute)) || !sc.record.KeepCard || !sc.record.Answered() {
+	if a.Type != "redirect" || a.URL != "https://rail" || a.Until != ledger.MicrosOf(now.Add(30*time.Minute)) || !sc.record.KeepCard || !sc.record.HasAnswer() {
 		t.Errorf("%+v, card kept %v", a, sc.record.KeepCard)
 	}
 }
@@ -27,18 +27,18 @@ func TestActionRequiredSetsTheActionAndItsDeadline(t *testing.T) {
 func TestRailChoosesTheNextInquiryOfAnAction(t *testing.T) {
 	for delay, want := range map[time.Duration]string{0: "due 30m0s", 5 * time.Second: "due 5s", time.Hour: "due 30m0s"} {
 		sc := inState(t, payment.Payment, payment.Charging)
-		sc.want(sc.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: otpAction, NextInquiryIn: delay}), "act action_required", want)
+		sc.want(sc.onAnswer(payment.ProviderAnswer{Verdict: payment.VerdictAction, Action: otpAction, NextInquiryIn: delay}), "act action_required", want)
 	}
 }
 
 // One inquiry that times out does not stop further ones.
 func TestInquiriesOfAnActionContinueAfterATimeOut(t *testing.T) {
 	sc := inState(t, payment.Payment, payment.Charging)
-	sc.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: otpAction, NextInquiryIn: 5 * time.Second})
+	sc.onAnswer(payment.ProviderAnswer{Verdict: payment.VerdictAction, Action: otpAction, NextInquiryIn: 5 * time.Second})
 	sc.onDue(5 * time.Second)
 	sc.want(sc.onAnswer(answers["nothing"]), "await action_required", "due 10s")
 	sc.onDue(10 * time.Second)
-	sc.want(sc.onAnswer(payment.Answer{Verdict: payment.VerdictAction, NextInquiryIn: 5 * time.Second}), "await action_required", "due 5s")
+	sc.want(sc.onAnswer(payment.ProviderAnswer{Verdict: payment.VerdictAction, NextInquiryIn: 5 * time.Second}), "await action_required", "due 5s")
 	sc.context.Now = now.Add(30*time.Minute - 3*time.Second)
 	sc.context.Due = ledger.MicrosOf(sc.context.Now)
 	sc.want(sc.onAnswer(answers["nothing"]), "await action_required", "due 3s")
@@ -49,7 +49,7 @@ func TestCompletedActionContinuesAtTheProvider(t *testing.T) {
 	for _, material := range []bool{true, false} {
 		sc := inState(t, payment.Payment, payment.ActionRequired)
 		sc.want(sc.complete(material), "submit charging", "due 10s, ask op")
-		if sc.record.Answered() || sc.record.Op.Kind != payment.OpComplete {
+		if sc.record.HasAnswer() || sc.record.Op.Kind != payment.OpComplete {
 			t.Errorf("material %v: %+v", material, sc.record.Op)
 		}
 		sc.want(sc.onAnswer(answers["charged"]), "settle charged: posted Dr A:provider 100, Cr L:partner:1:available 100*", "final")
@@ -63,7 +63,7 @@ func TestCompletedActionContinuesAtTheProvider(t *testing.T) {
 func TestARefusedActionIsRejected(t *testing.T) {
 	sc := inState(t, payment.Payment, payment.ActionRequired)
 	sc.complete(true)
-	sc.want(sc.onAnswer(payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.AuthenticationFailed}}), "decline rejected", "release 100, final")
+	sc.want(sc.onAnswer(payment.ProviderAnswer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.AuthenticationFailed}}), "decline rejected", "release 100, final")
 	if sc.record.Failure.Code != payment.AuthenticationFailed || sc.record.Action != nil {
 		t.Errorf("%q, action %v", sc.record.Failure.Describe("en"), sc.record.Action)
 	}
@@ -75,7 +75,7 @@ func TestLostCompletionIsSentAgain(t *testing.T) {
 	sc := inState(t, payment.Payment, payment.ActionRequired)
 	sc.complete(false)
 	request := sc.record.Op.ID
-	if ask, _, decided := sc.context.OnDue(sc.record, true, uuid.UUID{7}); ask != payment.AskInquire || decided {
+	if ask, _, decided := sc.context.OnDue(sc.record, true, uuid.UUID{7}); ask != payment.InquireCharge || decided {
 		t.Errorf("after a restart OnDue asks %v instead of inquiring about the charge", ask)
 	}
 	sc.want(sc.onAnswer(answers["ready"]), "await charging", "due 10s, ask op")
@@ -83,7 +83,7 @@ func TestLostCompletionIsSentAgain(t *testing.T) {
 		t.Errorf("the operation is %+v instead of the same one", sc.record.Op)
 	}
 	sc.want(sc.onAnswer(answers["not sent"]), "await charging", "due 20s")
-	if !sc.record.Answered() || sc.record.Op != nil {
+	if !sc.record.HasAnswer() || sc.record.Op != nil {
 		t.Errorf("%+v", sc.record.Op)
 	}
 	// The second call is lost too. The rail does not report that the payer has acted, so the payer still has to act.
@@ -100,8 +100,8 @@ func TestUnknownCompletionReleasesTheCaller(t *testing.T) {
 	sc.complete(true)
 	operation := sc.record.Op
 	sc.want(sc.onAnswer(answers["not known"]), "await charging", "due 10s")
-	if !sc.record.Answered() || operation.Answered {
-		t.Errorf("the new record is answered: %v; the old record is answered: %v", sc.record.Answered(), operation.Answered)
+	if !sc.record.HasAnswer() || operation.Answered {
+		t.Errorf("the new record is answered: %v; the old record is answered: %v", sc.record.HasAnswer(), operation.Answered)
 	}
 }
 
@@ -137,7 +137,7 @@ func TestWhatCanNotBeCompleted(t *testing.T) {
 // deadline itself, material is still accepted.
 func TestMaterialAfterItsDeadlineIsRefused(t *testing.T) {
 	sc := inState(t, payment.Payment, payment.Charging)
-	sc.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Material: []byte(`{}`), ExpiresAt: ledger.MicrosOf(now.Add(time.Minute))}})
+	sc.onAnswer(payment.ProviderAnswer{Verdict: payment.VerdictAction, Action: &payment.Action{Material: []byte(`{}`), ExpiresAt: ledger.MicrosOf(now.Add(time.Minute))}})
 	for after, late := range map[time.Duration]bool{time.Minute: false, time.Minute + time.Microsecond: true} {
 		sc.context.Now = now.Add(after)
 		_, err := sc.decideContinuation(true)
@@ -171,12 +171,12 @@ func TestMaterialMustHaveTheRequestedMembers(t *testing.T) {
 		{[]string{"md", "pares"}, []string{"md", "pares"}, ""},
 	} {
 		sc := inState(t, payment.Payment, payment.Charging)
-		sc.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Material: []byte(`{}`), Requires: c.requires}})
+		sc.onAnswer(payment.ProviderAnswer{Verdict: payment.VerdictAction, Action: &payment.Action{Material: []byte(`{}`), Requires: c.requires}})
 		before := *sc.record
 		d, err := sc.context.Submit(sc.record, hasTexts(c.submitted...), sc.newRequestID())
 		wantUnchanged(t, before, sc.record)
 		if c.field == "" {
-			if err != nil || d.Ask != payment.AskOp {
+			if err != nil || d.ProviderRequest != payment.SubmitOperation {
 				t.Errorf("%v to %v: %v", c.submitted, c.requires, err)
 			}
 			continue
@@ -194,7 +194,7 @@ func TestMaterialMustHaveTheRequestedMembers(t *testing.T) {
 func TestExpiredActionIsPublishedAgain(t *testing.T) {
 	micros := func(after time.Duration) ledger.Micros { return ledger.MicrosOf(now.Add(after)) }
 	sc := inState(t, payment.Payment, payment.Charging)
-	sc.onAnswer(payment.Answer{Verdict: payment.VerdictAction, KeepCard: true, Action: &payment.Action{
+	sc.onAnswer(payment.ProviderAnswer{Verdict: payment.VerdictAction, KeepCard: true, Action: &payment.Action{
 		Material: []byte(`{"sequence":1}`), ExpiresAt: micros(time.Minute), Page: "https://rail/1", PageUntil: micros(5 * time.Minute),
 	}})
 	for _, c := range []struct {
@@ -211,7 +211,7 @@ func TestExpiredActionIsPublishedAgain(t *testing.T) {
 	fresh := payment.Action{
 		Material: []byte(`{"sequence":2}`), ExpiresAt: micros(3 * time.Minute), Page: "https://rail/2", PageUntil: micros(6 * time.Minute), Requires: []string{"signature"},
 	}
-	d := sc.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Inquired: true, Reissued: true, Action: &fresh})
+	d := sc.onAnswer(payment.ProviderAnswer{Verdict: payment.VerdictAction, Inquired: true, Reissued: true, Action: &fresh})
 	sc.want(d, "reissue action_required", "due 28m0s")
 	fresh.Until = micros(30 * time.Minute)
 	if !reflect.DeepEqual(*sc.record.Action, fresh) || !sc.record.KeepCard {
@@ -234,7 +234,7 @@ func TestExpiredActionIsPublishedAgain(t *testing.T) {
 func TestExpiredRailPageEndsTheActionOnTheHostedPageOnly(t *testing.T) {
 	sc := inState(t, payment.Payment, payment.Charging)
 	pageEnd := now.Add(5 * time.Minute)
-	sc.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Page: "https://rail/1", PageUntil: ledger.MicrosOf(pageEnd)}})
+	sc.onAnswer(payment.ProviderAnswer{Verdict: payment.VerdictAction, Action: &payment.Action{Page: "https://rail/1", PageUntil: ledger.MicrosOf(pageEnd)}})
 	if end := ledger.MicrosOf(pageEnd); sc.record.ActionIsStale(end-1, true) || !sc.record.ActionIsStale(end, true) || sc.record.ActionIsStale(end, false) {
 		t.Errorf("stale a microsecond before the page's end: %v, at its end: %v, in the API: %v", sc.record.ActionIsStale(end-1, true), sc.record.ActionIsStale(end, true), sc.record.ActionIsStale(end, false))
 	}
@@ -247,12 +247,12 @@ func TestExpiredRailPageEndsTheActionOnTheHostedPageOnly(t *testing.T) {
 // If the answer has an expired action again, or no action at all, nothing changes.
 func TestRepublishedExpiredActionIsNotNews(t *testing.T) {
 	sc := inState(t, payment.Payment, payment.Charging)
-	sc.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Material: []byte(`{}`), ExpiresAt: ledger.MicrosOf(now.Add(time.Minute))}})
+	sc.onAnswer(payment.ProviderAnswer{Verdict: payment.VerdictAction, Action: &payment.Action{Material: []byte(`{}`), ExpiresAt: ledger.MicrosOf(now.Add(time.Minute))}})
 	sc.context.Now = now.Add(2 * time.Minute)
 	for _, action := range []*payment.Action{
 		nil, {Material: []byte(`{}`), ExpiresAt: ledger.MicrosOf(now.Add(time.Minute))}, {Page: "https://rail", PageUntil: ledger.MicrosOf(sc.context.Now)},
 	} {
-		if _, ok := sc.context.DecideAnswer(sc.record, payment.Answer{Verdict: payment.VerdictAction, Inquired: true, Reissued: true, Action: action}); ok {
+		if _, ok := sc.context.DecideProviderAnswer(sc.record, payment.ProviderAnswer{Verdict: payment.VerdictAction, Inquired: true, Reissued: true, Action: action}); ok {
 			t.Errorf("%+v causes a decision", action)
 		}
 	}
@@ -262,7 +262,7 @@ func TestRepublishedExpiredActionIsNotNews(t *testing.T) {
 // charge.
 func TestSubmissionAfterThePayersTimeIsRefused(t *testing.T) {
 	paymentScenario, payoutScenario := inState(t, payment.Payment, payment.ActionRequired), inState(t, payment.Payout, payment.Charging)
-	payoutScenario.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Destinations: []payment.Destination{{ID: "b1"}}}})
+	payoutScenario.onAnswer(payment.ProviderAnswer{Verdict: payment.VerdictAction, Action: &payment.Action{Destinations: []payment.Destination{{ID: "b1"}}}})
 	submit := func(sc *scenario) error {
 		if sc == payoutScenario {
 			_, err := sc.context.Choose(sc.record, "b1", sc.newRequestID())
@@ -301,7 +301,7 @@ func TestRefusedChargeAcceptsNoPayerAction(t *testing.T) {
 
 func TestOnlyAnOfferedInstitutionIsAccepted(t *testing.T) {
 	sc := inState(t, payment.Payout, payment.Charging)
-	sc.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Destinations: []payment.Destination{{ID: "b1"}}}})
+	sc.onAnswer(payment.ProviderAnswer{Verdict: payment.VerdictAction, Action: &payment.Action{Destinations: []payment.Destination{{ID: "b1"}}}})
 	_, err := sc.context.Choose(sc.record, "b2", sc.newRequestID())
 	wantRefused(t, err, ledger.Invalid)
 	d := sc.onRequest(sc.context.Choose(sc.record, "b1", sc.newRequestID()))
@@ -317,7 +317,7 @@ func TestOnlyAnOfferedInstitutionIsAccepted(t *testing.T) {
 func TestAnotherActionDoesNotProlongThePayersTime(t *testing.T) {
 	sc := inState(t, payment.Payment, payment.ActionRequired)
 	sc.context.Now = now.Add(10 * time.Minute)
-	sc.want(sc.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Type: "redirect"}}), "act action_required", "due 20m0s")
+	sc.want(sc.onAnswer(payment.ProviderAnswer{Verdict: payment.VerdictAction, Action: &payment.Action{Type: "redirect"}}), "act action_required", "due 20m0s")
 	if sc.record.Action.Type != "redirect" || sc.record.Action.Material != nil {
 		t.Errorf("%+v", sc.record.Action)
 	}
@@ -326,7 +326,7 @@ func TestAnotherActionDoesNotProlongThePayersTime(t *testing.T) {
 func TestSealedCardIsKeptUntilTheChargeEnds(t *testing.T) {
 	sc := inState(t, payment.Payment, payment.Charging)
 	for _, keep := range []bool{true, false} {
-		sc.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: otpAction, KeepCard: keep})
+		sc.onAnswer(payment.ProviderAnswer{Verdict: payment.VerdictAction, Action: otpAction, KeepCard: keep})
 	}
 	if !sc.record.KeepCard {
 		t.Error("after a second action the card is no longer kept")
@@ -341,7 +341,7 @@ func TestSealedCardIsKeptUntilTheChargeEnds(t *testing.T) {
 func TestAPayerWhoDoesNothingIsRejected(t *testing.T) {
 	for kind, void := range map[payment.Type]string{payment.Payment: "", payment.Payout: ": void Dr L:partner:1:available 100, Cr A:provider 100"} {
 		sc := inState(t, kind, payment.ActionRequired)
-		if ask, _, decided := sc.onDue(30*time.Minute - time.Microsecond); ask != payment.AskInquire || decided {
+		if ask, _, decided := sc.onDue(30*time.Minute - time.Microsecond); ask != payment.InquireCharge || decided {
 			t.Fatalf("before the payer's time is over, OnDue asks %v", ask)
 		}
 		_, d, decided := sc.onDue(time.Microsecond)
@@ -388,7 +388,7 @@ func TestRefusedVoidOfALapsedActionIsRetried(t *testing.T) {
 // The request choose_target_destination is refused unless the payout offers destinations and waits for a choice.
 func TestOnlyAnOfferedDestinationCanBeChosen(t *testing.T) {
 	sc := inState(t, payment.Payout, payment.Charging)
-	sc.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Destinations: []payment.Destination{{ID: "b1", Name: "One"}, {ID: "b2", Name: "Two"}}}})
+	sc.onAnswer(payment.ProviderAnswer{Verdict: payment.VerdictAction, Action: &payment.Action{Destinations: []payment.Destination{{ID: "b1", Name: "One"}, {ID: "b2", Name: "Two"}}}})
 	for id, want := range map[string]bool{"b1": true, "b2": true, "b3": false, "": false, "One": false} {
 		if waiting, offered := sc.record.Destination(id); !waiting || offered != want {
 			t.Errorf("%q: waiting %v, offered %v", id, waiting, offered)

@@ -56,8 +56,8 @@ func (r *Record) FindRefused(terminal, reference ledger.ID) *RefusedCharge {
 	if r.Type != Payment {
 		return nil
 	}
-	for i := range r.Ended {
-		e := &r.Ended[i]
+	for i := range r.EndedAttempts {
+		e := &r.EndedAttempts[i]
 		if e.Reference != reference {
 			continue
 		}
@@ -93,13 +93,13 @@ func findRefused(tried []Attempt, terminal ledger.ID) *RefusedCharge {
 
 // AttemptNumber returns the number of the payer's present attempt, from 1. While the transaction waits for the payer to
 // choose a method, it is the number of the next attempt.
-func (r *Record) AttemptNumber() int { return len(r.Ended) + 1 }
+func (r *Record) AttemptNumber() int { return len(r.EndedAttempts) + 1 }
 
 // AttemptsLeft returns how many attempts the payer of a hosted payment has left, not counting the one that is under way.
 // It returns 0 before the first attempt, because the allowed number is a setting of the terminal that the first attempt
 // uses.
 func (r *Record) AttemptsLeft() int {
-	used := len(r.Ended)
+	used := len(r.EndedAttempts)
 	if r.Status != Created {
 		used++
 	}
@@ -109,8 +109,8 @@ func (r *Record) AttemptsLeft() int {
 // ListedTerminals returns the number of terminals that the record lists as skipped or tried, over all attempts.
 func (r *Record) ListedTerminals() int {
 	n := len(r.Attempts)
-	for i := range r.Ended {
-		n += len(r.Ended[i].Terminals)
+	for i := range r.EndedAttempts {
+		n += len(r.EndedAttempts[i].Terminals)
 	}
 	return n
 }
@@ -118,7 +118,7 @@ func (r *Record) ListedTerminals() int {
 // mayTryAgain tells whether the payer may try again after a refusal. The payer may if there are attempts and time left,
 // and if nobody has requested to void the charge.
 func (c DecisionContext) mayTryAgain(r *Record) bool {
-	return r.AttemptsLeft() > 0 && !r.GivenUp && ledger.MicrosOf(c.Now) < r.HostedUntil
+	return r.AttemptsLeft() > 0 && !r.VoidRequested && ledger.MicrosOf(c.Now) < r.HostedUntil
 }
 
 // endAttempt returns a hosted payment to status created after an attempt that certainly moved no money. The failure stays
@@ -138,18 +138,18 @@ func (c DecisionContext) endAttempt(d *Decision, outcome string, why Failure) {
 	}
 	*r = Record{
 		ID: r.ID, Partner: r.Partner, Request: r.Request, Status: r.Status, Failure: why, Hosted: true, HostedUntil: r.HostedUntil,
-		Notified: r.Notified, Unnotified: r.Unnotified, Unwanted: r.Unwanted, HostedAttempts: r.HostedAttempts, Ended: append(r.Ended[:len(r.Ended):len(r.Ended)], ended),
+		NotifiedChanges: r.NotifiedChanges, UnnotifiedChanges: r.UnnotifiedChanges, UnselectedChanges: r.UnselectedChanges, HostedAttempts: r.HostedAttempts, EndedAttempts: append(r.EndedAttempts[:len(r.EndedAttempts):len(r.EndedAttempts)], ended),
 	}
-	r.takeCredentials(Credentials{})
+	r.setCredentials(Credentials{})
 	r.clearPrice()
 	d.Due = r.HostedUntil
 }
 
-// credentials returns a copy of the record's fields that takeCredentials has set.
+// credentials returns a copy of the record's fields that setCredentials has set.
 func (r *Record) credentials() Credentials {
 	return Credentials{
 		Method: r.Method, CardBIN: r.CardBIN, CardLast4: r.CardLast4, CardFingerprint: r.CardFingerprint,
-		Network: r.Asset.Network, AgreedTotal: r.AgreedTotal, PayerIP: r.PayerIP, Attempted: r.Attempted,
+		Network: r.Asset.Network, AgreedTotal: r.AgreedTotal, PayerIP: r.PayerIP, AttemptedAt: r.AttemptedAt,
 	}
 }
 
@@ -161,8 +161,8 @@ func (d *Decision) AddPassedOver(terminals []Attempt) {
 		r.Attempts = slices.Concat(r.Attempts, terminals)
 		return
 	}
-	r.Ended = slices.Clone(r.Ended)
-	ended := &r.Ended[len(r.Ended)-1]
+	r.EndedAttempts = slices.Clone(r.EndedAttempts)
+	ended := &r.EndedAttempts[len(r.EndedAttempts)-1]
 	last := len(ended.Terminals) - 1
 	ended.Terminals = slices.Concat(ended.Terminals[:last], terminals, ended.Terminals[last:])
 }
@@ -173,7 +173,7 @@ func (d *Decision) AddPassedOver(terminals []Attempt) {
 // rely on it.
 func (c DecisionContext) CancelByPayer(r *Record, request ledger.ID) (Decision, error) {
 	switch {
-	case r.Type != Payment || r.Status.Held():
+	case r.Type != Payment || r.Status.IsHeld():
 		return Decision{}, ledger.Refuse("payment.CancelByPayer", ledger.NotReversible, "only the merchant can cancel it")
 	case !r.AwaitsPayer():
 		return c.Cancel(r, request)

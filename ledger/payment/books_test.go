@@ -145,8 +145,8 @@ func (b *books) post(p *ledger.Posting, net map[ledger.Account]*big.Int) {
 
 	account := b.account(p.Account, p.Asset)
 	debtPart := new(big.Int)
-	if p.Spill != "" {
-		debt := b.account(p.Spill, p.Asset)
+	if p.SplitWith != "" {
+		debt := b.account(p.SplitWith, p.Asset)
 		if p.Side == ledger.Credit {
 			debtPart = coveredPart(debt.owed(), amount)
 		} else {
@@ -246,7 +246,7 @@ func (b *books) fund(asset money.Asset, amount money.Amount) {
 	net := map[ledger.Account]*big.Int{}
 	b.post(&ledger.Posting{Account: ledger.Bank, Asset: asset, Side: ledger.Debit, Amount: amount}, net)
 	b.post(&ledger.Posting{Account: ledger.PartnerAvailable(1), Asset: asset, Side: ledger.Credit, Amount: amount}, net)
-	guard := ledger.Headroom(testContext.Org, asset, amount)
+	guard := ledger.ReserveHeadroom(testContext.Org, asset, amount)
 	b.count(&guard)
 }
 

@@ -47,7 +47,7 @@ func TestCreateRecordsTheIntentToCallTheProvider(t *testing.T) {
 	sc.want(sc.context.Create(transactionID, 1, sc.record.Request, terms(feeDeducted(250, "3"))),
 		"create created", "route new", "authorise authorizing",
 		"due 10s, ask submit, reserve 10251")
-	if r := sc.record; r.Terminal != terminalID || r.Route != "simulator" || r.ID != transactionID || r.Partner != 1 || r.Answered() {
+	if r := sc.record; r.Terminal != terminalID || r.Route != "simulator" || r.ID != transactionID || r.Partner != 1 || r.HasAnswer() {
 		t.Errorf("%+v", r)
 	}
 }
@@ -82,7 +82,7 @@ func TestARejectedCreateHoldsNothing(t *testing.T) {
 	sc := &scenario{t: t, context: testContext}
 	d := sc.apply(testContext.Reject(transactionID, 1, request(payment.Payout, "100"), payment.Failure{Code: payment.InsufficientBalance}))
 	sc.want(d, "create created", "refuse rejected", "final")
-	if r := d.Record; amountsText(r) != "100 100 100 0" || r.Failure.Describe("en") != "insufficient balance" || !r.Answered() || r.Terminal != (ledger.ID{}) {
+	if r := d.Record; amountsText(r) != "100 100 100 0" || r.Failure.Describe("en") != "insufficient balance" || !r.HasAnswer() || r.Terminal != (ledger.ID{}) {
 		t.Errorf("%+v", r)
 	}
 }
@@ -99,7 +99,7 @@ func newHosted(t *testing.T) *scenario {
 
 func TestAHostedTransactionWaitsForItsPayer(t *testing.T) {
 	sc := newHosted(t)
-	if r := sc.record; !r.AwaitsPayer() || !r.Answered() || amountsText(r) != "1000 1000 1000 0" || r.Terminal != (ledger.ID{}) {
+	if r := sc.record; !r.AwaitsPayer() || !r.HasAnswer() || amountsText(r) != "1000 1000 1000 0" || r.Terminal != (ledger.ID{}) {
 		t.Errorf("%+v", r)
 	}
 	if r := newScenario(t, payment.Payment, "1000", terms(feeDeducted(0, "0"))).record; r.AwaitsPayer() {
@@ -112,7 +112,7 @@ func TestHostedTransactionContinuesWithThePayersCredentials(t *testing.T) {
 	oldRecord, before := sc.record, *sc.record
 	d := sc.apply(sc.context.Continue(sc.record, payment.Credentials{Method: "bank_card", CardBIN: "424242", CardLast4: "4242", CardFingerprint: "p"}, terms(feeOnTop(0, "5")), otherID))
 	sc.want(d, "route new", "authorise authorizing", "due 10s, ask submit, reserve 1010")
-	if r := d.Record; r.Method != "bank_card" || r.CardBIN != "424242" || r.CardLast4 != "4242" || r.CardFingerprint != "p" || r.Answered() || amountsText(r) != "1005 1000 1000 5" || r.AwaitsPayer() {
+	if r := d.Record; r.Method != "bank_card" || r.CardBIN != "424242" || r.CardLast4 != "4242" || r.CardFingerprint != "p" || r.HasAnswer() || amountsText(r) != "1005 1000 1000 5" || r.AwaitsPayer() {
 		t.Errorf("%+v", r)
 	}
 	wantUnchanged(t, before, oldRecord)
@@ -137,11 +137,11 @@ func TestAHostedTransactionThatNoTerminalTakesIsRejected(t *testing.T) {
 // restart calls OnDue before that time, nothing changes.
 func TestAHostedTransactionThatNobodyPaysExpires(t *testing.T) {
 	sc := newHosted(t)
-	if ask, _, decided := sc.context.OnDue(sc.record, true, uuid.UUID{9}); ask != payment.AskNothing || decided {
+	if ask, _, decided := sc.context.OnDue(sc.record, true, uuid.UUID{9}); ask != payment.NoRequest || decided {
 		t.Error("the transaction expired early")
 	}
 	ask, d, decided := sc.onDue(30 * time.Minute)
-	if ask != payment.AskNothing || !decided || !d.MustRecord {
+	if ask != payment.NoRequest || !decided || !d.MustRecord {
 		t.Fatalf("ask %v, decided %v", ask, decided)
 	}
 	sc.want(d, "expire rejected", "final")
@@ -155,15 +155,15 @@ func TestOnlyARefusalOrAnUnsentCallIsRerouted(t *testing.T) {
 	reroutable := map[payment.Verdict]bool{payment.VerdictRefused: true, payment.VerdictNotSent: true}
 	for v := payment.VerdictCharged; v <= payment.VerdictNotSent; v++ {
 		sc := newScenario(t, payment.Payment, "100", terms(feeDeducted(0, "0")))
-		if got := payment.Reroutable(sc.record, payment.Answer{Verdict: v}); got != reroutable[v] {
+		if got := payment.Reroutable(sc.record, payment.ProviderAnswer{Verdict: v}); got != reroutable[v] {
 			t.Errorf("the first answer %d: %v, want %v", v, got, reroutable[v])
 		}
-		sc.onAnswer(payment.Answer{Verdict: payment.VerdictNotFound})
-		if payment.Reroutable(sc.record, payment.Answer{Verdict: v}) {
+		sc.onAnswer(payment.ProviderAnswer{Verdict: payment.VerdictNotFound})
+		if payment.Reroutable(sc.record, payment.ProviderAnswer{Verdict: v}) {
 			t.Errorf("verdict %d after an unknown reference is reroutable", v)
 		}
-		sc.onAnswer(payment.Answer{Verdict: payment.VerdictUnknown})
-		if payment.Reroutable(sc.record, payment.Answer{Verdict: v}) {
+		sc.onAnswer(payment.ProviderAnswer{Verdict: payment.VerdictUnknown})
+		if payment.Reroutable(sc.record, payment.ProviderAnswer{Verdict: v}) {
 			t.Errorf("verdict %d after a time-out is reroutable", v)
 		}
 	}
@@ -178,14 +178,14 @@ func otherTerminalTerms(f payment.Fees) *payment.Terms {
 func TestAPaymentIsPricedAnewByTheNextTerminal(t *testing.T) {
 	sc := newScenario(t, payment.Payment, "1000", terms(feeOnTop(0, "7")))
 	oldRecord, before := sc.record, *sc.record
-	d, ok := sc.context.Reroute(sc.record, payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}}, otherTerminalTerms(feeDeducted(0, "20")))
+	d, ok := sc.context.Reroute(sc.record, payment.ProviderAnswer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}}, otherTerminalTerms(feeDeducted(0, "20")))
 	if !ok || d.MustRecord {
 		t.Fatal("the transaction was not rerouted, or the writer may not refuse the decision")
 	}
 	sc.apply(d)
 	sc.want(d, "reroute new", "authorise authorizing", "due 10s, ask submit, release 1014, reserve 1020")
 	r := d.Record
-	if amountsText(r) != "1000 980 980 20" || r.Terminal != otherID || r.Route != "another" || len(r.Attempts) != 1 || r.Answered() {
+	if amountsText(r) != "1000 980 980 20" || r.Terminal != otherID || r.Route != "another" || len(r.Attempts) != 1 || r.HasAnswer() {
 		t.Errorf("%+v", r)
 	}
 	if got, want := r.Attempts[0], (payment.Attempt{Terminal: terminalID, Failure: payment.Failure{Code: payment.CardDeclined}, At: ledger.MicrosOf(now), Outcome: payment.AttemptRefused, Total: money.FromUint64(1007)}); got != want {
@@ -199,11 +199,11 @@ func TestAPaymentIsPricedAnewByTheNextTerminal(t *testing.T) {
 func TestAttemptsAreNotSharedBetweenDecisions(t *testing.T) {
 	sc := newScenario(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
 	for range 3 {
-		d, _ := sc.context.Reroute(sc.record, payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}}, otherTerminalTerms(feeDeducted(0, "0")))
+		d, _ := sc.context.Reroute(sc.record, payment.ProviderAnswer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}}, otherTerminalTerms(feeDeducted(0, "0")))
 		sc.apply(d)
 	}
-	decision, _ := sc.context.Reroute(sc.record, payment.Answer{Verdict: payment.VerdictNotSent}, terms(feeDeducted(0, "0")))
-	_, _ = sc.context.Reroute(sc.record, payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.ExpiredCard}}, terms(feeDeducted(0, "0")))
+	decision, _ := sc.context.Reroute(sc.record, payment.ProviderAnswer{Verdict: payment.VerdictNotSent}, terms(feeDeducted(0, "0")))
+	_, _ = sc.context.Reroute(sc.record, payment.ProviderAnswer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.ExpiredCard}}, terms(feeDeducted(0, "0")))
 	if a := decision.Record.Attempts; len(a) != 4 || a[3].Failure.Code != payment.ProcessingError {
 		t.Errorf("%+v", a)
 	}
@@ -211,7 +211,7 @@ func TestAttemptsAreNotSharedBetweenDecisions(t *testing.T) {
 
 func TestAPayoutIsHeldAnewForTheNextTerminal(t *testing.T) {
 	sc := newScenario(t, payment.Payout, "1000", terms(feeDeducted(0, "10")))
-	d, _ := sc.context.Reroute(sc.record, payment.Answer{Verdict: payment.VerdictNotSent}, otherTerminalTerms(feeOnTop(0, "30")))
+	d, _ := sc.context.Reroute(sc.record, payment.ProviderAnswer{Verdict: payment.VerdictNotSent}, otherTerminalTerms(feeOnTop(0, "30")))
 	sc.want(d,
 		"reroute new: void Dr L:partner:1:available 1000, Cr A:provider 990, Cr I:fees 10",
 		"authorise authorizing: pending Dr L:partner:1:available 1030, Cr A:provider:next 1000, Cr I:fees 30",
@@ -221,7 +221,7 @@ func TestAPayoutIsHeldAnewForTheNextTerminal(t *testing.T) {
 // The second terminal may convert although the first does not, or the other way round.
 func TestReroutingChangesTheDestinationWithTheTerminal(t *testing.T) {
 	sc := newScenario(t, payment.Payment, "1000", convertingTerms(feeDeducted(0, "0"), usd, rub, "92.5"))
-	d, _ := sc.context.Reroute(sc.record, payment.Answer{Verdict: payment.VerdictRefused}, otherTerminalTerms(feeDeducted(0, "0")))
+	d, _ := sc.context.Reroute(sc.record, payment.ProviderAnswer{Verdict: payment.VerdictRefused}, otherTerminalTerms(feeDeducted(0, "0")))
 	sc.apply(d)
 	sc.want(d, "reroute new", "authorise authorizing", "due 10s, ask submit, release 1000, release 92500 "+rub.String()+", reserve 1000")
 	if sc.record.DestAsset() != usd || amountsText(sc.record) != "1000 1000 1000 0" {
@@ -231,10 +231,10 @@ func TestReroutingChangesTheDestinationWithTheTerminal(t *testing.T) {
 
 func TestTerminalExcludedByItsTermsIsSkipped(t *testing.T) {
 	sc := newScenario(t, payment.Payout, "1000", terms(feeDeducted(0, "0")))
-	if _, ok := sc.context.Reroute(sc.record, payment.Answer{Verdict: payment.VerdictRefused}, otherTerminalTerms(feeDeducted(0, "1000"))); ok {
+	if _, ok := sc.context.Reroute(sc.record, payment.ProviderAnswer{Verdict: payment.VerdictRefused}, otherTerminalTerms(feeDeducted(0, "1000"))); ok {
 		t.Error("rerouted to a terminal whose fee takes all")
 	}
-	if _, ok := sc.context.Reroute(sc.record, payment.Answer{Verdict: payment.VerdictRefused}, convertingTerms(feeDeducted(0, "0"), usd, rub, "")); ok {
+	if _, ok := sc.context.Reroute(sc.record, payment.ProviderAnswer{Verdict: payment.VerdictRefused}, convertingTerms(feeDeducted(0, "0"), usd, rub, "")); ok {
 		t.Error("rerouted to a terminal without a rate")
 	}
 }

@@ -21,30 +21,30 @@ type DecisionContext struct {
 	CounterBuffer []ledger.CounterGuard
 }
 
-// Ask is the request that is sent to the provider once a decision is durable.
-type Ask uint8
+// ProviderRequest is the request that is sent to the provider once a decision is durable.
+type ProviderRequest uint8
 
 // The requests. The zero value sends nothing.
 const (
-	AskNothing   Ask = iota
-	AskSubmit        // submit the charge
-	AskInquire       // ask for the outcome of the charge
-	AskOp            // submit the operation Record.Op
-	AskInquireOp     // ask for the outcome of the operation Record.Op
-	AskReissue       // ask the provider to publish the payer's action again
+	NoRequest        ProviderRequest = iota
+	SubmitCharge                     // submit the charge
+	InquireCharge                    // ask for the outcome of the charge
+	SubmitOperation                  // submit the operation Record.Op
+	InquireOperation                 // ask for the outcome of the operation Record.Op
+	ReissueAction                    // ask the provider to publish the payer's action again
 )
 
 // Decision is the effect of a command or an answer on a transaction.
 type Decision struct {
-	Record     *Record // the new version of the record, always a copy
-	Events     []ledger.Event
-	Funds      []ledger.FundsGuard
-	Counters   []ledger.CounterGuard
-	Due        ledger.Micros // when the record is due; 0 if never
-	IsFinal    bool          // whether the record has reached a final status
-	MustRecord bool          // whether the journal's writer must accept the decision, because a timer or a past event caused it
-	Ask        Ask
-	Return     *Decision // if Record becomes Reversed: creates the return transaction
+	Record          *Record // the new version of the record, always a copy
+	Events          []ledger.Event
+	Funds           []ledger.FundsGuard
+	Counters        []ledger.CounterGuard
+	Due             ledger.Micros // when the record is due; 0 if never
+	IsFinal         bool          // whether the record has reached a final status
+	MustRecord      bool          // whether the journal's writer must accept the decision, because a timer or a past event caused it
+	ProviderRequest ProviderRequest
+	Return          *Decision // if Record becomes Reversed: creates the return transaction
 
 	bounds     []Bound // bounds of the volume limits; Counters has their guards from index firstBound on
 	firstBound int
@@ -99,7 +99,7 @@ func (c DecisionContext) Create(id ledger.ID, partner int64, r Request, t *Terms
 func (c DecisionContext) Host(id ledger.ID, partner int64, r Request) Decision {
 	d := Decision{Record: &Record{ID: id, Partner: partner, Request: r, Status: Absent, Hosted: true}}
 	if r.LinkID != (ledger.ID{}) {
-		d.Counters = ledger.LinkBegins(c.Org, r.LinkID, r.Asset)
+		d.Counters = ledger.CountLinkPayment(c.Org, r.LinkID, r.Asset)
 	}
 	d.Record.clearPrice()
 	d.move(Create, nil)
@@ -116,8 +116,8 @@ type Credentials struct {
 
 	AgreedTotal money.Amount // total that the payer saw and agreed to (Request.AgreedTotal)
 
-	PayerIP   netip.Addr    // IP address from which the credentials came; zero if unknown
-	Attempted ledger.Micros // when routing began (Request.Attempted)
+	PayerIP     netip.Addr    // IP address from which the credentials came; zero if unknown
+	AttemptedAt ledger.Micros // when routing began (Request.AttemptedAt)
 }
 
 // AwaitsPayer tells whether a hosted transaction still waits for its payer.
@@ -127,9 +127,9 @@ func (r *Record) AwaitsPayer() bool { return r.Hosted && r.Status == Created }
 // charge by reference, which must be a new id. The first attempt ignores it and uses the transaction's id.
 func (c DecisionContext) Continue(r *Record, entered Credentials, t *Terms, reference ledger.ID) Decision {
 	d := newDecision(r)
-	d.Record.takeCredentials(entered)
+	d.Record.setCredentials(entered)
 	d.Record.Failure = Failure{}
-	if c.begin(&d, t); len(r.Ended) > 0 && d.Record.Terminal != (ledger.ID{}) {
+	if c.begin(&d, t); len(r.EndedAttempts) > 0 && d.Record.Terminal != (ledger.ID{}) {
 		d.Record.Reference = reference
 	}
 	return d
@@ -140,15 +140,15 @@ func (c DecisionContext) Continue(r *Record, entered Credentials, t *Terms, refe
 func (c DecisionContext) RefuseContinue(r *Record, entered Credentials, why Failure, attempts ...Attempt) Decision {
 	d := newDecision(r)
 	d.Record.Attempts = attempts
-	d.Record.takeCredentials(entered)
+	d.Record.setCredentials(entered)
 	d.refuse(why)
 	return d
 }
 
-// takeCredentials stores the payment method that the payer entered.
-func (r *Record) takeCredentials(entered Credentials) {
+// setCredentials stores the payment method that the payer entered.
+func (r *Record) setCredentials(entered Credentials) {
 	r.Method, r.CardBIN, r.CardLast4, r.CardFingerprint = entered.Method, entered.CardBIN, entered.CardLast4, entered.CardFingerprint
-	r.PayerIP, r.Attempted, r.AgreedTotal = entered.PayerIP, entered.Attempted, entered.AgreedTotal
+	r.PayerIP, r.AttemptedAt, r.AgreedTotal = entered.PayerIP, entered.AttemptedAt, entered.AgreedTotal
 	if r.Asset.Network == "" {
 		r.Asset.Network = entered.Network
 	}
@@ -158,7 +158,7 @@ func (r *Record) takeCredentials(entered Credentials) {
 func (c DecisionContext) begin(d *Decision, t *Terms) {
 	r := d.Record
 	unrouted := *r
-	if code := r.takeTerms(t); code != "" {
+	if code := r.setTerms(t); code != "" {
 		why := Failure{Code: code}
 		*r = unrouted
 		r.Asset = t.Asset
@@ -166,7 +166,7 @@ func (c DecisionContext) begin(d *Decision, t *Terms) {
 		d.refuse(why)
 		return
 	}
-	r.Attempts = append(r.Attempts[:len(r.Attempts):len(r.Attempts)], t.Skipped...)
+	r.Attempts = append(r.Attempts[:len(r.Attempts):len(r.Attempts)], t.SkippedTerminals...)
 	if r.Hosted && r.Type == Payment && r.HostedAttempts == 0 {
 		r.HostedAttempts = t.HostedAttempts
 	}
@@ -174,7 +174,7 @@ func (c DecisionContext) begin(d *Decision, t *Terms) {
 	c.authorise(d, t)
 }
 
-// authorise adds to the decision the intent to call the terminal's provider. It is called after takeTerms.
+// authorise adds to the decision the intent to call the terminal's provider. It is called after setTerms.
 func (c DecisionContext) authorise(d *Decision, t *Terms) {
 	r := d.Record
 	var hold *ledger.Entry
@@ -193,12 +193,12 @@ func (c DecisionContext) authorise(d *Decision, t *Terms) {
 	d.Counters = r.reserve(c.Org, d.Counters)
 	d.reserveVolumes(c.Org, t.Bounds)
 	d.Due = c.fromNow(c.InquiryTimeout)
-	d.Ask = AskSubmit
+	d.ProviderRequest = SubmitCharge
 }
 
 // Reroute returns the decision to try another terminal after a refusal. If the journal's writer refuses the decision, the
 // first terminal's refusal is final. ok is false if the terms of the new terminal exclude the transaction.
-func (c DecisionContext) Reroute(r *Record, a Answer, t *Terms) (d Decision, ok bool) {
+func (c DecisionContext) Reroute(r *Record, a ProviderAnswer, t *Terms) (d Decision, ok bool) {
 	d = newDecision(r)
 	d.Counters = r.unreserve(c.Org, nil)
 	d.move(Reroute, r.releaseEntry())
@@ -206,9 +206,9 @@ func (c DecisionContext) Reroute(r *Record, a Answer, t *Terms) (d Decision, ok 
 	if a.Verdict == VerdictNotSent {
 		failedAttempt.Outcome, failedAttempt.Failure = AttemptNotSent, a.Failure.orCode(ProcessingError)
 	}
-	d.Record.Attempts = append(append(r.Attempts[:len(r.Attempts):len(r.Attempts)], failedAttempt), t.Skipped...)
+	d.Record.Attempts = append(append(r.Attempts[:len(r.Attempts):len(r.Attempts)], failedAttempt), t.SkippedTerminals...)
 	d.Record.NotFoundAnswers, d.Record.Inquiries, d.Record.ConfirmedByProvider = 0, 0, false
-	if code := d.Record.takeTerms(t); code != "" {
+	if code := d.Record.setTerms(t); code != "" {
 		return Decision{}, false
 	}
 	c.authorise(&d, t)
@@ -217,7 +217,7 @@ func (c DecisionContext) Reroute(r *Record, a Answer, t *Terms) (d Decision, ok 
 
 // Reroutable tells whether another terminal may be tried after an answer. It may be tried only if the first terminal
 // refused or was never reached, because then no money can have moved.
-func Reroutable(r *Record, a Answer) bool {
+func Reroutable(r *Record, a ProviderAnswer) bool {
 	return r.Status == Authorizing && r.NotFoundAnswers == 0 && (a.Verdict == VerdictRefused || a.Verdict == VerdictNotSent)
 }
 
@@ -227,9 +227,9 @@ func (r *Record) reserve(org ledger.ID, guards []ledger.CounterGuard) []ledger.C
 	if guards == nil {
 		guards = make([]ledger.CounterGuard, 0, 1)
 	}
-	guards = append(guards, ledger.Headroom(org, r.Asset, plus(r.AmountWithFee, r.Fee)))
+	guards = append(guards, ledger.ReserveHeadroom(org, r.Asset, plus(r.AmountWithFee, r.Fee)))
 	if !r.Rate.IsZero() && !r.DestAmount.IsZero() {
-		guards = append(guards, ledger.Headroom(org, r.SettlementAsset, r.DestAmount))
+		guards = append(guards, ledger.ReserveHeadroom(org, r.SettlementAsset, r.DestAmount))
 	}
 	return guards
 }
@@ -266,7 +266,7 @@ const (
 )
 
 // nextInquiry returns the instant of the next inquiry after an answer that is not final.
-func (c DecisionContext) nextInquiry(inquiries *uint8, a Answer) ledger.Micros {
+func (c DecisionContext) nextInquiry(inquiries *uint8, a ProviderAnswer) ledger.Micros {
 	if a.NextInquiryIn > 0 {
 		return c.fromNow(min(max(a.NextInquiryIn, minRetryDelay), maxRetryDelay))
 	}

@@ -5,21 +5,21 @@ type Event string
 
 // Events of a charge.
 const (
-	Create      Event = "create"       // a client has requested the transaction
-	Refuse      Event = "refuse"       // refused before the provider was called
-	Route       Event = "route"        // a terminal was found
-	Authorise   Event = "authorise"    // the intent to call the provider
-	Reroute     Event = "reroute"      // the terminal refused, and another terminal is tried
-	Process     Event = "process"      // the provider is processing the charge and has not settled it yet
-	Act         Event = "act"          // the provider asks the payer to act
-	Reissue     Event = "reissue"      // the payer's action has expired, and the provider publishes it again
-	Submit      Event = "submit"       // the payer has acted; the intent to inform the provider
-	HoldPayment Event = "hold_payment" // the payer's money is held
-	HoldPayout  Event = "hold_payout"  // the money of a two-phase payout is held
-	Settle      Event = "settle"       // the money has moved
-	Decline     Event = "decline"      // the provider or the payer refused
-	Fail        Event = "fail"         // the provider could not process the charge, or never received it
-	Await       Event = "await"        // the outcome is not known yet; the provider is asked again later
+	Create        Event = "create"       // a client has requested the transaction
+	Refuse        Event = "refuse"       // refused before the provider was called
+	Route         Event = "route"        // a terminal was found
+	Authorise     Event = "authorise"    // the intent to call the provider
+	Reroute       Event = "reroute"      // the terminal refused, and another terminal is tried
+	Process       Event = "process"      // the provider is processing the charge and has not settled it yet
+	RequireAction Event = "act"          // the provider asks the payer to act
+	Reissue       Event = "reissue"      // the payer's action has expired, and the provider publishes it again
+	Submit        Event = "submit"       // the payer has acted; the intent to inform the provider
+	HoldPayment   Event = "hold_payment" // the payer's money is held
+	HoldPayout    Event = "hold_payout"  // the money of a two-phase payout is held
+	Settle        Event = "settle"       // the money has moved
+	Decline       Event = "decline"      // the provider or the payer refused
+	Fail          Event = "fail"         // the provider could not process the charge, or never received it
+	AwaitOutcome  Event = "await"        // the outcome is not known yet; the provider is asked again later
 )
 
 // Events of a hosted payment's attempts.
@@ -58,30 +58,30 @@ const (
 
 // Events that the provider causes without a request, and their consequences.
 const (
-	Reverse          Event = "reverse"          // the rail has taken settled money back
-	Return           Event = "return"           // creates the return, a separate transaction for the money taken back
-	Correct          Event = "correct"          // the rail corrects itself: a rejected transaction had in fact failed
-	SettleLate       Event = "settle_late"      // money has moved although the transaction had ended
-	GiveBack         Event = "give_back"        // the intent to return late money to the payer
-	SuspenseRefunded Event = "gave_back"        // the provider has returned late money
-	GiveBackFailed   Event = "give_back_failed" // the provider has not returned late money
-	TakeBackLate     Event = "take_back_late"   // the rail has taken the late money back
+	Reverse              Event = "reverse"          // the rail has taken settled money back
+	Return               Event = "return"           // creates the return, a separate transaction for the money taken back
+	Correct              Event = "correct"          // the rail corrects itself: a rejected transaction had in fact failed
+	SettleLate           Event = "settle_late"      // money has moved although the transaction had ended
+	RefundSuspense       Event = "give_back"        // the intent to return late money to the payer
+	SuspenseRefunded     Event = "gave_back"        // the provider has returned late money
+	SuspenseRefundFailed Event = "give_back_failed" // the provider has not returned late money
+	ReverseLate          Event = "take_back_late"   // the rail has taken the late money back
 )
 
 var events = []Event{
-	Create, Refuse, Route, Authorise, Reroute, Process, Act, Reissue, Submit, HoldPayment, HoldPayout, Settle, Decline, Fail, Await,
+	Create, Refuse, Route, Authorise, Reroute, Process, RequireAction, Reissue, Submit, HoldPayment, HoldPayout, Settle, Decline, Fail, AwaitOutcome,
 	EndAttempt, Abandon, SettleAttempt,
 	PassPreAuthorized3DS, PassAuthRequired, PassUnknown, PassCancelled,
 	Commit, Capture, CommitRefused, Cancel, Void, VoidFailed, Lapse, Expire,
 	Refund, RefundPending, RefundDone, RefundRefused, RepeatRefundRefused,
-	Reverse, Return, Correct, SettleLate, GiveBack, SuspenseRefunded, GiveBackFailed, TakeBackLate,
+	Reverse, Return, Correct, SettleLate, RefundSuspense, SuspenseRefunded, SuspenseRefundFailed, ReverseLate,
 }
 
 // MovesMoney tells whether the event may have a ledger entry, that is, whether it may move, hold or release money.
 func (e Event) MovesMoney() bool {
 	switch e {
 	case Authorise, Reroute, HoldPayment, Settle, Decline, Fail, SettleAttempt, Capture, Void, Expire,
-		Refund, RefundDone, RefundRefused, RepeatRefundRefused, Return, SettleLate, SuspenseRefunded, TakeBackLate:
+		Refund, RefundDone, RefundRefused, RepeatRefundRefused, Return, SettleLate, SuspenseRefunded, ReverseLate:
 		return true
 	}
 	return false

@@ -44,8 +44,8 @@ var codes = []Code{
 // Codes returns all codes that clients see as error_code, in the order of the documentation.
 func Codes() []Code { return slices.Clone(codes) }
 
-// Published tells whether clients see the code as error_code.
-func (c Code) Published() bool { return slices.Contains(codes, c) }
+// IsPublished tells whether clients see the code as error_code.
+func (c Code) IsPublished() bool { return slices.Contains(codes, c) }
 
 // Failure says why a transaction or a refund did not succeed. The zero value means success.
 type Failure struct {
@@ -63,7 +63,7 @@ func (f Failure) IsZero() bool { return f == Failure{} }
 // orCode returns the failure unchanged if its code is published. Otherwise it returns a failure with the given code and
 // the same Detail.
 func (f Failure) orCode(code Code) Failure {
-	if !f.Code.Published() {
+	if !f.Code.IsPublished() {
 		f.Code = code
 	}
 	return f

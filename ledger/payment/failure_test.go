@@ -58,7 +58,7 @@ func TestEveryCodeHasASentenceInEachLanguageOfTheCatalogue(t *testing.T) {
 		want, listed := exact[string(code)]
 		english, russian := f.Describe("en"), f.Describe("ru")
 		switch {
-		case !listed || !code.Published():
+		case !listed || !code.IsPublished():
 			t.Errorf("%s is none of the published codes", code)
 		case want != "" && english != want, want == "" && (strings.Contains(english, "_") || !strings.HasSuffix(english, ".")):
 			t.Errorf("%s: %q, want %q", code, english, want)
@@ -66,7 +66,7 @@ func TestEveryCodeHasASentenceInEachLanguageOfTheCatalogue(t *testing.T) {
 			t.Errorf("%s: %q is not Russian", code, russian)
 		}
 	}
-	if payment.TakenBack.Published() || payment.Code("").Published() {
+	if payment.TakenBack.IsPublished() || payment.Code("").IsPublished() {
 		t.Error("success or a reversal has a published code")
 	}
 }

@@ -100,7 +100,7 @@ func newScenario(t testing.TB, kind payment.Type, amount string, terminalTerms *
 func newCharged(t testing.TB, kind payment.Type, amount string, terminalTerms *payment.Terms) *scenario {
 	t.Helper()
 	sc := newScenario(t, kind, amount, terminalTerms)
-	sc.onAnswer(payment.Answer{Verdict: payment.VerdictCharged})
+	sc.onAnswer(payment.ProviderAnswer{Verdict: payment.VerdictCharged})
 	return sc
 }
 
@@ -120,9 +120,9 @@ func (sc *scenario) apply(d payment.Decision) payment.Decision {
 }
 
 // onAnswer decides on an answer about the charge, applies the decision and returns it. The answer must have an effect.
-func (sc *scenario) onAnswer(a payment.Answer) payment.Decision {
+func (sc *scenario) onAnswer(a payment.ProviderAnswer) payment.Decision {
 	sc.t.Helper()
-	d, ok := sc.context.DecideAnswer(sc.record, a)
+	d, ok := sc.context.DecideProviderAnswer(sc.record, a)
 	if !ok || !d.MustRecord {
 		sc.t.Fatalf("%s: %v was not decided on", sc.record.Status, a.Verdict)
 	}
@@ -131,7 +131,7 @@ func (sc *scenario) onAnswer(a payment.Answer) payment.Decision {
 
 // onOpAnswer decides on an answer about the operation under way, applies the decision and returns it. The answer must have an
 // effect.
-func (sc *scenario) onOpAnswer(a payment.Answer) payment.Decision {
+func (sc *scenario) onOpAnswer(a payment.ProviderAnswer) payment.Decision {
 	sc.t.Helper()
 	d, ok := sc.context.DecideOpAnswer(sc.record, sc.record.Op.ID, a)
 	if !ok || !d.MustRecord {
@@ -202,7 +202,7 @@ func (sc *scenario) onRequest(d payment.Decision, err error) payment.Decision {
 }
 
 // onDue moves the clock and decides what the record needs at its due instant.
-func (sc *scenario) onDue(after time.Duration) (payment.Ask, payment.Decision, bool) {
+func (sc *scenario) onDue(after time.Duration) (payment.ProviderRequest, payment.Decision, bool) {
 	sc.t.Helper()
 	sc.context.Now = sc.context.Now.Add(after)
 	ask, d, decided := sc.context.OnDue(sc.record, false, sc.newRequestID())
@@ -242,7 +242,7 @@ func describe(clock time.Time, d *payment.Decision) []string {
 	if d.Due != 0 {
 		effects = append(effects, "due "+d.Due.Time().Sub(clock).String())
 	}
-	if ask := [...]string{"", "ask submit", "ask inquire", "ask op", "ask inquire op"}[d.Ask]; ask != "" {
+	if ask := [...]string{"", "ask submit", "ask inquire", "ask op", "ask inquire op"}[d.ProviderRequest]; ask != "" {
 		effects = append(effects, ask)
 	}
 	for _, g := range d.Funds {
@@ -307,12 +307,12 @@ func postingsText(asset money.Asset, postings []ledger.Posting) string {
 		if p.Asset != asset {
 			line += " " + string(p.Asset.Currency)
 		}
-		switch p.Spill {
+		switch p.SplitWith {
 		case "":
 		case ledger.PartnerReceivable(1):
 			line += "*"
 		default:
-			line += " spills to " + string(p.Spill)
+			line += " spills to " + string(p.SplitWith)
 		}
 		lines = append(lines, line)
 	}

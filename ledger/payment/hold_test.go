@@ -24,18 +24,18 @@ func TestAHeldPaymentIsPendingAndSplitsAtCapture(t *testing.T) {
 		"process charging",
 		"hold_payment payment_suspended: pending Dr A:provider 1000, Cr L:partner:1:available 972, Cr I:fees 28",
 		"due 168h0m0s")
-	if sc.record.HoldUntil != ledger.MicrosOf(now.Add(week)) || !sc.record.Answered() {
+	if sc.record.HoldUntil != ledger.MicrosOf(now.Add(week)) || !sc.record.HasAnswer() {
 		t.Errorf("held until %v", sc.record.HoldUntil.Time())
 	}
 	sc.want(sc.commit(""), "commit payment_suspended", "due 10s, ask op")
-	if amount, asset := sc.record.OperationAmount(); amount.String() != "1000" || asset != usd || sc.record.Answered() {
+	if amount, asset := sc.record.OperationAmount(); amount.String() != "1000" || asset != usd || sc.record.HasAnswer() {
 		t.Errorf("the provider is asked to capture %v %v", amount, asset)
 	}
 	sc.want(sc.onOpAnswer(answers["charged"]),
 		"capture charged: capture Dr A:provider 1000, Cr L:partner:1:available 972*, Cr I:fees 28"+
 			" for Dr A:provider 1000, Cr L:partner:1:available 972, Cr I:fees 28",
 		"final")
-	if sc.record.Captured.String() != "1000" || sc.record.HoldUntil != 0 || sc.record.Op != nil || amountsText(sc.record) != "1000 972 972 28" {
+	if sc.record.CapturedAmount.String() != "1000" || sc.record.HoldUntil != 0 || sc.record.Op != nil || amountsText(sc.record) != "1000 972 972 28" {
 		t.Errorf("%+v", sc.record)
 	}
 }
@@ -52,8 +52,8 @@ func TestFeeIsComputedForTheCapturedPart(t *testing.T) {
 		"capture charged: capture Dr A:provider 400, Cr L:partner:1:available 387*, Cr I:fees 13"+
 			" for Dr A:provider 1000, Cr L:partner:1:available 972, Cr I:fees 28",
 		"release 615, final")
-	if r := sc.record; r.Captured.String() != "400" || r.Settled().String() != "400" || r.Amount.String() != "1000" || amountsText(r) != "400 387 387 13" {
-		t.Errorf("%s of %v", amountsText(r), r.Captured)
+	if r := sc.record; r.CapturedAmount.String() != "400" || r.SettledAmount().String() != "400" || r.Amount.String() != "1000" || amountsText(r) != "400 387 387 13" {
+		t.Errorf("%s of %v", amountsText(r), r.CapturedAmount)
 	}
 
 	sc = newHeld(t, payment.Payment, "1000", terms(feeOnTop(250, "3")))
@@ -156,7 +156,7 @@ func TestACommitThatTheProviderRefusesLeavesTheMoneyHeld(t *testing.T) {
 		sc := newHeld(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
 		sc.commit("400")
 		sc.want(sc.onOpAnswer(answers[name]), "commit_refused payment_suspended", "due 168h0m0s")
-		if r := sc.record; r.Failure.Describe("en") != why || r.Op != nil || !r.Captured.IsZero() || amountsText(r) != "1000 1000 1000 0" {
+		if r := sc.record; r.Failure.Describe("en") != why || r.Op != nil || !r.CapturedAmount.IsZero() || amountsText(r) != "1000 1000 1000 0" {
 			t.Errorf("%s: %+v", name, r)
 		}
 		sc.commit("")
@@ -174,7 +174,7 @@ func TestOperationIsInquiredUntilItsOutcomeIsKnown(t *testing.T) {
 		{"held", "due 1m20s"}, {"not sent", "due 2m40s"}, {"pending", "due 5m20s"},
 	} {
 		sc.want(sc.onOpAnswer(answers[c.answer]), "await payment_suspended", c.due)
-		if !sc.record.Answered() {
+		if !sc.record.HasAnswer() {
 			t.Errorf("%s: the client gets no response", c.answer)
 		}
 	}
@@ -250,8 +250,8 @@ func TestAVoidThatComesTooLateLeadsToWhatTheProviderSays(t *testing.T) {
 	sc.want(sc.onAnswer(answers["charged"]),
 		"settle charged: capture Dr A:provider 1000, Cr L:partner:1:available 1000* for Dr A:provider 1000, Cr L:partner:1:available 1000",
 		"final")
-	if r := sc.record; r.Captured.String() != "1000" || r.Failure.Describe("en") != "" {
-		t.Errorf("%v captured, %q", r.Captured, r.Failure.Describe("en"))
+	if r := sc.record; r.CapturedAmount.String() != "1000" || r.Failure.Describe("en") != "" {
+		t.Errorf("%v captured, %q", r.CapturedAmount, r.Failure.Describe("en"))
 	}
 	sc = inState(t, payment.Payout, payment.Charging)
 	sc.cancel()
@@ -265,15 +265,15 @@ func TestChargeIsInquiredAfterARefusedVoidUntilItsStatusIsKnown(t *testing.T) {
 	sc := newHeld(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
 	sc.cancel()
 	sc.onOpAnswer(answers["refused"])
-	if ask, _, decided := sc.onDue(10 * time.Second); ask != payment.AskInquire || decided {
+	if ask, _, decided := sc.onDue(10 * time.Second); ask != payment.InquireCharge || decided {
 		t.Fatalf("OnDue asks %v", ask)
 	}
 	sc.want(sc.onAnswer(answers["nothing"]), "await payment_suspended", "due 20s")
-	if ask, _, _ := sc.onDue(20 * time.Second); ask != payment.AskInquire {
+	if ask, _, _ := sc.onDue(20 * time.Second); ask != payment.InquireCharge {
 		t.Fatalf("OnDue asks %v", ask)
 	}
 	sc.want(sc.onAnswer(answers["held"]), "await payment_suspended", "due 167h59m30s")
-	if ask, _, decided := sc.context.OnDue(sc.record, true, otherID); ask != payment.AskNothing || decided {
+	if ask, _, decided := sc.context.OnDue(sc.record, true, otherID); ask != payment.NoRequest || decided {
 		t.Errorf("while the money stays held, OnDue asks %v", ask)
 	}
 }
@@ -298,7 +298,7 @@ func TestExpiredHoldIsVoided(t *testing.T) {
 		t.Fatal("the hold lapsed early")
 	}
 	ask, d, decided := sc.onDue(time.Microsecond)
-	if ask != payment.AskNothing || !decided || !d.MustRecord {
+	if ask != payment.NoRequest || !decided || !d.MustRecord {
 		t.Fatalf("ask %v, decided %v", ask, decided)
 	}
 	sc.want(d, "lapse payment_suspended", "due 10s, ask op")

@@ -45,26 +45,26 @@ var Machine = fsm.MustCompile(
 			Authorise: {To: Authorizing, Why: "the intent to call the provider; a payout's money is held"},
 		},
 		Authorizing: {
-			Process: {To: Charging, Why: "the provider has it; the rail still moves the money"},
-			Decline: {To: Rejected, Why: "the provider refused; nothing moved"},
-			Reroute: {To: New, Why: "the terminal refused and another one is tried; what was held is given back"},
-			Fail:    {To: Failed, Why: "the call never left and there is no other terminal; nothing moved"},
-			Await:   {To: Authorizing, Why: "the provider does not know the reference yet; it is asked once more"},
+			Process:      {To: Charging, Why: "the provider has it; the rail still moves the money"},
+			Decline:      {To: Rejected, Why: "the provider refused; nothing moved"},
+			Reroute:      {To: New, Why: "the terminal refused and another one is tried; what was held is given back"},
+			Fail:         {To: Failed, Why: "the call never left and there is no other terminal; nothing moved"},
+			AwaitOutcome: {To: Authorizing, Why: "the provider does not know the reference yet; it is asked once more"},
 
 			EndAttempt: {To: Created, Why: "the provider refused, or the call never left; nothing moved, and the payer has attempts left"},
 		},
 		ActionRequired: {
-			Submit:     {To: Charging, Why: "the payer has acted: the provider is to go on"},
-			Act:        {To: ActionRequired, Why: "the rail publishes another action"},
-			Reissue:    {To: ActionRequired, Why: "what the rail had published has ended: it publishes it anew"},
-			Decline:    {To: Rejected, Why: "the payer or the rail refused; nothing moved"},
-			Await:      {To: ActionRequired, Why: "the payer has not acted yet; the provider is asked again later"},
-			Cancel:     {To: ActionRequired, Why: "the intent to void it at the provider"},
-			Lapse:      {To: ActionRequired, Why: "the payer's time is over: the intent to void it at the provider"},
-			Void:       {To: Failed, Why: "the provider voided it; nothing moved"},
-			Expire:     {To: Rejected, Why: "the provider voided what the payer let pass; nothing moved"},
-			VoidFailed: {To: ActionRequired, Why: "the provider did not void it: it is asked how the charge stands"},
-			EndAttempt: {To: Created, Why: "the payer or the rail refused; nothing moved, and the payer has attempts left"},
+			Submit:        {To: Charging, Why: "the payer has acted: the provider is to go on"},
+			RequireAction: {To: ActionRequired, Why: "the rail publishes another action"},
+			Reissue:       {To: ActionRequired, Why: "what the rail had published has ended: it publishes it anew"},
+			Decline:       {To: Rejected, Why: "the payer or the rail refused; nothing moved"},
+			AwaitOutcome:  {To: ActionRequired, Why: "the payer has not acted yet; the provider is asked again later"},
+			Cancel:        {To: ActionRequired, Why: "the intent to void it at the provider"},
+			Lapse:         {To: ActionRequired, Why: "the payer's time is over: the intent to void it at the provider"},
+			Void:          {To: Failed, Why: "the provider voided it; nothing moved"},
+			Expire:        {To: Rejected, Why: "the provider voided what the payer let pass; nothing moved"},
+			VoidFailed:    {To: ActionRequired, Why: "the provider did not void it: it is asked how the charge stands"},
+			EndAttempt:    {To: Created, Why: "the payer or the rail refused; nothing moved, and the payer has attempts left"},
 		},
 		Charging:         atRailSteps(Charging),
 		PreAuthorized3DS: atRailSteps(PreAuthorized3DS),
@@ -81,7 +81,7 @@ var Machine = fsm.MustCompile(
 			Reverse:       {To: Reversed, Why: "the rail took settled money back"},
 		},
 		Refunding: {
-			Await:               {To: Refunding, Why: "the rail still returns the money; it is asked again later"},
+			AwaitOutcome:        {To: Refunding, Why: "the rail still returns the money; it is asked again later"},
 			RefundDone:          {To: Refunded, Why: "the rail returned the money"},
 			RefundRefused:       {To: Charged, Why: "the rail did not return the money; it is held no more"},
 			RepeatRefundRefused: {To: Refunded, Why: "the rail did not return more than it had; the rest is held no more"},
@@ -101,18 +101,18 @@ var Machine = fsm.MustCompile(
 // atRailSteps returns the steps out of a status in which the rail (the provider) is processing the charge.
 func atRailSteps(status Status) row {
 	r := row{
-		Settle:      {To: Charged, Why: "the provider confirmed"},
-		HoldPayment: {To: PaymentHeld, Why: "two-phase: authorised, the money is held until commit or cancel"},
-		HoldPayout:  {To: PayoutHeld, Why: "two-phase: authorised, the money is held until commit or cancel"},
-		Act:         {To: ActionRequired, Why: "the provider asks the payer to act"},
-		Decline:     {To: Rejected, Why: "the rail refused; nothing moved"},
-		Fail:        {To: Failed, Why: "a processing error, or the call never arrived; nothing moved"},
-		Await:       {To: status, Why: "no answer yet; the provider is asked again later"},
-		Submit:      {To: status, Why: "the payer has acted: the provider is to go on"},
-		Cancel:      {To: status, Why: "the intent to void it at the provider"},
-		Void:        {To: Failed, Why: "the provider voided it; nothing moved"},
-		VoidFailed:  {To: status, Why: "the provider did not void it: it is asked how the charge stands"},
-		EndAttempt:  {To: Created, Why: "the rail refused; nothing moved, and the payer has attempts left"},
+		Settle:        {To: Charged, Why: "the provider confirmed"},
+		HoldPayment:   {To: PaymentHeld, Why: "two-phase: authorised, the money is held until commit or cancel"},
+		HoldPayout:    {To: PayoutHeld, Why: "two-phase: authorised, the money is held until commit or cancel"},
+		RequireAction: {To: ActionRequired, Why: "the provider asks the payer to act"},
+		Decline:       {To: Rejected, Why: "the rail refused; nothing moved"},
+		Fail:          {To: Failed, Why: "a processing error, or the call never arrived; nothing moved"},
+		AwaitOutcome:  {To: status, Why: "no answer yet; the provider is asked again later"},
+		Submit:        {To: status, Why: "the payer has acted: the provider is to go on"},
+		Cancel:        {To: status, Why: "the intent to void it at the provider"},
+		Void:          {To: Failed, Why: "the provider voided it; nothing moved"},
+		VoidFailed:    {To: status, Why: "the provider did not void it: it is asked how the charge stands"},
+		EndAttempt:    {To: Created, Why: "the rail refused; nothing moved, and the payer has attempts left"},
 	}
 	for railStatus, event := range intermediateEvents {
 		if railStatus != status {
@@ -135,7 +135,7 @@ func heldSteps(status Status) row {
 		Lapse:         {To: status, Why: "the hold is too old: the intent to void it at the provider"},
 		Void:          {To: Failed, Why: "the provider voided it; the hold is released"},
 		VoidFailed:    {To: status, Why: "the provider did not void it: it is asked how the charge stands"},
-		Await:         {To: status, Why: "no answer yet; the provider is asked again later"},
+		AwaitOutcome:  {To: status, Why: "no answer yet; the provider is asked again later"},
 		Settle:        {To: Charged, Why: "the provider says that it has captured"},
 		Fail:          {To: Failed, Why: "the provider says that it holds nothing any more; the hold is released"},
 	}
@@ -144,11 +144,11 @@ func heldSteps(status Status) row {
 // addLateSteps adds to a row the steps for money that moves after its transaction was closed, and returns the row.
 func addLateSteps(status Status, r row) row {
 	r[SettleLate] = Step{To: status, Why: "money moved after all: it is in suspense"}
-	r[GiveBack] = Step{To: status, Why: "the intent to return money in suspense"}
+	r[RefundSuspense] = Step{To: status, Why: "the intent to return money in suspense"}
 	r[SuspenseRefunded] = Step{To: status, Why: "the rail returned money in suspense"}
-	r[GiveBackFailed] = Step{To: status, Why: "the rail did not return it: it stays in suspense"}
-	r[TakeBackLate] = Step{To: status, Why: "the rail took money in suspense back: nothing is left to return"}
-	r[Await] = Step{To: status, Why: "no answer yet; the provider is asked again later"}
+	r[SuspenseRefundFailed] = Step{To: status, Why: "the rail did not return it: it stays in suspense"}
+	r[ReverseLate] = Step{To: status, Why: "the rail took money in suspense back: nothing is left to return"}
+	r[AwaitOutcome] = Step{To: status, Why: "no answer yet; the provider is asked again later"}
 	return r
 }
 

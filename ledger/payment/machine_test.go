@@ -110,7 +110,7 @@ func TestTheMachineIsTheSpecificationsTable(t *testing.T) {
 		t.Errorf("%d states, want %d", got, want)
 	}
 	for state, row := range grid {
-		if !payment.Machine.Has(state) {
+		if !payment.Machine.HasState(state) {
 			t.Errorf("no state %s", state)
 		}
 		for _, event := range vocabulary {
@@ -144,7 +144,7 @@ func TestFinalStatusesAreTheSpecifications(t *testing.T) {
 		"cancelled": false, "payment_suspended": false, "payout_suspended": false, "pre_authorized_3ds": false, "auth_required": false,
 		"refunding": false, "unknown": false, "some_rails_own": false,
 	} {
-		if got := status.Final(); got != want {
+		if got := status.IsFinal(); got != want {
 			t.Errorf("%s: %v, want %v", status, got, want)
 		}
 	}

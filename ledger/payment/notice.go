@@ -27,7 +27,7 @@ func Notifiable(e *ledger.Event) bool {
 	if _, ok := NotifiedNumber(Status(e.To)); !ok {
 		return false
 	}
-	return e.From != e.To || Event(e.Name) == Act || Event(e.Name) == RefundDone
+	return e.From != e.To || Event(e.Name) == RequireAction || Event(e.Name) == RefundDone
 }
 
 // NotifiedByDefault tells whether merchants are notified of the status if their terminal selects no statuses.

@@ -6,10 +6,10 @@ import (
 	"mizan/ledger/money"
 )
 
-// flow holds the amounts that a payment, or the return of its money, moves between the provider, the partner and the
+// moneyFlow holds the amounts that a payment, or the return of its money, moves between the provider, the partner and the
 // institution that earns the fees. All amounts are in the transaction's asset, except dest. A payment debits the
 // provider's account and credits the accounts of the partner and of the fees; a return does the opposite.
-type flow struct {
+type moneyFlow struct {
 	provider money.Amount
 	partner  money.Signed
 	fees     money.Amount
@@ -17,15 +17,15 @@ type flow struct {
 }
 
 // chargeFlow returns the amounts that a settled payment moved.
-func (r *Record) chargeFlow() flow {
-	return flow{provider: r.AmountWithFee, partner: r.MerchantAmount, fees: r.Fee, dest: money.Signed{Abs: r.DestAmount}}
+func (r *Record) chargeFlow() moneyFlow {
+	return moneyFlow{provider: r.AmountWithFee, partner: r.MerchantAmount, fees: r.Fee, dest: money.Signed{Abs: r.DestAmount}}
 }
 
 // refundsFlow returns the amounts that all refunds together move. amount is the sum of the refunded amounts, and fee the
 // sum of the returned fees. If the payer paid the fee on top of the amount, the provider returns amount and fee to the
 // payer.
-func (r *Record) refundsFlow(amount, fee money.Amount) flow {
-	f := flow{fees: fee, provider: amount, partner: money.Difference(amount, fee)}
+func (r *Record) refundsFlow(amount, fee money.Amount) moneyFlow {
+	f := moneyFlow{fees: fee, provider: amount, partner: money.Difference(amount, fee)}
 	if r.Fees.OnTop {
 		f.provider = plus(amount, fee)
 		f.partner = money.Difference(amount, money.Amount{})
@@ -37,8 +37,8 @@ func (r *Record) refundsFlow(amount, fee money.Amount) flow {
 }
 
 // minus subtracts each amount of other from f.
-func (f flow) minus(other flow) flow {
-	return flow{
+func (f moneyFlow) minus(other moneyFlow) moneyFlow {
+	return moneyFlow{
 		provider: must(f.provider.Sub(other.provider)),
 		partner:  must(f.partner.Add(other.partner.Neg())),
 		fees:     must(f.fees.Sub(other.fees)),
@@ -52,26 +52,26 @@ func (r *Record) refundedFee(refunded money.Amount) money.Amount {
 	if !r.Fees.Refundable || refunded.IsZero() {
 		return money.Amount{}
 	}
-	return must(r.Fee.MulDivFloor(refunded, r.Settled()))
+	return must(r.Fee.MulDivFloor(refunded, r.SettledAmount()))
 }
 
 // paymentPostings returns the postings of incoming money: debit provider, credit partner, credit fees. If splits is true,
 // the partner's credit first pays the partner's debt. If the fee is higher than the amount, the partner is debited
 // instead.
-func (r *Record) paymentPostings(f flow, splits bool) []ledger.Posting {
+func (r *Record) paymentPostings(f moneyFlow, splits bool) []ledger.Posting {
 	return r.postings(f, ledger.Debit, splits)
 }
 
 // refundPostings returns the postings of money that is returned to the payer: the same as in paymentPostings, but with
 // debit and credit exchanged.
-func (r *Record) refundPostings(f flow, splits bool) []ledger.Posting {
+func (r *Record) refundPostings(f moneyFlow, splits bool) []ledger.Posting {
 	return r.postings(f, ledger.Credit, splits)
 }
 
 // postings returns the postings of a flow. The provider's posting is on the given side, and the others are on the opposite
 // side.
-func (r *Record) postings(f flow, side ledger.Side, splits bool) []ledger.Posting {
-	l := r.newLines()
+func (r *Record) postings(f moneyFlow, side ledger.Side, splits bool) []ledger.Posting {
+	l := r.newPostings()
 	l.add(ledger.ProviderReceivable(r.Terminal), r.Asset, side, f.provider)
 	opposite := side.Opposite()
 	if !r.crossesExchange() {
@@ -94,7 +94,7 @@ func (r *Record) crossesExchange() bool {
 // payoutPostings returns a payout's postings: debit partner (amount_with_fee), credit provider (amount_dest), credit fees. If
 // the payout is converted, the exchange position has postings too.
 func (r *Record) payoutPostings() []ledger.Posting {
-	l := r.newLines()
+	l := r.newPostings()
 	l.add(ledger.PartnerAvailable(r.Partner), r.Asset, ledger.Debit, r.AmountWithFee)
 	if r.Rate.IsZero() {
 		l.add(ledger.ProviderReceivable(r.Terminal), r.Asset, ledger.Credit, r.DestAmount)
@@ -146,8 +146,8 @@ func (r *Record) captureEntry(heldPostings []ledger.Posting) *ledger.Entry {
 }
 
 // refundFlow returns the amounts that the refund under way moves.
-func (r *Record) refundFlow() flow {
-	return r.refundsFlow(plus(r.Refunded, r.Op.Amount), plus(r.RefundedFee, r.Op.RefundedFee)).minus(r.refundsFlow(r.Refunded, r.RefundedFee))
+func (r *Record) refundFlow() moneyFlow {
+	return r.refundsFlow(plus(r.RefundedAmount, r.Op.Amount), plus(r.RefundedFee, r.Op.RefundedFee)).minus(r.refundsFlow(r.RefundedAmount, r.RefundedFee))
 }
 
 // suspenseEntry returns the entry that books money between the provider and the suspense account: money that moved after
@@ -158,32 +158,32 @@ func (r *Record) suspenseEntry(side ledger.Side) *ledger.Entry {
 	if r.Type == Payout {
 		asset, amount, side = r.DestAsset(), r.DestAmount, side.Opposite()
 	}
-	l := lines{make([]ledger.Posting, 0, 2)}
+	l := postingBuilder{make([]ledger.Posting, 0, 2)}
 	l.add(ledger.ProviderReceivable(r.Terminal), asset, side, amount)
 	l.add(ledger.Suspense(r.Partner), asset, side.Opposite(), amount)
 	return &ledger.Entry{Phase: ledger.Posted, Postings: l.postings}
 }
 
-// lines builds a list of postings. It omits postings whose amount is zero.
-type lines struct{ postings []ledger.Posting }
+// postingBuilder builds a list of postings. It omits postings whose amount is zero.
+type postingBuilder struct{ postings []ledger.Posting }
 
-// newLines returns an empty list with capacity for the postings of a charge.
-func (r *Record) newLines() lines {
+// newPostings returns an empty list with capacity for the postings of a charge.
+func (r *Record) newPostings() postingBuilder {
 	n := 3
 	if !r.Rate.IsZero() {
 		n = 5
 	}
-	return lines{make([]ledger.Posting, 0, n)}
+	return postingBuilder{make([]ledger.Posting, 0, n)}
 }
 
-func (l *lines) add(account ledger.Path, asset money.Asset, side ledger.Side, amount money.Amount) {
+func (l *postingBuilder) add(account ledger.Path, asset money.Asset, side ledger.Side, amount money.Amount) {
 	if !amount.IsZero() {
 		l.postings = append(l.postings, ledger.Posting{Account: account, Asset: asset, Side: side, Amount: amount})
 	}
 }
 
 // addSigned adds a posting. If the amount is negative, the posting is on the opposite side.
-func (l *lines) addSigned(account ledger.Path, asset money.Asset, side ledger.Side, amount money.Signed) {
+func (l *postingBuilder) addSigned(account ledger.Path, asset money.Asset, side ledger.Side, amount money.Signed) {
 	if amount.Negative {
 		side = side.Opposite()
 	}
@@ -192,11 +192,11 @@ func (l *lines) addSigned(account ledger.Path, asset money.Asset, side ledger.Si
 
 // addPartner adds the partner's posting. If splits is true, it sets the posting's Spill to the account of the partner's
 // debt.
-func (l *lines) addPartner(number int64, asset money.Asset, side ledger.Side, amount money.Signed, splits bool) {
+func (l *postingBuilder) addPartner(number int64, asset money.Asset, side ledger.Side, amount money.Signed, splits bool) {
 	before := len(l.postings)
 	l.addSigned(ledger.PartnerAvailable(number), asset, side, amount)
 	if splits && len(l.postings) > before {
-		l.postings[before].Spill = ledger.PartnerReceivable(number)
+		l.postings[before].SplitWith = ledger.PartnerReceivable(number)
 	}
 }
 

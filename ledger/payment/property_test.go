@@ -145,10 +145,10 @@ func (tx *randomTransaction) apply(d payment.Decision) {
 			tx.bounds = nil
 		}
 	}
-	if r.Settled().Less(r.Refunded) || r.Fee.Less(r.RefundedFee) || r.Amount.Less(r.Captured) {
-		t.Fatalf("%v of %v captured, %v refunded, %v of the fee %v", r.Captured, r.Amount, r.Refunded, r.RefundedFee, r.Fee)
+	if r.SettledAmount().Less(r.RefundedAmount) || r.Fee.Less(r.RefundedFee) || r.Amount.Less(r.CapturedAmount) {
+		t.Fatalf("%v of %v captured, %v refunded, %v of the fee %v", r.CapturedAmount, r.Amount, r.RefundedAmount, r.RefundedFee, r.Fee)
 	}
-	if d.IsFinal && !r.Status.Final() {
+	if d.IsFinal && !r.Status.IsFinal() {
 		t.Fatalf("%s is not a final status", r.Status)
 	}
 	tx.checkDue(&d)
@@ -161,7 +161,7 @@ func (tx *randomTransaction) apply(d payment.Decision) {
 	if r.Status == payment.Reversed {
 		tx.wantNothingMoved("a reversal")
 	}
-	if r.Refunded == r.Settled() && r.Fees.Refundable {
+	if r.RefundedAmount == r.SettledAmount() && r.Fees.Refundable {
 		tx.wantNothingMoved("a refund of everything")
 	}
 	if r.RefundedFee != (money.Amount{}) && !r.Fees.Refundable {
@@ -172,7 +172,7 @@ func (tx *randomTransaction) apply(d payment.Decision) {
 // checkDue checks that a transaction that waits for something has a due instant, and that a finished transaction has none.
 func (tx *randomTransaction) checkDue(d *payment.Decision) {
 	r, now := d.Record, ledger.MicrosOf(tx.context.Now)
-	isOver := r.Op == nil && (r.Status.Final() || r.Status == payment.Refunded)
+	isOver := r.Op == nil && (r.Status.IsFinal() || r.Status == payment.Refunded)
 	switch {
 	case isOver && r.LateSettlement && !r.LateChargeback && r.Type == payment.Payment && refundID(r) == (ledger.ID{}): // the money on the suspense account has to be returned
 		if d.Due == 0 {
@@ -183,7 +183,7 @@ func (tx *randomTransaction) checkDue(d *payment.Decision) {
 			tx.t.Fatalf("%s is due at %v", r.Status, d.Due)
 		}
 	case d.Due > now:
-	case r.Status.Held() && d.Due == r.HoldUntil: // the hold lapses at once
+	case r.Status.IsHeld() && d.Due == r.HoldUntil: // the hold lapses at once
 	default:
 		tx.t.Fatalf("%s: due %v at %v: the transaction is never due, or always due at the same instant", r.Status, d.Due, now)
 	}
@@ -313,9 +313,9 @@ func (tx *randomTransaction) step() {
 	}
 }
 
-func (tx *randomTransaction) anyAnswer() payment.Answer {
+func (tx *randomTransaction) anyAnswer() payment.ProviderAnswer {
 	t := tx.t
-	a := payment.Answer{
+	a := payment.ProviderAnswer{
 		Verdict:       payment.Verdict(rapid.IntRange(int(payment.VerdictCharged), int(payment.VerdictNotSent)).Draw(t, "verdict")),
 		NextInquiryIn: time.Duration(rapid.Int64Range(-5, 5_000_000).Draw(t, "again")),
 		Failure:       payment.Failure{Detail: "why"},
@@ -328,7 +328,7 @@ func (tx *randomTransaction) anyAnswer() payment.Answer {
 }
 
 func (tx *randomTransaction) onAnswer() (payment.Decision, bool) {
-	return tx.context.DecideAnswer(tx.record, tx.anyAnswer())
+	return tx.context.DecideProviderAnswer(tx.record, tx.anyAnswer())
 }
 
 func (tx *randomTransaction) onOpAnswer() (payment.Decision, bool) {
@@ -379,7 +379,7 @@ func (tx *randomTransaction) drawAmount(whole money.Amount) *money.Amount {
 }
 
 func (tx *randomTransaction) refund() (payment.Decision, bool) {
-	remaining, err := tx.record.Settled().Sub(tx.record.Refunded)
+	remaining, err := tx.record.SettledAmount().Sub(tx.record.RefundedAmount)
 	if err != nil {
 		tx.t.Fatal(err)
 	}
@@ -456,37 +456,37 @@ func (tx *randomTransaction) end() {
 	for range 40 {
 		var d payment.Decision
 		ok := true
-		answer := payment.Answer{Verdict: rapid.SampledFrom([]payment.Verdict{payment.VerdictCharged, payment.VerdictRefused, payment.VerdictFailed}).Draw(tx.t, "at last")}
+		answer := payment.ProviderAnswer{Verdict: rapid.SampledFrom([]payment.Verdict{payment.VerdictCharged, payment.VerdictRefused, payment.VerdictFailed}).Draw(tx.t, "at last")}
 		switch r := tx.record; {
 		case r.Op != nil && r.Op.Kind != payment.OpComplete:
 			d, ok = tx.context.DecideOpAnswer(r, r.Op.ID, answer)
 		case r.AwaitsPayer():
 			d, ok = tx.context.RefuseContinue(r, payment.Credentials{}, payment.Failure{Code: payment.NoTerminal}), true
-		case r.Status.Held() && rapid.Bool().Draw(tx.t, "captured"):
+		case r.Status.IsHeld() && rapid.Bool().Draw(tx.t, "captured"):
 			d, ok = tx.commit()
-		case r.Status.Held():
+		case r.Status.IsHeld():
 			d, ok = tx.cancel()
-		case r.Status == payment.Refunded, r.Status.Final():
+		case r.Status == payment.Refunded, r.Status.IsFinal():
 			if d, ok = tx.giveBack(); !ok {
 				return
 			}
 		default:
-			d, ok = tx.context.DecideAnswer(r, answer)
+			d, ok = tx.context.DecideProviderAnswer(r, answer)
 		}
 		if ok {
 			tx.apply(d)
 		}
 	}
 	// The provider has refused every capture and every void. So only a report from the provider can end the hold.
-	if !tx.record.Status.Held() {
+	if !tx.record.Status.IsHeld() {
 		tx.t.Fatalf("the transaction never ends: it is %s", tx.record.Status)
 	}
-	d, ok := tx.context.DecideAnswer(tx.record, payment.Answer{Verdict: payment.VerdictFailed})
+	d, ok := tx.context.DecideProviderAnswer(tx.record, payment.ProviderAnswer{Verdict: payment.VerdictFailed})
 	if tx.record.Op != nil {
-		if d, ok = tx.context.DecideOpAnswer(tx.record, tx.record.Op.ID, payment.Answer{Verdict: payment.VerdictRefused}); ok {
+		if d, ok = tx.context.DecideOpAnswer(tx.record, tx.record.Op.ID, payment.ProviderAnswer{Verdict: payment.VerdictRefused}); ok {
 			tx.apply(d)
 		}
-		d, ok = tx.context.DecideAnswer(tx.record, payment.Answer{Verdict: payment.VerdictFailed})
+		d, ok = tx.context.DecideProviderAnswer(tx.record, payment.ProviderAnswer{Verdict: payment.VerdictFailed})
 	}
 	if !ok {
 		tx.t.Fatalf("%s: not decided on", tx.record.Status)

@@ -51,8 +51,8 @@ func (tx *randomTransaction) refusal(d *payment.Decision) payment.Failure {
 // captured part.
 func addVolumes(want map[string]*big.Int, tx *randomTransaction) {
 	amount := number(tx.record.Amount)
-	if !tx.record.Captured.IsZero() {
-		amount = number(tx.record.Captured)
+	if !tx.record.CapturedAmount.IsZero() {
+		amount = number(tx.record.CapturedAmount)
 	}
 	isSettled := tx.record.Status == payment.Charged || tx.record.Status == payment.Refunding || tx.record.Status == payment.Refunded || tx.record.Status == payment.Reversed
 	for _, b := range tx.bounds {

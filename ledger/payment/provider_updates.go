@@ -13,7 +13,7 @@ func (c DecisionContext) DecideReversal(r *Record, chargeSeq uint64, returnID le
 	if r.Status != Charged && r.Status != Refunded {
 		return Decision{}, false
 	}
-	unrefunded := must(r.Settled().Sub(r.Refunded))
+	unrefunded := must(r.SettledAmount().Sub(r.RefundedAmount))
 	if r.Type != Payment || r.ReversalOf != (ledger.ID{}) || r.Op != nil || unrefunded.IsZero() {
 		return Decision{}, false
 	}
@@ -24,7 +24,7 @@ func (c DecisionContext) DecideReversal(r *Record, chargeSeq uint64, returnID le
 	original.end(Failure{Code: TakenBack, Detail: why.Detail})
 
 	// Each amount of the return is the charge's amount minus its refunded part.
-	returnFlow := r.chargeFlow().minus(r.refundsFlow(r.Refunded, r.RefundedFee))
+	returnFlow := r.chargeFlow().minus(r.refundsFlow(r.RefundedAmount, r.RefundedFee))
 	returnRecord := Record{ID: returnID, Partner: r.Partner, Status: Absent, ReversalOf: r.ID, Terminal: r.Terminal, Route: r.Route,
 		Fees: r.Fees, Fee: returnFlow.fees, AmountWithFee: returnFlow.provider, MerchantAmount: returnFlow.partner, Rate: r.Rate, SettlementAsset: r.SettlementAsset}
 	returnRecord.DestAmount, _ = returnFlow.dest.Amount() // zero if dest is negative; the postings use the signed value
@@ -46,7 +46,7 @@ func (c DecisionContext) DecideCorrection(r *Record, why Failure) (Decision, boo
 	d := newDecision(r)
 	d.MustRecord = true
 	d.move(Correct, nil)
-	d.Record.RejectedAs, d.Record.Failure = r.Failure.Code, why.orCode(ProcessingError)
+	d.Record.OriginalRejection, d.Record.Failure = r.Failure.Code, why.orCode(ProcessingError)
 	d.IsFinal = true
 	d.Due = c.Due // keep the due instant: the timer may still have to refund money on the suspense account
 	return d, true
@@ -55,7 +55,7 @@ func (c DecisionContext) DecideCorrection(r *Record, why Failure) (Decision, boo
 // decideLateAnswer returns the decision on a provider's answer about a charge that has already ended. If the answer says
 // that money has moved after all, the money is booked to the suspense account until it is refunded. Otherwise the bool is
 // false.
-func (c DecisionContext) decideLateAnswer(r *Record, a Answer) (Decision, bool) {
+func (c DecisionContext) decideLateAnswer(r *Record, a ProviderAnswer) (Decision, bool) {
 	if a.Verdict != VerdictCharged || r.Terminal == (ledger.ID{}) || r.LateSettlement {
 		return Decision{}, false
 	}
@@ -90,7 +90,7 @@ func (c DecisionContext) DecideLateReversal(r *Record) (Decision, bool) {
 	d := newDecision(r)
 	d.MustRecord = true
 	d.Record.LateChargeback = true
-	d.move(TakeBackLate, d.Record.suspenseEntry(ledger.Credit))
+	d.move(ReverseLate, d.Record.suspenseEntry(ledger.Credit))
 	return d, true
 }
 
@@ -103,9 +103,9 @@ func (c DecisionContext) DecideSuspenseRefund(r *Record, request ledger.ID) (Dec
 	}
 	d := newDecision(r)
 	d.MustRecord = true
-	d.Record.Op = &Op{Kind: OpRefund, ID: request, Amount: r.Amount, Late: true, From: r.Status}
+	d.Record.Op = &Op{Kind: OpRefund, ID: request, Amount: r.Amount, FromSuspense: true, From: r.Status}
 	d.Record.addRefund(c)
-	d.move(GiveBack, nil)
+	d.move(RefundSuspense, nil)
 	c.submitOp(&d)
 	return d, true
 }

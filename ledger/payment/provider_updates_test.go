@@ -61,12 +61,12 @@ func TestAReversalMirrorsTheChargeLessWhatWasRefunded(t *testing.T) {
 func TestAReturnIsATransactionOfItsOwn(t *testing.T) {
 	sc := newCharged(t, payment.Payment, "50", terms(feeDeducted(0, "0")))
 	d, _ := sc.context.DecideReversal(sc.record, 7, otherID, payment.Failure{Detail: "the bank's own words"})
-	if r := d.Record; r.Failure.Detail != "the bank's own words" || r.ReturnID != otherID || r.Status != payment.Reversed || r.Failure.Code != payment.TakenBack || r.Settled().String() != "50" {
+	if r := d.Record; r.Failure.Detail != "the bank's own words" || r.ReturnID != otherID || r.Status != payment.Reversed || r.Failure.Code != payment.TakenBack || r.SettledAmount().String() != "50" {
 		t.Errorf("original %+v", r)
 	}
 	r := d.Return.Record
 	if r.ID != otherID || r.Type != payment.Payout || r.Status != payment.Charged || r.ReversalOf != transactionID || r.Partner != 1 || r.Terminal != terminalID ||
-		r.Route != "simulator" || r.Asset != usd || r.TxID != "" || r.Failure.Describe("en") != "" || !r.Answered() {
+		r.Route != "simulator" || r.Asset != usd || r.TxID != "" || r.Failure.Describe("en") != "" || !r.HasAnswer() {
 		t.Errorf("return %+v", r)
 	}
 	if got, want := string(r.MerchantMeta), fmt.Sprintf(`{"reversal_of":"%v"}`, transactionID); got != want {
@@ -125,8 +125,8 @@ func TestARailCorrectsARefusalIntoAFailure(t *testing.T) {
 		t.Fatal("not corrected")
 	}
 	sc.want(d, "correct failed", "final")
-	if d.Record.Failure.Code != payment.ProcessingError || d.Record.RejectedAs != before.Failure.Code || before.Failure.Code == "" {
-		t.Errorf("%q, rejected as %q", d.Record.Failure.Describe("en"), d.Record.RejectedAs)
+	if d.Record.Failure.Code != payment.ProcessingError || d.Record.OriginalRejection != before.Failure.Code || before.Failure.Code == "" {
+		t.Errorf("%q, rejected as %q", d.Record.Failure.Describe("en"), d.Record.OriginalRejection)
 	}
 	wantUnchanged(t, before, oldRecord)
 	failed := inState(t, payment.Payment, payment.Charging)
@@ -167,7 +167,7 @@ func TestMoneyThatMovesAfterTheEndIsInSuspense(t *testing.T) {
 			if r := sc.record; !r.LateSettlement || r.RRN != "123456789012" || string(r.Status) != status || r.Failure.Describe("en") != "why" {
 				t.Errorf("%+v", r)
 			}
-			if _, again := sc.context.DecideAnswer(sc.record, answers["charged"]); again {
+			if _, again := sc.context.DecideProviderAnswer(sc.record, answers["charged"]); again {
 				t.Error("a second late settlement was recorded")
 			}
 		}
@@ -191,7 +191,7 @@ func TestLateSettlementIsRefunded(t *testing.T) {
 	}
 	sc.want(sc.onOpAnswer(answers["pending"]), "await failed", "due 10s")
 	sc.want(sc.onOpAnswer(answers["charged"]), "gave_back failed: posted Cr A:provider 1028, Dr L:suspense:1 1028")
-	if r := sc.record; refundMessage(r) != "The money was returned." || r.Op != nil || r.Failure.Describe("en") != "The transaction was cancelled before it settled." || !r.Refunded.IsZero() {
+	if r := sc.record; refundMessage(r) != "The money was returned." || r.Op != nil || r.Failure.Describe("en") != "The transaction was cancelled before it settled." || !r.RefundedAmount.IsZero() {
 		t.Errorf("%+v", r)
 	}
 	if _, again := sc.context.DecideSuspenseRefund(sc.record, sc.newRequestID()); again {
@@ -205,11 +205,11 @@ func TestLateSettlementIsRefundedAfterARestart(t *testing.T) {
 	sc.onAnswer(answers["failed"])
 	sc.onAnswer(answers["charged"])
 	ask, d, decided := sc.onDue(time.Millisecond)
-	if ask != payment.AskNothing || !decided || !d.MustRecord {
+	if ask != payment.NoRequest || !decided || !d.MustRecord {
 		t.Fatalf("ask %v, decided %v", ask, decided)
 	}
 	sc.want(d, "give_back failed", "due 10s, ask op")
-	if ask, _, _ := sc.context.OnDue(sc.record, true, uuid.UUID{7}); ask != payment.AskInquireOp {
+	if ask, _, _ := sc.context.OnDue(sc.record, true, uuid.UUID{7}); ask != payment.InquireOperation {
 		t.Errorf("after a restart OnDue asks %v", ask)
 	}
 }
@@ -223,7 +223,7 @@ func TestRefusedSuspenseRefundStaysInSuspense(t *testing.T) {
 	if refundMessage(sc.record) != "why" || sc.record.Op != nil {
 		t.Errorf("%+v", sc.record)
 	}
-	if ask, _, decided := sc.onDue(time.Hour); ask != payment.AskNothing || decided {
+	if ask, _, decided := sc.onDue(time.Hour); ask != payment.NoRequest || decided {
 		t.Error("a refunded transaction is due again")
 	}
 }
@@ -236,7 +236,7 @@ func TestLatePayoutIsNotRefunded(t *testing.T) {
 	if _, ok := sc.context.DecideSuspenseRefund(sc.record, sc.newRequestID()); ok {
 		t.Error("a suspense refund of a payout was decided")
 	}
-	if ask, _, decided := sc.onDue(time.Hour); ask != payment.AskNothing || decided {
+	if ask, _, decided := sc.onDue(time.Hour); ask != payment.NoRequest || decided {
 		t.Error("a late payout is due")
 	}
 	failed := inState(t, payment.Payment, payment.Charging)

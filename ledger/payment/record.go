@@ -49,7 +49,7 @@ type Request struct {
 	Amount          money.Amount
 	Asset           money.Asset // includes the network if it is known
 	Description     string
-	Described       bool   // whether the request had a description
+	HasDescription  bool   // whether the request had a description
 	Customer        []byte // JSON object, nil if absent
 	MerchantMeta    []byte // JSON object, nil if absent
 	Lang            string
@@ -60,8 +60,8 @@ type Request struct {
 	CardLast4       string
 	CardFingerprint string // keyed fingerprint of the card number
 
-	PayerIP   netip.Addr    // IP address from which the payer's credentials came; zero if unknown
-	Attempted ledger.Micros // when routing began and limits counted the attempt; 0 if routing has not begun
+	PayerIP     netip.Addr    // IP address from which the payer's credentials came; zero if unknown
+	AttemptedAt ledger.Micros // when routing began and limits counted the attempt; 0 if routing has not begun
 
 	Renewal *Renewal  // set for a subscription's renewal; nil if a client requested the transaction
 	LinkID  ledger.ID // the payment link that the transaction pays; zero if none
@@ -84,15 +84,15 @@ type Record struct {
 	Partner int64
 	Request
 
-	Status          Status
-	Failure         Failure // why the charge or the capture of a hold failed, or why the transaction was reversed
-	RejectedAs      Code    // after a correction (event Correct): the code of the earlier rejection; otherwise empty
-	Fee             money.Amount
-	AmountWithFee   money.Amount // the API's amount_with_fee
-	DestAmount      money.Amount // the API's amount_dest, in DestAsset
-	MerchantAmount  money.Signed // the API's merchant_amount
-	Rate            money.Rate   // exchange rate; zero if not converted
-	SettlementAsset money.Asset  // asset of a converted DestAmount; zero if DestAmount is not converted, so that it is in Asset
+	Status            Status
+	Failure           Failure // why the charge or the capture of a hold failed, or why the transaction was reversed
+	OriginalRejection Code    // after a correction (event Correct): the code of the earlier rejection; otherwise empty
+	Fee               money.Amount
+	AmountWithFee     money.Amount // the API's amount_with_fee
+	DestAmount        money.Amount // the API's amount_dest, in DestAsset
+	MerchantAmount    money.Signed // the API's merchant_amount
+	Rate              money.Rate   // exchange rate; zero if not converted
+	SettlementAsset   money.Asset  // asset of a converted DestAmount; zero if DestAmount is not converted, so that it is in Asset
 
 	Terminal     ledger.ID // zero if not routed
 	Priority     int       // the terminal's priority at routing
@@ -105,15 +105,15 @@ type Record struct {
 	Hosted         bool           // whether the payer pays on the hosted page
 	HostedUntil    ledger.Micros  // deadline of the payer on the hosted page; 0 if not hosted
 	HostedAttempts uint8          // total number of attempts that the payer may make; 0 until the first attempt is routed
-	Ended          []EndedAttempt // earlier attempts of the payer, in order
+	EndedAttempts  []EndedAttempt // earlier attempts of the payer, in order
 	Reference      ledger.ID      // id of the charge at the provider; zero if it is the transaction's id (ChargeReference)
-	GivenUp        bool           // whether a void of the charge was requested, so that no further attempt follows
+	VoidRequested  bool           // whether a void of the charge was requested, so that no further attempt follows
 
 	TwoPhase            bool           // whether the money is first held, until commit or cancel
 	HoldTTL             time.Duration  // how long the money may be held
 	HoldUntil           ledger.Micros  // end of the hold; 0 if not held
-	Captured            money.Amount   // the amount that a commit captured; zero if none
-	Refunded            money.Amount   // sum of the refunded amounts, without fees
+	CapturedAmount      money.Amount   // the amount that a commit captured; zero if none
+	RefundedAmount      money.Amount   // sum of the refunded amounts, without fees
 	RefundedFee         money.Amount   // sum of the fees returned with refunds
 	Refunds             []RefundRecord // requested refunds, oldest first, at most MaxRefunds
 	LastCommit          money.Amount   // amount of the last commit request; zero if none
@@ -132,9 +132,9 @@ type Record struct {
 	NotFoundAnswers uint8         // consecutive inquiries that the provider answered with "unknown reference"
 	Inquiries       uint8         // number of doublings of the delay before the next inquiry, at most maxBackOff
 
-	Notified   uint32 // number of the transaction's changes of which the merchant was notified
-	Unnotified uint32 // number of changes that the merchant selected but was not notified of, for example without an address
-	Unwanted   uint32 // number of changes without a notification, because the merchant does not want one
+	NotifiedChanges   uint32 // number of the transaction's changes of which the merchant was notified
+	UnnotifiedChanges uint32 // number of changes that the merchant selected but was not notified of, for example without an address
+	UnselectedChanges uint32 // number of changes without a notification, because the merchant does not want one
 
 	ReturnID   ledger.ID // the return, if this transaction was reversed
 	ReversalOf ledger.ID // in a return: the transaction that was reversed
@@ -182,7 +182,7 @@ type Op struct {
 	NotFoundAnswers uint8        // number of consecutive answers that the operation never arrived
 	Inquiries       uint8
 	Why             Code   // for a void: the failure code of the transaction if the void succeeds
-	Late            bool   // for a refund: whether it returns money on the suspense account
+	FromSuspense    bool   // for a refund: whether it returns money on the suspense account
 	From            Status // status when the operation began
 	Choice          string // the receiving institution that the payer chose
 }
@@ -206,13 +206,13 @@ func (r *Record) DestAsset() money.Asset {
 	return r.SettlementAsset
 }
 
-// Settled returns the amount of a settled charge: the captured amount if money was held before, and otherwise the whole
+// SettledAmount returns the amount of a settled charge: the captured amount if money was held before, and otherwise the whole
 // amount.
-func (r *Record) Settled() money.Amount {
-	if r.Captured.IsZero() {
+func (r *Record) SettledAmount() money.Amount {
+	if r.CapturedAmount.IsZero() {
 		return r.Amount
 	}
-	return r.Captured
+	return r.CapturedAmount
 }
 
 // ReportedUnknown tells whether the provider said in its last answer that the charge, or the operation under way, never
@@ -221,9 +221,9 @@ func (r *Record) ReportedUnknown() bool {
 	return r.NotFoundAnswers > 0 || r.Op != nil && r.Op.NotFoundAnswers > 0
 }
 
-// Answered tells whether the provider has answered the last submission at least once. The response to the client waits
+// HasAnswer tells whether the provider has answered the last submission at least once. The response to the client waits
 // for that answer.
-func (r *Record) Answered() bool {
+func (r *Record) HasAnswer() bool {
 	switch r.Status {
 	case New, Authorizing:
 		return false

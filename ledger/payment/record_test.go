@@ -24,16 +24,16 @@ func TestFirstProviderAnswerReleasesTheCaller(t *testing.T) {
 	for status, want := range map[payment.Status]bool{
 		payment.Authorizing: false, payment.Charging: true, payment.ActionRequired: true, payment.PaymentHeld: true, payment.Unknown: true,
 	} {
-		if sc := inState(t, payment.Payment, status); sc.record.Answered() != want {
-			t.Errorf("%s: answered %v, want %v", status, sc.record.Answered(), want)
+		if sc := inState(t, payment.Payment, status); sc.record.HasAnswer() != want {
+			t.Errorf("%s: answered %v, want %v", status, sc.record.HasAnswer(), want)
 		}
 	}
 	sc := inState(t, payment.Payment, payment.Charging)
 	sc.cancel()
-	if sc.record.Answered() {
+	if sc.record.HasAnswer() {
 		t.Error("a cancel is answered before the provider's answer")
 	}
-	if sc.onOpAnswer(answers["nothing"]); !sc.record.Answered() {
+	if sc.onOpAnswer(answers["nothing"]); !sc.record.HasAnswer() {
 		t.Error("a time-out must count as an answer")
 	}
 }
@@ -63,8 +63,8 @@ func TestPredicatesOfStatuses(t *testing.T) {
 		held := status == "payment_suspended" || status == "payout_suspended"
 		passing := status == "pre_authorized_3ds" || status == "auth_required" || status == "unknown" || status == "cancelled"
 		atProvider := passing || status == "charging"
-		if status.Held() != held || status.IsIntermediate() != passing || status.AtProvider() != atProvider {
-			t.Errorf("%s: held %v, intermediate %v, at the provider %v", status, status.Held(), status.IsIntermediate(), status.AtProvider())
+		if status.IsHeld() != held || status.IsIntermediate() != passing || status.AtProvider() != atProvider {
+			t.Errorf("%s: held %v, intermediate %v, at the provider %v", status, status.IsHeld(), status.IsIntermediate(), status.AtProvider())
 		}
 	}
 }

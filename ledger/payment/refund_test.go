@@ -92,7 +92,7 @@ func TestRefundsInParts(t *testing.T) {
 	} {
 		sc := newCharged(t, payment.Payment, c.amount, terms(c.fees))
 		sc.checkRefunds(c.name, "charged", c.parts)
-		if sc.record.Refunded != sc.record.Amount {
+		if sc.record.RefundedAmount != sc.record.Amount {
 			continue
 		}
 		_, err := sc.context.Refund(sc.record, nil, sc.newRequestID())
@@ -110,12 +110,12 @@ func (sc *scenario) checkRefunds(name, status string, parts []refundPart) {
 		if amount, asset := sc.record.OperationAmount(); amount.String() != p.operationAmount || asset != sc.record.Asset {
 			sc.t.Errorf("%s: the provider is asked to return %v %v, want %s", name, amount, asset, p.operationAmount)
 		}
-		if sc.record.Answered() || refundID(sc.record) != sc.record.Op.ID || refundMessage(sc.record) != "" {
+		if sc.record.HasAnswer() || refundID(sc.record) != sc.record.Op.ID || refundMessage(sc.record) != "" {
 			sc.t.Errorf("%s: %+v", name, sc.record)
 		}
 		before, oldRecord := *sc.record, sc.record
 		sc.want(sc.onOpAnswer(answers["charged"]), "refund_done refunded: capture "+p.capturePostings+" for "+p.heldPostings)
-		if refundMessage(sc.record) != "The money was returned." || sc.record.Op != nil || refundID(sc.record) != refundID(&before) || !sc.record.Answered() {
+		if refundMessage(sc.record) != "The money was returned." || sc.record.Op != nil || refundID(sc.record) != refundID(&before) || !sc.record.HasAnswer() {
 			sc.t.Errorf("%s: %+v", name, sc.record)
 		}
 		wantUnchanged(sc.t, before, oldRecord)
@@ -197,7 +197,7 @@ func TestARefusedRefundReleasesWhatItHeld(t *testing.T) {
 		sc.refund("1000")
 		sc.want(sc.onOpAnswer(answers[answer]),
 			"refund_refused charged: void Cr A:provider 1000, Dr L:partner:1:available 975, Dr I:fees 25", "release 1025")
-		if r := sc.record; refundMessage(r) != "why" || refundID(r) != (ledger.ID{9, 1}) || r.Op != nil || !r.Refunded.IsZero() || !r.RefundedFee.IsZero() || r.Failure.Describe("en") != "" {
+		if r := sc.record; refundMessage(r) != "why" || refundID(r) != (ledger.ID{9, 1}) || r.Op != nil || !r.RefundedAmount.IsZero() || !r.RefundedFee.IsZero() || r.Failure.Describe("en") != "" {
 			t.Errorf("%s: %+v", answer, r)
 		}
 		sc.refund("") // the refund may be requested again
@@ -210,7 +210,7 @@ func TestAFurtherRefundThatIsRefusedStaysRefunded(t *testing.T) {
 	sc.onOpAnswer(answers["charged"])
 	sc.refund("")
 	sc.want(sc.onOpAnswer(answers["refused"]), "further_refund_refused refunded: void Cr A:provider 500, Dr L:partner:1:available 450, Dr I:fees 50", "release 550")
-	if r := sc.record; r.Refunded.String() != "500" || r.RefundedFee.String() != "50" || refundMessage(r) != "why" {
+	if r := sc.record; r.RefundedAmount.String() != "500" || r.RefundedFee.String() != "50" || refundMessage(r) != "why" {
 		t.Errorf("%+v", r)
 	}
 	// A refused refund in status refunding has the same effect.
@@ -224,10 +224,10 @@ func TestSlowRefundIsRefunding(t *testing.T) {
 	sc := newCharged(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
 	sc.refund("")
 	sc.want(sc.onOpAnswer(answers["pending"]), "refund_pending refunding", "due 10s")
-	if refundMessage(sc.record) != "The refund is under way." || !sc.record.Answered() {
-		t.Errorf("%q, answered %v", refundMessage(sc.record), sc.record.Answered())
+	if refundMessage(sc.record) != "The refund is under way." || !sc.record.HasAnswer() {
+		t.Errorf("%q, answered %v", refundMessage(sc.record), sc.record.HasAnswer())
 	}
-	if ask, _, _ := sc.context.OnDue(sc.record, true, uuid.UUID{7}); ask != payment.AskInquireOp {
+	if ask, _, _ := sc.context.OnDue(sc.record, true, uuid.UUID{7}); ask != payment.InquireOperation {
 		t.Errorf("after a restart OnDue asks %v", ask)
 	}
 	sc.want(sc.onOpAnswer(answers["pending"]), "await refunding", "due 20s")
@@ -250,12 +250,12 @@ func TestARefundWithoutAnOutcomeIsRefunding(t *testing.T) {
 				sc.onOpAnswer(answers["charged"])
 			}
 			sc.refund("500")
-			if sc.record.Answered() {
+			if sc.record.HasAnswer() {
 				t.Errorf("%s: answered before the provider has answered", before)
 			}
 			sc.want(sc.onOpAnswer(answers[answer]), "refund_pending refunding", "due 10s")
-			if refundMessage(sc.record) != "The refund is under way." || !sc.record.Answered() {
-				t.Errorf("%s, %s: %q, answered %v", before, answer, refundMessage(sc.record), sc.record.Answered())
+			if refundMessage(sc.record) != "The refund is under way." || !sc.record.HasAnswer() {
+				t.Errorf("%s, %s: %q, answered %v", before, answer, refundMessage(sc.record), sc.record.HasAnswer())
 			}
 			sc.onOpAnswer(answers["refused"])
 			if string(sc.record.Status) != before || refundMessage(sc.record) != "why" {
@@ -281,7 +281,7 @@ func TestARefundThatNeverArrivedIsSentOnceMore(t *testing.T) {
 	sc := newCharged(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
 	sc.refund("")
 	sc.want(sc.onOpAnswer(answers["not known"]), "refund_pending refunding", "due 10s")
-	if !sc.record.Answered() {
+	if !sc.record.HasAnswer() {
 		t.Error("the client gets no response")
 	}
 	sc.want(sc.onOpAnswer(answers["nothing"]), "await refunding", "due 10s") // a missing answer reveals nothing
@@ -300,7 +300,7 @@ func TestARefundThatNeverArrivedIsSentOnceMore(t *testing.T) {
 func TestTheRailsKeysOfAnOperationAreKept(t *testing.T) {
 	sc := newCharged(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
 	sc.refund("")
-	if sc.onOpAnswer(payment.Answer{Verdict: payment.VerdictCharged, Meta: []byte(`{"a":1}`)}); string(sc.record.RailMeta) != `{"a":1}` {
+	if sc.onOpAnswer(payment.ProviderAnswer{Verdict: payment.VerdictCharged, Meta: []byte(`{"a":1}`)}); string(sc.record.RailMeta) != `{"a":1}` {
 		t.Errorf("%s", sc.record.RailMeta)
 	}
 }

@@ -43,8 +43,8 @@ func (s RefundStatus) String() string {
 	return names[0]
 }
 
-// Pending tells whether the outcome is not known yet.
-func (s RefundStatus) Pending() bool { return s == RefundRequested || s == RefundIsPending }
+// IsPending tells whether the outcome is not known yet.
+func (s RefundStatus) IsPending() bool { return s == RefundRequested || s == RefundIsPending }
 
 // Describe returns refund_msg, a text for people that states the outcome in the given language. The text is empty until
 // the provider has answered: some clients were written for other platforms with this protocol, and they understand every
@@ -86,7 +86,7 @@ func (r *Record) addRefund(c DecisionContext) {
 		}
 	}
 	fee := r.Op.RefundedFee
-	if r.Op.Late {
+	if r.Op.FromSuspense {
 		fee = must(r.AmountWithFee.Sub(r.Amount)) // the refund of late money returns the payer's whole fee
 	}
 	r.Refunds = append(stored, RefundRecord{

@@ -32,7 +32,7 @@ func (r *Record) HasCredential() bool {
 
 // keepToken stores the provider's token for the charged card. If a token is already stored, that token stays, because
 // subscriptions may use it.
-func (r *Record) keepToken(a Answer) {
+func (r *Record) keepToken(a ProviderAnswer) {
 	if r.Token == nil {
 		r.Token = a.Token
 	}
@@ -51,10 +51,10 @@ func (c DecisionContext) resend(d *Decision) bool {
 	if r.NotFoundAnswers++; r.NotFoundAnswers >= giveUpAt {
 		return false
 	}
-	d.move(Await, nil)
+	d.move(AwaitOutcome, nil)
 	d.Due = c.fromNow(c.InquiryTimeout)
 	if r.NotFoundAnswers%resubmitEvery == 0 {
-		d.Ask = AskSubmit
+		d.ProviderRequest = SubmitCharge
 	}
 	return true
 }

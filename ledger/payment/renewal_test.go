@@ -37,22 +37,22 @@ func TestARenewalNeedsNoReturnAddress(t *testing.T) {
 func TestARenewalThatNeverArrivedIsSentAgain(t *testing.T) {
 	sc := newRenewal(t)
 	for n := 1; n < 32; n++ {
-		want := payment.AskNothing
+		want := payment.NoRequest
 		if n%2 == 0 {
-			want = payment.AskSubmit
+			want = payment.SubmitCharge
 		}
-		d := sc.onAnswer(payment.Answer{Verdict: payment.VerdictNotFound, Inquired: true})
-		if d.Ask != want || d.Record.Status != payment.Authorizing || d.Due == 0 {
-			t.Fatalf("answer %d that the reference is unknown: asks %d in %s, due %d", n, d.Ask, d.Record.Status, d.Due)
+		d := sc.onAnswer(payment.ProviderAnswer{Verdict: payment.VerdictNotFound, Inquired: true})
+		if d.ProviderRequest != want || d.Record.Status != payment.Authorizing || d.Due == 0 {
+			t.Fatalf("answer %d that the reference is unknown: asks %d in %s, due %d", n, d.ProviderRequest, d.Record.Status, d.Due)
 		}
 	}
-	sc.want(sc.onAnswer(payment.Answer{Verdict: payment.VerdictNotFound, Inquired: true}), "process charging", "fail failed", "release 100, final")
+	sc.want(sc.onAnswer(payment.ProviderAnswer{Verdict: payment.VerdictNotFound, Inquired: true}), "process charging", "fail failed", "release 100, final")
 	if sc.record.Failure.Code != payment.Interrupted {
 		t.Errorf("%q", sc.record.Failure.Describe("en"))
 	}
 	card := newScenario(t, payment.Payment, "100", terms(feeDeducted(0, "0")))
-	card.onAnswer(payment.Answer{Verdict: payment.VerdictNotFound, Inquired: true})
-	if d := card.onAnswer(payment.Answer{Verdict: payment.VerdictNotFound, Inquired: true}); d.Record.Status != payment.Failed {
+	card.onAnswer(payment.ProviderAnswer{Verdict: payment.VerdictNotFound, Inquired: true})
+	if d := card.onAnswer(payment.ProviderAnswer{Verdict: payment.VerdictNotFound, Inquired: true}); d.Record.Status != payment.Failed {
 		t.Errorf("a charge with card data is %s", d.Record.Status)
 	}
 }
@@ -60,13 +60,13 @@ func TestARenewalThatNeverArrivedIsSentAgain(t *testing.T) {
 // A renewal that is submitted again may be charged, or may be lost again. A missing answer is never treated as a failure.
 func TestARenewalThatIsSentOnceMoreIsCharged(t *testing.T) {
 	sc := newRenewal(t)
-	sc.onAnswer(payment.Answer{Verdict: payment.VerdictNotFound, Inquired: true})
-	sc.onAnswer(payment.Answer{Verdict: payment.VerdictNotFound, Inquired: true})
-	sc.onAnswer(payment.Answer{Verdict: payment.VerdictUnknown})
+	sc.onAnswer(payment.ProviderAnswer{Verdict: payment.VerdictNotFound, Inquired: true})
+	sc.onAnswer(payment.ProviderAnswer{Verdict: payment.VerdictNotFound, Inquired: true})
+	sc.onAnswer(payment.ProviderAnswer{Verdict: payment.VerdictUnknown})
 	if sc.record.Status != payment.Charging {
 		t.Fatalf("%s", sc.record.Status)
 	}
-	sc.onAnswer(payment.Answer{Verdict: payment.VerdictCharged, Inquired: true})
+	sc.onAnswer(payment.ProviderAnswer{Verdict: payment.VerdictCharged, Inquired: true})
 	if sc.record.Status != payment.Charged {
 		t.Errorf("%s", sc.record.Status)
 	}
@@ -74,7 +74,7 @@ func TestARenewalThatIsSentOnceMoreIsCharged(t *testing.T) {
 
 // Once a card is charged, the record has the provider's token for the card. A later token does not replace the first one.
 func TestOnlyWhatIsChargedLeavesAToken(t *testing.T) {
-	token := payment.Answer{Token: []byte("sealed")}
+	token := payment.ProviderAnswer{Token: []byte("sealed")}
 	for name, c := range map[string]struct {
 		step func(sc *scenario)
 		want string
@@ -90,17 +90,17 @@ func TestOnlyWhatIsChargedLeavesAToken(t *testing.T) {
 		}
 	}
 	sc := newScenario(t, payment.Payment, "100", twoPhase(terms(feeDeducted(0, "0"))))
-	sc.onAnswer(payment.Answer{Verdict: payment.VerdictHeld, Token: []byte("early")})
+	sc.onAnswer(payment.ProviderAnswer{Verdict: payment.VerdictHeld, Token: []byte("early")})
 	if sc.record.Token != nil {
 		t.Errorf("held: token %q", sc.record.Token)
 	}
 	sc.commit("")
-	sc.onOpAnswer(payment.Answer{Verdict: payment.VerdictCharged, Token: []byte("captured")})
+	sc.onOpAnswer(payment.ProviderAnswer{Verdict: payment.VerdictCharged, Token: []byte("captured")})
 	if string(sc.record.Token) != "captured" || !sc.record.HasCredential() {
 		t.Errorf("captured: token %q", sc.record.Token)
 	}
 	sc.refund("10")
-	sc.onOpAnswer(payment.Answer{Verdict: payment.VerdictCharged, Token: []byte("another")})
+	sc.onOpAnswer(payment.ProviderAnswer{Verdict: payment.VerdictCharged, Token: []byte("another")})
 	if string(sc.record.Token) != "captured" {
 		t.Errorf("refunded: token %q", sc.record.Token)
 	}

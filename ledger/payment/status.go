@@ -26,9 +26,9 @@ const (
 	Cancelled        Status = "cancelled"
 )
 
-// Final tells whether merchants may treat the status as the transaction's result (specification, "Statuses"). Even a
+// IsFinal tells whether merchants may treat the status as the transaction's result (specification, "Statuses"). Even a
 // final status can change: charged may become reversed.
-func (s Status) Final() bool {
+func (s Status) IsFinal() bool {
 	switch s {
 	case Charged, Rejected, Failed, Reversed:
 		return true
@@ -36,8 +36,8 @@ func (s Status) Final() bool {
 	return false
 }
 
-// Held tells whether money is held until commit or cancel.
-func (s Status) Held() bool { return s == PaymentHeld || s == PayoutHeld }
+// IsHeld tells whether money is held until commit or cancel.
+func (s Status) IsHeld() bool { return s == PaymentHeld || s == PayoutHeld }
 
 // IsIntermediate tells whether the status is an intermediate state of a rail.
 func (s Status) IsIntermediate() bool {

@@ -26,17 +26,17 @@ type Terms struct {
 
 	HostedAttempts uint8 // how many attempts the terminal allows the payer of a hosted payment
 
-	Priority int       // the terminal's priority
-	Bounds   []Bound   // bounds of the volume limits that count this transaction
-	Skipped  []Attempt // terminals that were skipped before this one was chosen
+	Priority         int       // the terminal's priority
+	Bounds           []Bound   // bounds of the volume limits that count this transaction
+	SkippedTerminals []Attempt // terminals that were skipped before this one was chosen
 }
 
 // Found tells whether a terminal was found.
 func (t *Terms) Found() bool { return t.Terminal != (ledger.ID{}) }
 
-// takeTerms copies the terms into the record and computes the amounts. It returns the reason to reject the transaction,
+// setTerms copies the terms into the record and computes the amounts. It returns the reason to reject the transaction,
 // or "" if there is none.
-func (r *Record) takeTerms(t *Terms) Code {
+func (r *Record) setTerms(t *Terms) Code {
 	r.Terminal, r.Route, r.TerminalText, r.Priority = t.Terminal, t.Route, t.TerminalText, t.Priority
 	r.Asset, r.Fees, r.TwoPhase, r.HoldTTL = t.Asset, t.Fees, t.TwoPhase, 0
 	if t.TwoPhase {
@@ -56,9 +56,9 @@ func (r *Record) takeTerms(t *Terms) Code {
 // the charge is sent to it: the skipped terminals, followed by this terminal with the reason.
 func (t *Terms) AttemptsIfStopped(why Failure, now time.Time) []Attempt {
 	if !t.Found() {
-		return t.Skipped
+		return t.SkippedTerminals
 	}
-	return append(t.Skipped[:len(t.Skipped):len(t.Skipped)],
+	return append(t.SkippedTerminals[:len(t.SkippedTerminals):len(t.SkippedTerminals)],
 		Attempt{Terminal: t.Terminal, Outcome: AttemptStopped, Failure: why, Priority: t.Priority, At: ledger.MicrosOf(now)})
 }
 
@@ -73,7 +73,7 @@ type Offer struct {
 // is the transaction's amount. ok is false if the terms exclude this amount.
 func (t *Terms) Total(of Type, amount money.Amount) (total money.Amount, asset money.Asset, ok bool) {
 	r := Record{Request: Request{Type: of, Amount: amount}}
-	code := r.takeTerms(t)
+	code := r.setTerms(t)
 	if of == Payout {
 		return r.DestAmount, r.DestAsset(), code == ""
 	}

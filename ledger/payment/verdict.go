@@ -12,7 +12,7 @@ const (
 	VerdictUnknown                     // time-out or broken connection; the provider must be asked for the outcome
 	VerdictNotFound                    // answer to an inquiry: the operation never arrived
 	VerdictHeld                        // authorised; the money is held
-	VerdictAction                      // the payer has to act; Answer.Action describes how
+	VerdictAction                      // the payer has to act; ProviderAnswer.Action describes how
 	VerdictReady                       // the payer has acted, and the rail waits for the operation OpComplete
 	VerdictNotSent                     // the call was never sent; another terminal may be tried
 )

@@ -124,13 +124,13 @@ func (r *Record) releaseVolumes(org ledger.ID, amount money.Amount, guards []led
 // happened.
 func (r *Record) settleVolumes(org ledger.ID, guards []ledger.CounterGuard) []ledger.CounterGuard {
 	if r.LinkID != (ledger.ID{}) {
-		charged := ledger.LinkCharged(org, r.LinkID, r.Settled())
+		charged := ledger.CountLinkCharge(org, r.LinkID, r.SettledAmount())
 		guards = append(guards, charged[:]...)
 	}
 	if len(r.Volumes) == 0 {
 		return guards
 	}
-	settledAmount := r.Settled()
+	settledAmount := r.SettledAmount()
 	surplus := must(r.Amount.Sub(settledAmount))
 	count := len(r.Volumes)
 	if !surplus.IsZero() {

@@ -71,10 +71,10 @@ func TestVolumesAreReservedWithTheIntentAndNotedAsSettled(t *testing.T) {
 			t.Errorf("counter %d refuses with %q, want %q", i, got, want)
 		}
 	}
-	sc.wantVolumes(sc.onAnswer(payment.Answer{Verdict: payment.VerdictPending}), "", true)
-	sc.wantVolumes(sc.onAnswer(payment.Answer{Verdict: payment.VerdictCharged}), allSettled, true)
+	sc.wantVolumes(sc.onAnswer(payment.ProviderAnswer{Verdict: payment.VerdictPending}), "", true)
+	sc.wantVolumes(sc.onAnswer(payment.ProviderAnswer{Verdict: payment.VerdictCharged}), allSettled, true)
 	sc.wantVolumes(sc.refund(""), "", true) // returned money still counts
-	sc.wantVolumes(sc.onOpAnswer(payment.Answer{Verdict: payment.VerdictCharged}), "", true)
+	sc.wantVolumes(sc.onOpAnswer(payment.ProviderAnswer{Verdict: payment.VerdictCharged}), "", true)
 }
 
 func TestChargebackReleasesNoVolume(t *testing.T) {
@@ -86,23 +86,23 @@ func TestChargebackReleasesNoVolume(t *testing.T) {
 }
 
 func TestTransactionWithoutMoneyReleasesItsVolumeOnce(t *testing.T) {
-	refusal := payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}}
+	refusal := payment.ProviderAnswer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}}
 	for name, end := range map[string]func(*scenario) payment.Decision{
 		"refused": func(sc *scenario) payment.Decision { return sc.onAnswer(refusal) },
 		"failed": func(sc *scenario) payment.Decision {
-			return sc.onAnswer(payment.Answer{Verdict: payment.VerdictFailed})
+			return sc.onAnswer(payment.ProviderAnswer{Verdict: payment.VerdictFailed})
 		},
 		"never sent": func(sc *scenario) payment.Decision {
-			return sc.onAnswer(payment.Answer{Verdict: payment.VerdictNotSent})
+			return sc.onAnswer(payment.ProviderAnswer{Verdict: payment.VerdictNotSent})
 		},
 		"never arrived": func(sc *scenario) payment.Decision {
-			sc.onAnswer(payment.Answer{Verdict: payment.VerdictNotFound})
-			return sc.onAnswer(payment.Answer{Verdict: payment.VerdictNotFound})
+			sc.onAnswer(payment.ProviderAnswer{Verdict: payment.VerdictNotFound})
+			return sc.onAnswer(payment.ProviderAnswer{Verdict: payment.VerdictNotFound})
 		},
 		"given up by the caller": func(sc *scenario) payment.Decision {
-			sc.onAnswer(payment.Answer{Verdict: payment.VerdictPending})
+			sc.onAnswer(payment.ProviderAnswer{Verdict: payment.VerdictPending})
 			sc.wantVolumes(sc.cancel(), "", true)
-			return sc.onOpAnswer(payment.Answer{Verdict: payment.VerdictCharged})
+			return sc.onOpAnswer(payment.ProviderAnswer{Verdict: payment.VerdictCharged})
 		},
 	} {
 		for _, kind := range []payment.Type{payment.Payment, payment.Payout} {
@@ -110,13 +110,13 @@ func TestTransactionWithoutMoneyReleasesItsVolumeOnce(t *testing.T) {
 				sc := newScenario(t, kind, "1000", boundedTerms(terms(feeDeducted(0, "0"))))
 				sc.t = t
 				sc.wantVolumes(end(sc), allReleased, false)
-				if d, ok := sc.context.DecideAnswer(sc.record, refusal); ok {
+				if d, ok := sc.context.DecideProviderAnswer(sc.record, refusal); ok {
 					t.Errorf("a second refusal: %s", volumesText(&d))
 				}
 				if d, ok := sc.context.DecideCorrection(sc.record, payment.Failure{Detail: "corrected"}); ok && volumesText(&d) != "" {
 					t.Errorf("a correction: %s", volumesText(&d))
 				}
-				if d := sc.onAnswer(payment.Answer{Verdict: payment.VerdictCharged}); volumesText(&d) != "" {
+				if d := sc.onAnswer(payment.ProviderAnswer{Verdict: payment.VerdictCharged}); volumesText(&d) != "" {
 					t.Errorf("late settlement: %s", volumesText(&d)) // the money is on the suspense account and is not counted
 				}
 			})
@@ -136,8 +136,8 @@ func TestACaptureOfAPartKeepsThatPartOfTheVolume(t *testing.T) {
 
 	misreported := newHeld(t, payment.Payment, "1000", boundedTerms(terms(feeDeducted(0, "0")))) // the capture was reported as failed, but it succeeded
 	misreported.commit("400")
-	misreported.wantVolumes(misreported.onOpAnswer(payment.Answer{Verdict: payment.VerdictRefused}), "", true)
-	misreported.wantVolumes(misreported.onAnswer(payment.Answer{Verdict: payment.VerdictCharged}), partSettled, true)
+	misreported.wantVolumes(misreported.onOpAnswer(payment.ProviderAnswer{Verdict: payment.VerdictRefused}), "", true)
+	misreported.wantVolumes(misreported.onAnswer(payment.ProviderAnswer{Verdict: payment.VerdictCharged}), partSettled, true)
 
 	expired := newHeld(t, payment.Payment, "1000", boundedTerms(terms(feeDeducted(0, "0")))) // never captured
 	if _, d, decided := expired.onDue(week); !decided || volumesText(&d) != "" {
@@ -151,7 +151,7 @@ func TestFailoverReplacesTheVolumesOfTheFirstTerminal(t *testing.T) {
 	sc := newScenario(t, payment.Payment, "1000", boundedTerms(terms(feeDeducted(0, "0"))))
 	terminalTerms := otherTerminalTerms(feeDeducted(0, "0"))
 	terminalTerms.Bounds = boundedTerms(terms(payment.Fees{})).Bounds[:1]
-	d, ok := sc.context.Reroute(sc.record, payment.Answer{Verdict: payment.VerdictRefused}, terminalTerms)
+	d, ok := sc.context.Reroute(sc.record, payment.ProviderAnswer{Verdict: payment.VerdictRefused}, terminalTerms)
 	if !ok || volumesText(&d) != allReleased+", reserve 1000 volume day" || len(d.Record.Volumes) != 1 {
 		t.Fatalf("%s", volumesText(&d))
 	}
@@ -161,7 +161,7 @@ func TestFailoverReplacesTheVolumesOfTheFirstTerminal(t *testing.T) {
 	if len(sc.record.Volumes) != 2 {
 		t.Error("the record decided on was changed")
 	}
-	unbounded, ok := sc.context.Reroute(sc.record, payment.Answer{Verdict: payment.VerdictRefused}, otherTerminalTerms(feeDeducted(0, "0")))
+	unbounded, ok := sc.context.Reroute(sc.record, payment.ProviderAnswer{Verdict: payment.VerdictRefused}, otherTerminalTerms(feeDeducted(0, "0")))
 	if !ok || volumesText(&unbounded) != allReleased || unbounded.Record.Volumes != nil {
 		t.Errorf("%s", volumesText(&unbounded))
 	}
@@ -230,8 +230,8 @@ func TestSharedBoundsCountLikeUnsharedBounds(t *testing.T) {
 	if &scenario1.record.Volumes[0] != &scenario2.record.Volumes[0] {
 		t.Error("the two transactions do not share their volumes")
 	}
-	scenario2.wantVolumes(scenario2.onAnswer(payment.Answer{Verdict: payment.VerdictRefused}), allReleased, false)
-	scenario1.wantVolumes(scenario1.onAnswer(payment.Answer{Verdict: payment.VerdictCharged}), allSettled, true)
+	scenario2.wantVolumes(scenario2.onAnswer(payment.ProviderAnswer{Verdict: payment.VerdictRefused}), allReleased, false)
+	scenario1.wantVolumes(scenario1.onAnswer(payment.ProviderAnswer{Verdict: payment.VerdictCharged}), allSettled, true)
 	begin()
 	payment.PrecomputeVolumes(nil) // no bounds
 }
@@ -266,7 +266,7 @@ func TestStoredVolumesCountLikeThoseInMemory(t *testing.T) {
 			volumes = append(volumes, payment.Volume{Limit: v.Limit, Window: v.Window, Subject: v.Subject})
 		}
 		sc.record.Volumes = volumes
-		if d := sc.onAnswer(payment.Answer{Verdict: outcome.verdict}); volumesText(&d) != outcome.want {
+		if d := sc.onAnswer(payment.ProviderAnswer{Verdict: outcome.verdict}); volumesText(&d) != outcome.want {
 			t.Errorf("%s: %s, want %s", name, volumesText(&d), outcome.want)
 		}
 	}
@@ -281,8 +281,8 @@ func TestCountersDoNotDependOnTheReusedMemory(t *testing.T) {
 			for range size {
 				sc.context.CounterBuffer = append(sc.context.CounterBuffer, litter)
 			}
-			allocated, _ := testContext.DecideAnswer(sc.record, payment.Answer{Verdict: verdict, Failure: payment.Failure{Detail: "no"}})
-			d := sc.onAnswer(payment.Answer{Verdict: verdict, Failure: payment.Failure{Detail: "no"}})
+			allocated, _ := testContext.DecideProviderAnswer(sc.record, payment.ProviderAnswer{Verdict: verdict, Failure: payment.Failure{Detail: "no"}})
+			d := sc.onAnswer(payment.ProviderAnswer{Verdict: verdict, Failure: payment.Failure{Detail: "no"}})
 			if volumesText(&d) != want || !slices.Equal(d.Counters, allocated.Counters) {
 				t.Errorf("in a buffer for %d guards: %+v, want %+v", size, d.Counters, allocated.Counters)
 			}
@@ -302,7 +302,7 @@ func TestSharedVolumesDoNotAllocate(t *testing.T) {
 			c := testContext
 			d := c.Create(transactionID, 1, paymentRequest, terminalTerms)
 			c.CounterBuffer = d.Counters
-			if _, ok := c.DecideAnswer(d.Record, payment.Answer{Verdict: payment.VerdictCharged}); !ok {
+			if _, ok := c.DecideProviderAnswer(d.Record, payment.ProviderAnswer{Verdict: payment.VerdictCharged}); !ok {
 				t.Fatal("the answer causes no decision")
 			}
 		})

@@ -9,7 +9,7 @@ import (
 	"mizan/ledger"
 )
 
-// Balance computes the hash of a trial balance in the following text form:
+// BalanceHasher computes the hash of a trial balance in the following text form:
 //
 //	mizan period 1
 //	organization 7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01
@@ -21,22 +21,22 @@ import (
 // network (empty if none), debits_posted, credits_posted, debits_pending, credits_pending. Amounts are in minor units.
 // Rows of prod come before rows of test. Within an environment, rows are sorted by account, currency and network, in byte
 // order. Rows in which all amounts are zero are omitted.
-type Balance struct {
+type BalanceHasher struct {
 	hash        hash.Hash
 	lastAccount ledger.Account
 	line        []byte
 	rows        uint64
 }
 
-// NewBalance returns the trial balance of an organization at the end of a month, still without rows.
-func NewBalance(org ledger.ID, m Month) *Balance {
-	b := &Balance{hash: sha256.New()}
+// NewBalanceHasher returns the trial balance of an organization at the end of a month, still without rows.
+func NewBalanceHasher(org ledger.ID, m Month) *BalanceHasher {
+	b := &BalanceHasher{hash: sha256.New()}
 	b.hash.Write([]byte("mizan period 1\norganization " + org.String() + "\nmonth " + m.String() + "\n"))
 	return b
 }
 
 // Add adds an account. Accounts must be added in the order of Compare.
-func (b *Balance) Add(account ledger.Account, totals *ledger.Totals) {
+func (b *BalanceHasher) Add(account ledger.Account, totals *ledger.Totals) {
 	assert.That(b.lastAccount == (ledger.Account{}) || Compare(b.lastAccount, account) < 0, "period: %s %v must come after %s %v", account.Path, account.Asset, b.lastAccount.Path, b.lastAccount.Asset)
 	b.lastAccount = account
 	if *totals == (ledger.Totals{}) {
@@ -55,7 +55,7 @@ func (b *Balance) Add(account ledger.Account, totals *ledger.Totals) {
 }
 
 // Sum returns the hash and the number of rows.
-func (b *Balance) Sum() (sum [sha256.Size]byte, rows uint64) {
+func (b *BalanceHasher) Sum() (sum [sha256.Size]byte, rows uint64) {
 	b.hash.Sum(sum[:0])
 	return sum, b.rows
 }

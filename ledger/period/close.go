@@ -9,8 +9,8 @@ import (
 	"mizan/ledger"
 )
 
-// Field is the name of the request field that contains the month. Refusals mention it.
-const Field = "month"
+// MonthField is the name of the request field that contains the month. Refusals mention it.
+const MonthField = "month"
 
 // Books describes the state of an organization's books at the time of a request to close a month.
 type Books struct {
@@ -34,7 +34,7 @@ func (m Month) CheckClose(books Books) error {
 	const op = "period.Close"
 	switch {
 	case m < books.FirstMonth:
-		return ledger.RefuseField(op, Field, "is before %v, in which the books began", books.FirstMonth)
+		return ledger.RefuseField(op, MonthField, "is before %v, in which the books began", books.FirstMonth)
 	case m <= books.LastClosed:
 		return ledger.Refuse(op, ledger.Conflict, "%v is closed already", m)
 	case books.Now < m.End():
@@ -57,7 +57,7 @@ type ClosedBy struct {
 // Record is the record of a closed month. It never changes.
 type Record struct {
 	Month       Month
-	BalanceHash [sha256.Size]byte // hash of the trial balance at the month's end (Balance.Sum)
+	BalanceHash [sha256.Size]byte // hash of the trial balance at the month's end (BalanceHasher.Sum)
 	Rows        uint64            // number of rows of the trial balance
 	ClosedBy    ClosedBy
 

@@ -153,7 +153,7 @@ func TestTheHashIsOfTheDocumentedText(t *testing.T) {
 		"prod\tL:partner:1:available\tEUR\t\t1\t1001\t2\t0\n" +
 		"prod\tL:partner:1:available\tUSDT\ttron\t0\t0\t0\t7\n" +
 		"test\tA:bank\tEUR\t\t5\t5\t0\t0\n"
-	b := period.NewBalance(org, parseMonth(t, "2026-10"))
+	b := period.NewBalanceHasher(org, parseMonth(t, "2026-10"))
 	eur, usdt := money.Asset{Currency: "EUR", Env: money.Prod}, money.Asset{Currency: "USDT", Network: "tron", Env: money.Prod}
 	testEUR := money.Asset{Currency: "EUR", Env: money.Test}
 	b.Add(ledger.Account{Path: ledger.Bank, Asset: eur}, &ledger.Totals{DebitsPosted: amount(1000)})
@@ -164,7 +164,7 @@ func TestTheHashIsOfTheDocumentedText(t *testing.T) {
 	if sum, rows := b.Sum(); sum != sha256.Sum256([]byte(text)) || rows != 4 {
 		t.Errorf("%x of %d rows", sum, rows)
 	}
-	empty, rows := period.NewBalance(org, parseMonth(t, "2026-10")).Sum()
+	empty, rows := period.NewBalanceHasher(org, parseMonth(t, "2026-10")).Sum()
 	if want := sha256.Sum256([]byte(text[:len("mizan period 1\norganization \nmonth 2026-10\n")+36])); empty != want || rows != 0 {
 		t.Errorf("an empty balance has the hash %x and %d rows", empty, rows)
 	}

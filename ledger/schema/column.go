@@ -6,25 +6,25 @@ import (
 	"mizan/internal/assert"
 )
 
-// Place says in which responses a column is shown.
-type Place uint8
+// Visibility says in which responses a column is shown.
+type Visibility uint8
 
 // The places.
 const (
-	Detail   Place = iota // in full lists, and in responses to a change or to a read by id
-	Short                 // like Detail, and also in short lists
-	Deep                  // in no list, but in responses to a change or to a read by id
-	Metadata              // like Detail, but inside the object "metadata", beside the keys that the client sent
-	Hidden                // in no response
+	Detail       Visibility = iota // in full lists, and in responses to a change or to a read by id
+	Short                          // like Detail, and also in short lists
+	OutsideLists                   // in no list, but in responses to a change or to a read by id
+	Metadata                       // like Detail, but inside the object "metadata", beside the keys that the client sent
+	Hidden                         // in no response
 )
 
 // Column describes a field of a record, of a request's body, or of a row inside a record.
 type Column struct {
-	Key   uint8  // number in the stored form; may be 0 if the column is not stored
-	Name  string // name in the API
-	Kind  Kind
-	Help  string // one line of text for the documentation, the help of command-line flags, and forms
-	Place Place
+	Key        uint8  // number in the stored form; may be 0 if the column is not stored
+	Name       string // name in the API
+	Kind       Kind
+	Help       string // one line of text for the documentation, the help of command-line flags, and forms
+	Visibility Visibility
 
 	// Settable tells whether requests can set the column. Otherwise the service sets or computes its values.
 	Settable      bool
@@ -39,7 +39,7 @@ type Column struct {
 	DateOrTime    bool     // whether a text must be a date or an RFC 3339 time
 	MaxLength     int      // largest number of characters in a text, or of entries in a list
 	Words         []string // the allowed words of an Enum or Word
-	Of            *Table   // if a value consists of rows, entries or members: their columns
+	Nested        *Table   // if a value consists of rows, entries or members: their columns
 	Single        bool     // for a column of rows: there is at most one row, and responses show it as an object
 	OneLine       bool     // a text must not contain control characters, or invisible ones that change the layout around it
 	RefuseEmpty   string   // error message for an empty text in a request; if empty, an empty text counts as null
@@ -51,9 +51,9 @@ type Column struct {
 
 	Rule func(value any) (problem string) // an additional check of a value after the check by Kind; nil if none
 
-	// From computes the value from other columns, so that the value is not stored. It is nil if the value is not
+	// Compute computes the value from other columns, so that the value is not stored. It is nil if the value is not
 	// computed.
-	From func(Row) any
+	Compute func(Row) any
 
 	Sparse    bool // omitted from responses if there is no value
 	Transient bool // computed for each viewer; not stored
@@ -77,14 +77,14 @@ type Table struct {
 // read it.
 type Row []any
 
-// Ref is either a Cell or a *Column, so that NewTable accepts both.
-type Ref interface{ column() *Column }
+// ColumnRef is either a TypedColumn or a *Column, so that NewTable accepts both.
+type ColumnRef interface{ column() *Column }
 
 func (c *Column) column() *Column { return c }
 
 // NewTable returns a table with the columns of base, which may be nil, followed by the given columns. The columns of base
 // keep their indexes. A column belongs to one table; it may also be in tables based on that table, but in no others.
-func NewTable(base *Table, columns ...Ref) *Table {
+func NewTable(base *Table, columns ...ColumnRef) *Table {
 	t := &Table{columnOfKey: make(map[uint8]*Column), columnNamed: make(map[string]*Column)}
 	if base != nil {
 		for _, c := range base.Columns {
@@ -99,10 +99,10 @@ func NewTable(base *Table, columns ...Ref) *Table {
 	return t
 }
 
-// WithPlace returns a copy of the table in which the column c has the given Place and is not Sparse.
-func (t *Table) WithPlace(c *Column, place Place) *Table {
+// WithVisibility returns a copy of the table in which the column c has the given Visibility and is not Sparse.
+func (t *Table) WithVisibility(c *Column, place Visibility) *Table {
 	movedColumn := *c
-	movedColumn.Place, movedColumn.Sparse = place, false
+	movedColumn.Visibility, movedColumn.Sparse = place, false
 	changedTable := &Table{columnOfKey: make(map[uint8]*Column), columnNamed: make(map[string]*Column)}
 	for _, column := range t.Columns {
 		if column == c {
@@ -118,7 +118,7 @@ func (t *Table) add(c *Column) {
 	isStored := c.Key != 0 || !c.Transient && !c.InputOnly
 	assert.That(!isStored || t.columnOfKey[c.Key] == nil, "schema: column %s has the key %d of another", c.Name, c.Key)
 	twin := t.columnNamed[c.Name]
-	assert.That(twin == nil || twin.Place == Metadata != (c.Place == Metadata), "schema: two columns %s", c.Name)
+	assert.That(twin == nil || twin.Visibility == Metadata != (c.Visibility == Metadata), "schema: two columns %s", c.Name)
 	if t.columnNamed[c.Name] = c; isStored {
 		t.columnOfKey[c.Key] = c
 	}
@@ -134,10 +134,10 @@ func (t *Table) ByName(name string) *Column { return t.columnNamed[name] }
 // New returns a row without values.
 func (t *Table) New() Row { return make(Row, len(t.Columns)) }
 
-// Value returns the column's value in a row, or nil if there is none. It computes the value if the column has From.
+// Value returns the column's value in a row, or nil if there is none. It computes the value if the column has Compute.
 func (c *Column) Value(r Row) any {
-	if c.From != nil {
-		return c.From(r)
+	if c.Compute != nil {
+		return c.Compute(r)
 	}
 	return r[c.index]
 }
@@ -149,43 +149,43 @@ func (c *Column) Stored(r Row) any { return r[c.index] }
 // Other goroutines must not have access to the row yet.
 func (c *Column) Put(r Row, value any) { r[c.index] = value }
 
-// Cell is a column whose values have the Go type T.
-type Cell[T any] struct{ *Column }
+// TypedColumn is a column whose values have the Go type T.
+type TypedColumn[T any] struct{ *Column }
 
 // Get returns the column's value in a row, or the zero value if there is none.
-func (c Cell[T]) Get(r Row) T {
+func (c TypedColumn[T]) Get(r Row) T {
 	value, _ := c.Value(r).(T)
 	return value
 }
 
 // Has tells whether the row has a value in the column.
-func (c Cell[T]) Has(r Row) bool { return c.Value(r) != nil }
+func (c TypedColumn[T]) Has(r Row) bool { return c.Value(r) != nil }
 
 // Set sets the column's value in a row. Other goroutines must not have access to the row yet.
-func (c Cell[T]) Set(r Row, value T) { r[c.index] = value }
+func (c TypedColumn[T]) Set(r Row, value T) { r[c.index] = value }
 
 // Clear removes the column's value from a row.
-func (c Cell[T]) Clear(r Row) { r[c.index] = nil }
+func (c TypedColumn[T]) Clear(r Row) { r[c.index] = nil }
 
 // Option sets a property of a column.
 type Option func(*Column)
 
-// NewCell returns a column. The values of its kind must have the Go type T.
-func NewCell[T any](key uint8, name string, kind Kind, options []Option) Cell[T] {
+// NewTypedColumn returns a column. The values of its kind must have the Go type T.
+func NewTypedColumn[T any](key uint8, name string, kind Kind, options []Option) TypedColumn[T] {
 	c := &Column{Key: key, Name: name, Kind: kind}
 	for _, set := range options {
 		set(c)
 	}
-	return Cell[T]{c}
+	return TypedColumn[T]{c}
 }
 
 // The following options have no argument. Most of them set the field of Column with the same name.
 func Settable(c *Column)        { c.Settable = true }
 func Required(c *Column)        { c.Settable, c.Required = true, true }
-func InShort(c *Column)         { c.Place = Short }
-func InDeep(c *Column)          { c.Place = Deep }
-func InMetadata(c *Column)      { c.Place = Metadata }
-func NotShown(c *Column)        { c.Place = Hidden }
+func InShort(c *Column)         { c.Visibility = Short }
+func OutOfLists(c *Column)      { c.Visibility = OutsideLists }
+func InMetadata(c *Column)      { c.Visibility = Metadata }
+func NotShown(c *Column)        { c.Visibility = Hidden }
 func Single(c *Column)          { c.Single = true }
 func OrZero(c *Column)          { c.AllowZero = true }
 func IsDateOrTime(c *Column)    { c.DateOrTime = true }
@@ -240,7 +240,7 @@ func LongerThan(n int) Option { return func(c *Column) { c.LongerThan = n } }
 func AtMost(n int) Option { return func(c *Column) { c.MaxLength = n } }
 
 // Computed sets the function that computes the column's value from other columns. The value is not stored.
-func Computed(from func(Row) any) Option { return func(c *Column) { c.From = from } }
+func Computed(from func(Row) any) Option { return func(c *Column) { c.Compute = from } }
 
 // DefaultTo makes the column settable and sets the value for requests that contain none.
 func DefaultTo(value any) Option {

@@ -7,8 +7,8 @@ import (
 
 // Entries returns a column whose values are lists of records of another type. The field of a fault contains the index of
 // the entry and the column of the entry, for example "overdraft_limit.0.amount".
-func Entries[E any](key uint8, name string, entryType *Type[E], options ...Option) Cell[[]E] {
-	return NewCell[[]E](key, name, entriesKind[E]{entryType}, append(options, func(c *Column) { c.Of = entryType.Table }))
+func Entries[E any](key uint8, name string, entryType *Type[E], options ...Option) TypedColumn[[]E] {
+	return NewTypedColumn[[]E](key, name, entriesKind[E]{entryType}, append(options, func(c *Column) { c.Nested = entryType.Table }))
 }
 
 // entriesKind is the kind of columns whose values are lists of records. The values have the type []E.
@@ -29,7 +29,7 @@ func (t *Type[R]) shownNames() string {
 }
 
 // Parse implements Kind. ParseParts is called instead.
-func (k entriesKind[E]) Parse(c *Column, raw []byte, _ Reader) (any, string) {
+func (k entriesKind[E]) Parse(c *Column, raw []byte, _ ParseOptions) (any, string) {
 	var f Faults
 	value := k.ParseParts(c, raw, &f)
 	return value, faultsText(&f)
@@ -44,7 +44,7 @@ func (k entriesKind[E]) Check(c *Column, value any) string {
 
 // faultsText returns all faults as one text, or "" if there are none.
 func faultsText(f *Faults) string {
-	if f.Empty() {
+	if f.IsEmpty() {
 		return ""
 	}
 	return f.Err().Error()
@@ -98,7 +98,7 @@ func (f *Faults) addEntry(c *Column, entry int, faults *Faults) {
 	}
 }
 
-// AppendStored implements Kind. Entries must not have secret columns, so it needs no vault to encrypt them.
+// AppendStored implements Kind. Entries must not have secret columns, so it needs no sealer to encrypt them.
 func (k entriesKind[E]) AppendStored(_ *Column, dst []byte, value any) []byte {
 	entries := value.([]E)
 	for i := range entries {
@@ -138,7 +138,7 @@ func (k entriesKind[E]) AppendJSON(_ *Column, dst []byte, value any, style Style
 // Shape implements Shaped.
 func (entriesKind[E]) Shape() Shape { return Document }
 
-// Empty implements Kind.
+// IsEmpty implements Kind.
 func (k entriesKind[E]) Empty(value any) bool { return len(value.([]E)) == 0 }
 
 // maxEntries returns the largest number of entries that a list in the column may have.

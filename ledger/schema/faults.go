@@ -25,8 +25,8 @@ func (f *Faults) AddProblem(field, problem string) {
 	}
 }
 
-// Empty tells whether no field is refused.
-func (f *Faults) Empty() bool { return len(f.List) == 0 }
+// IsEmpty tells whether no field is refused.
+func (f *Faults) IsEmpty() bool { return len(f.List) == 0 }
 
 // Has tells whether the field is already in the list.
 func (f *Faults) Has(field string) bool {
@@ -44,7 +44,7 @@ func (f *Faults) Error() string {
 
 // Err returns the faults as an error, or nil if there are none.
 func (f *Faults) Err() error {
-	if f.Empty() {
+	if f.IsEmpty() {
 		return nil
 	}
 	return f

@@ -16,29 +16,29 @@ type field struct {
 
 // Field binds a column to a field of the struct R. If the field is zero, the column has no value, unless the column is
 // NotNull.
-func Field[R, T any](c Cell[T], fieldOf func(*R) *T) *Column {
+func Field[R, T any](c TypedColumn[T], fieldOf func(*R) *T) *Column {
 	return bind(c.Column, fieldOf, func(v T) any { return v }, func(v any) T { return v.(T) })
 }
 
 // TextField is like Field, but the type of the struct's field is a named string type.
-func TextField[R any, T ~string](c Cell[string], fieldOf func(*R) *T) *Column {
+func TextField[R any, T ~string](c TypedColumn[string], fieldOf func(*R) *T) *Column {
 	return bind(c.Column, fieldOf, func(v T) any { return string(v) }, func(v any) T { return T(v.(string)) })
 }
 
 // NumberField is like Field, but the type of the struct's field is an integer type other than int64.
-func NumberField[R any, T ~int | ~int64 | ~uint32 | ~uint64](c Cell[int64], fieldOf func(*R) *T) *Column {
+func NumberField[R any, T ~int | ~int64 | ~uint32 | ~uint64](c TypedColumn[int64], fieldOf func(*R) *T) *Column {
 	return bind(c.Column, fieldOf, func(v T) any { return int64(v) }, func(v any) T { return T(v.(int64)) })
 }
 
-// Bound binds a column to a value in the struct R that the functions get and set read and write. It is used if the value
+// BoundField binds a column to a value in the struct R that the functions get and set read and write. It is used if the value
 // is not a whole field.
-func Bound[R, T any](c Cell[T], get func(*R) T, set func(*R, T)) *Column {
+func BoundField[R, T any](c TypedColumn[T], get func(*R) T, set func(*R, T)) *Column {
 	return bindTo(c.Column, get, set, func(v T) any { return v }, func(v any) T { return v.(T) })
 }
 
-// Shown binds a column to a value that get computes from the record. Responses show the value, but requests cannot set
+// ShownColumns binds a column to a value that get computes from the record. Responses show the value, but requests cannot set
 // it, and it is not stored.
-func Shown[R, T any](c Cell[T], get func(*R) (value T, hasValue bool)) *Column {
+func ComputedField[R, T any](c TypedColumn[T], get func(*R) (value T, hasValue bool)) *Column {
 	assert.That(c.field == nil && !c.Settable, "schema: column %s cannot be set", c.Name)
 	c.Transient = true
 	c.field = &field{
@@ -54,8 +54,8 @@ func Shown[R, T any](c Cell[T], get func(*R) (value T, hasValue bool)) *Column {
 	return c.Column
 }
 
-// ForInput returns a column that occurs only in requests and not in records, such as a password.
-func ForInput[T any](c Cell[T]) *Column {
+// InputField returns a column that occurs only in requests and not in records, such as a password.
+func InputField[T any](c TypedColumn[T]) *Column {
 	c.InputOnly, c.Settable = true, true
 	return c.Column
 }

@@ -29,11 +29,11 @@ type Form struct {
 	MinorUnits bool // whether the values are amounts in minor units (a text of digits, or an integer)
 }
 
-// Use tells whether a form is for requests, which are parsed with Reader, or for responses, which are written with Style.
+// Use tells whether a form is for requests, which are parsed with ParseOptions, or for responses, which are written with Style.
 type Use struct {
-	InRequest bool
-	Reader    Reader
-	Style     Style
+	InRequest    bool
+	ParseOptions ParseOptions
+	Style        Style
 }
 
 // Patterns of amounts in minor units.
@@ -94,7 +94,7 @@ func (amountKind) Form(c *Column, use Use) Form {
 		text.Pattern, number.Min = positivePattern, &one
 	}
 	switch {
-	case use.InRequest && use.Reader.LooseAmounts:
+	case use.InRequest && use.ParseOptions.LooseAmounts:
 		return Form{AnyOf: []Form{number, text}}
 	case !use.InRequest && use.Style.NumericAmounts:
 		return number
@@ -141,7 +141,7 @@ func (listKind) Form(*Column, Use) Form {
 
 // Form implements Kind.
 func (rowsKind) Form(c *Column, use Use) Form {
-	row := Form{Type: "object", Members: c.Of.Members(use)}
+	row := Form{Type: "object", Members: c.Nested.Members(use)}
 	if c.Single {
 		return row
 	}
@@ -152,7 +152,7 @@ func (rowsKind) Form(c *Column, use Use) Form {
 // responses show.
 func (t *Table) Members(use Use) (members []*Column) {
 	for _, c := range t.Columns {
-		if use.InRequest && c.Settable || !use.InRequest && c.Place != Hidden {
+		if use.InRequest && c.Settable || !use.InRequest && c.Visibility != Hidden {
 			members = append(members, c)
 		}
 	}
@@ -163,9 +163,9 @@ func (t *Table) Members(use Use) (members []*Column) {
 // responses show.
 func (t *Type[R]) members(use Use) []*Column {
 	if use.InRequest {
-		return t.Requested()
+		return t.RequestColumns()
 	}
-	return t.Shown()
+	return t.ShownColumns()
 }
 
 // Form implements Kind.

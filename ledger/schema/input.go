@@ -11,7 +11,7 @@ type Input map[string]json.RawMessage
 
 // Read reads the table's settable columns from a request's body. The field of a fault is the prefix followed by the
 // column's name.
-func (t *Table) Read(input Input, reader Reader, prefix string, f *Faults) Row {
+func (t *Table) Read(input Input, options ParseOptions, prefix string, f *Faults) Row {
 	r := t.New()
 	for _, c := range t.Columns {
 		if !c.Settable {
@@ -25,7 +25,7 @@ func (t *Table) Read(input Input, reader Reader, prefix string, f *Faults) Row {
 			}
 			continue
 		}
-		value, problem := c.Kind.Parse(c, raw, reader)
+		value, problem := c.Kind.Parse(c, raw, options)
 		if problem == "" && value != nil {
 			problem = c.problem(value)
 		}
@@ -41,16 +41,16 @@ func (t *Table) Read(input Input, reader Reader, prefix string, f *Faults) Row {
 	return r
 }
 
-// ReadMembers parses an object whose members are the columns of c.Of. problem is the first fault in the object, or "" if
+// ReadMembers parses an object whose members are the columns of c.Nested. problem is the first fault in the object, or "" if
 // there is none.
-func (c *Column) ReadMembers(raw []byte, reader Reader) (row Row, problem string) {
+func (c *Column) ReadMembers(raw []byte, options ParseOptions) (row Row, problem string) {
 	var members Input
 	if raw[0] != '{' || json.Unmarshal(raw, &members) != nil {
 		return nil, "must be an object"
 	}
 	faults := new(Faults)
-	row = c.Of.Read(members, reader, "", faults)
-	if !faults.Empty() {
+	row = c.Nested.Read(members, options, "", faults)
+	if !faults.IsEmpty() {
 		return nil, faults.List[0].Field + " " + faults.List[0].Message
 	}
 	return row, ""
@@ -82,7 +82,7 @@ func (t *Type[R]) ReadMembers(input Input, prefix string, f *Faults) (record any
 		if !isSent || !c.Settable || string(raw) == `""` && c.emptyIsAbsent() {
 			continue
 		}
-		value, problem := c.Kind.Parse(c, raw, Reader{})
+		value, problem := c.Kind.Parse(c, raw, ParseOptions{})
 		switch {
 		case problem != "":
 		case c.Secret && value == Mask:

@@ -34,8 +34,8 @@ func AppendField(dst []byte, c *Column, value any, style Style) []byte {
 	switch {
 	case value == nil && c.Kind == KindRows && !c.Single && !style.OmitEmpty:
 		return append(AppendName(dst, c.Name), '[', ']')
-	case c.Kind == KindInstant && c.NotNull && value == ledger.Micros(0) && style.Unbooked != nil:
-		return append(append(append(AppendName(dst, c.Name), '"'), style.Unbooked...), '"')
+	case c.Kind == KindInstant && c.NotNull && value == ledger.Micros(0) && style.BookedPlaceholder != nil:
+		return append(append(append(AppendName(dst, c.Name), '"'), style.BookedPlaceholder...), '"')
 	case value == nil || style.OmitEmpty && c.Kind.Empty(value):
 		if style.OmitEmpty || c.Sparse {
 			return dst
@@ -48,7 +48,7 @@ func AppendField(dst []byte, c *Column, value any, style Style) []byte {
 // AppendRow appends the shown columns of a row as members of an object.
 func (t *Table) AppendRow(dst []byte, r Row, style Style) []byte {
 	for _, c := range t.Columns {
-		if c.Place != Hidden {
+		if c.Visibility != Hidden {
 			dst = AppendField(dst, c, c.Value(r), style)
 		}
 	}

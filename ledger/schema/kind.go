@@ -8,7 +8,7 @@ type Kind interface {
 
 	// Parse parses a JSON value, which is never null. If the JSON is not a value of the kind, problem is the reason, and
 	// otherwise it is empty. If value is nil and problem is empty, the request counts as having no value for the column.
-	Parse(c *Column, raw []byte, reader Reader) (value any, problem string)
+	Parse(c *Column, raw []byte, options ParseOptions) (value any, problem string)
 
 	// Check returns an empty text if the column allows the value, and otherwise the reason why not.
 	Check(c *Column, value any) (problem string)
@@ -20,7 +20,7 @@ type Kind interface {
 	// AppendJSON appends the JSON that responses show for a value.
 	AppendJSON(c *Column, dst []byte, value any, style Style) []byte
 
-	// Empty tells whether the value is left out of responses whose Style has OmitEmpty. Zero and false are never left out.
+	// IsEmpty tells whether the value is left out of responses whose Style has OmitEmpty. Zero and false are never left out.
 	Empty(value any) bool
 
 	// Form describes the JSON of the column's values, for the description of the API.
@@ -58,8 +58,8 @@ type MultiPart interface {
 	CheckParts(c *Column, value any, f *Faults)
 }
 
-// Reader has the options for parsing requests. Each group of API routes chooses its own options.
-type Reader struct {
+// ParseOptions has the options for parsing requests. Each group of API routes chooses its own options.
+type ParseOptions struct {
 	LooseAmounts bool // an amount may be a JSON integer, and not only a string
 }
 
@@ -70,18 +70,18 @@ type Style struct {
 
 	JustCreated bool // the response is for a new record, so it omits the columns that are set only later
 
-	// Unbooked is shown in place of an instant that is known only when the record is stored. If Unbooked is nil, null is shown.
-	Unbooked []byte
+	// BookedPlaceholder is shown in place of an instant that is known only when the record is stored. If BookedPlaceholder is nil, null is shown.
+	BookedPlaceholder []byte
 
-	// Unnumbered is shown in place of a number that is assigned when the record is stored. If Unnumbered is nil, 0 is shown.
-	Unnumbered []byte
+	// NumberPlaceholder is shown in place of a number that is assigned when the record is stored. If NumberPlaceholder is nil, 0 is shown.
+	NumberPlaceholder []byte
 }
 
 // Unsettable implements the methods Parse and Check of Kind. It is embedded in kinds whose values no request can set.
 type Unsettable struct{ Unbounded }
 
 // Parse implements Kind.
-func (Unsettable) Parse(*Column, []byte, Reader) (any, string) { return nil, "cannot be set" }
+func (Unsettable) Parse(*Column, []byte, ParseOptions) (any, string) { return nil, "cannot be set" }
 
 // Unbounded implements the method Check of Kind. It is embedded in kinds whose values are allowed in every column.
 type Unbounded struct{}
@@ -89,8 +89,8 @@ type Unbounded struct{}
 // Check implements Kind.
 func (Unbounded) Check(*Column, any) string { return "" }
 
-// NeverEmpty implements the method Empty of Kind. It is embedded in kinds that have no empty value.
+// NeverEmpty implements the method IsEmpty of Kind. It is embedded in kinds that have no empty value.
 type NeverEmpty struct{}
 
-// Empty implements Kind.
+// IsEmpty implements Kind.
 func (NeverEmpty) Empty(any) bool { return false }

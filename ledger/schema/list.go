@@ -18,27 +18,27 @@ var (
 	KindTexts  Kind = textsKind{}  // []string
 	KindObject Kind = objectKind{} // []byte, a JSON object exactly as it was sent
 	KindList   Kind = listKind{}   // []byte, a non-empty JSON list of strings and objects, exactly as it was sent
-	KindRows   Kind = rowsKind{}   // []Row, rows of the table Column.Of
+	KindRows   Kind = rowsKind{}   // []Row, rows of the table Column.Nested
 )
 
 // Texts returns a column whose values are lists of texts.
-func Texts(key uint8, name string, options ...Option) Cell[[]string] {
-	return NewCell[[]string](key, name, KindTexts, options)
+func Texts(key uint8, name string, options ...Option) TypedColumn[[]string] {
+	return NewTypedColumn[[]string](key, name, KindTexts, options)
 }
 
 // Object returns a column whose values are JSON objects. An object is stored byte for byte as it was sent.
-func Object(key uint8, name string, options ...Option) Cell[[]byte] {
-	return NewCell[[]byte](key, name, KindObject, options)
+func Object(key uint8, name string, options ...Option) TypedColumn[[]byte] {
+	return NewTypedColumn[[]byte](key, name, KindObject, options)
 }
 
 // List returns a column whose values are JSON lists of texts and objects. A list is stored byte for byte as it was sent.
-func List(key uint8, name string, options ...Option) Cell[[]byte] {
-	return NewCell[[]byte](key, name, KindList, options)
+func List(key uint8, name string, options ...Option) TypedColumn[[]byte] {
+	return NewTypedColumn[[]byte](key, name, KindList, options)
 }
 
 // Rows returns a column whose values are lists of rows of another table.
-func Rows(key uint8, name string, table *Table, options ...Option) Cell[[]Row] {
-	return NewCell[[]Row](key, name, KindRows, append(options, func(c *Column) { c.Of = table }))
+func Rows(key uint8, name string, table *Table, options ...Option) TypedColumn[[]Row] {
+	return NewTypedColumn[[]Row](key, name, KindRows, append(options, func(c *Column) { c.Nested = table }))
 }
 
 type textsKind struct{}
@@ -46,7 +46,7 @@ type textsKind struct{}
 func (textsKind) String() string { return "list of texts" }
 
 // Parse implements Kind. An empty list counts as absent.
-func (textsKind) Parse(_ *Column, raw []byte, _ Reader) (any, string) {
+func (textsKind) Parse(_ *Column, raw []byte, _ ParseOptions) (any, string) {
 	var entries []*string // pointers, to detect null
 	if raw[0] != '[' || json.Unmarshal(raw, &entries) != nil || slices.Contains(entries, nil) {
 		return nil, "must be a list of strings"
@@ -162,7 +162,7 @@ type objectKind struct {
 
 func (objectKind) String() string { return "object" }
 
-func (objectKind) Parse(_ *Column, raw []byte, _ Reader) (any, string) {
+func (objectKind) Parse(_ *Column, raw []byte, _ ParseOptions) (any, string) {
 	if raw[0] != '{' || len(raw) > MaxObject {
 		return nil, "must be an object of at most 64 KiB"
 	}
@@ -177,7 +177,7 @@ type listKind struct {
 func (listKind) String() string { return "list" }
 
 // Parse implements Kind. It returns the list as it was sent, byte for byte.
-func (listKind) Parse(_ *Column, raw []byte, _ Reader) (any, string) {
+func (listKind) Parse(_ *Column, raw []byte, _ ParseOptions) (any, string) {
 	var entries []json.RawMessage
 	if raw[0] != '[' || json.Unmarshal(raw, &entries) != nil || len(raw) > MaxObject {
 		return nil, "must be a list of at most 64 KiB"
@@ -212,11 +212,11 @@ func (rowsKind) String() string { return "rows" }
 
 // Parse implements Kind. In a Single column, a request sets one row by sending it as an object. The rows of other columns
 // cannot be set by requests.
-func (rowsKind) Parse(c *Column, raw []byte, reader Reader) (any, string) {
+func (rowsKind) Parse(c *Column, raw []byte, options ParseOptions) (any, string) {
 	if !c.Single {
 		return nil, "cannot be set"
 	}
-	row, problem := c.ReadMembers(raw, reader)
+	row, problem := c.ReadMembers(raw, options)
 	if problem != "" {
 		return nil, problem
 	}
@@ -225,7 +225,7 @@ func (rowsKind) Parse(c *Column, raw []byte, reader Reader) (any, string) {
 
 func (rowsKind) AppendStored(c *Column, dst []byte, value any) []byte {
 	for _, row := range value.([]Row) {
-		dst = AppendBytes(dst, c.Of.AppendStored(nil, row))
+		dst = AppendBytes(dst, c.Nested.AppendStored(nil, row))
 	}
 	return dst
 }
@@ -237,7 +237,7 @@ func (rowsKind) ReadStored(c *Column, stored []byte) (any, bool) {
 		if !ok {
 			return nil, false
 		}
-		row, err := c.Of.ReadStored(encoded)
+		row, err := c.Nested.ReadStored(encoded)
 		if err != nil {
 			return nil, false
 		}
@@ -249,11 +249,11 @@ func (rowsKind) ReadStored(c *Column, stored []byte) (any, bool) {
 func (rowsKind) AppendJSON(c *Column, dst []byte, value any, style Style) []byte {
 	rows := value.([]Row)
 	if c.Single {
-		return c.Of.appendObject(dst, rows[0], style)
+		return c.Nested.appendObject(dst, rows[0], style)
 	}
 	dst = append(dst, '[')
 	for _, row := range rows {
-		dst = c.Of.appendObject(appendComma(dst), row, style)
+		dst = c.Nested.appendObject(appendComma(dst), row, style)
 	}
 	return append(dst, ']')
 }

@@ -4,8 +4,8 @@ import "encoding/json"
 
 // Nested returns a column whose values are records of another type, shown as objects. A fault inside such an object names both
 // columns, for example "amount.currency". If a patch contains only some members of the object, the other members do not change.
-func Nested[N any](key uint8, name string, nestedType *Type[N], options ...Option) Cell[N] {
-	return NewCell[N](key, name, nestedKind[N]{nestedType}, append(options, func(c *Column) { c.Of = nestedType.Table }))
+func Nested[N any](key uint8, name string, nestedType *Type[N], options ...Option) TypedColumn[N] {
+	return NewTypedColumn[N](key, name, nestedKind[N]{nestedType}, append(options, func(c *Column) { c.Nested = nestedType.Table }))
 }
 
 // nestedKind is the kind of columns whose values are records of type N, shown as objects.
@@ -22,7 +22,7 @@ type Mergeable interface {
 func (k nestedKind[N]) String() string { return "object of " + k.nestedType.shownNames() }
 
 // Parse implements Kind. A Type calls ParseParts instead.
-func (k nestedKind[N]) Parse(c *Column, raw []byte, _ Reader) (any, string) {
+func (k nestedKind[N]) Parse(c *Column, raw []byte, _ ParseOptions) (any, string) {
 	var f Faults
 	value := k.ParseParts(c, raw, &f)
 	return value, faultsText(&f)
@@ -88,7 +88,7 @@ func (f *Faults) addInside(c *Column, faults *Faults) {
 	}
 }
 
-// AppendStored implements Kind. No vault is needed, because nested objects must not have secret columns.
+// AppendStored implements Kind. No sealer is needed, because nested objects must not have secret columns.
 func (k nestedKind[N]) AppendStored(_ *Column, dst []byte, value any) []byte {
 	nested := value.(N)
 	dst, _ = k.nestedType.AppendStored(dst, &nested, nil)
@@ -113,5 +113,5 @@ func (k nestedKind[N]) AppendJSON(_ *Column, dst []byte, value any, style Style)
 // Shape implements Shaped.
 func (nestedKind[N]) Shape() Shape { return Document }
 
-// Empty implements Kind.
+// IsEmpty implements Kind.
 func (nestedKind[N]) Empty(any) bool { return false }

@@ -66,7 +66,7 @@ func TestNestedObjectIsCreated(t *testing.T) {
 	} {
 		var f schema.Faults
 		b := baskets.Create(inputOf(t, document), &f)
-		if f.Empty() || want == "limit.least: least is required" {
+		if f.IsEmpty() || want == "limit.least: least is required" {
 			baskets.Check(nil, b, &f)
 		}
 		if got := faultsOf(&f); got != want {
@@ -91,7 +91,7 @@ func TestPatchChangesOnlyTheMembersThatAreSent(t *testing.T) {
 		b, f := old, new(schema.Faults)
 		baskets.Patch(inputOf(t, document), &b, f)
 		baskets.Check(&old, &b, f)
-		if b.Limit != want || !f.Empty() {
+		if b.Limit != want || !f.IsEmpty() {
 			t.Errorf("%s: %+v (%s), want %+v", document, b.Limit, faultsOf(f), want)
 		}
 	}
@@ -103,7 +103,7 @@ func TestPatchChangesOnlyTheMembersThatAreSent(t *testing.T) {
 	} {
 		b, f := old, new(schema.Faults)
 		baskets.Patch(inputOf(t, document), &b, f)
-		if f.Empty() {
+		if f.IsEmpty() {
 			baskets.Check(&old, &b, f)
 		}
 		if got := faultsOf(f); got != want {

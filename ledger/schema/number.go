@@ -23,48 +23,48 @@ var (
 )
 
 // Integer returns a column of integers within bounds.
-func Integer(key uint8, name string, low, high int64, options ...Option) Cell[int64] {
-	return NewCell[int64](key, name, KindInteger, append(options, func(c *Column) { c.Min, c.Max = low, high }))
+func Integer(key uint8, name string, low, high int64, options ...Option) TypedColumn[int64] {
+	return NewTypedColumn[int64](key, name, KindInteger, append(options, func(c *Column) { c.Min, c.Max = low, high }))
 }
 
 // Percent returns a column of percentages that are integers within bounds.
-func Percent(key uint8, name string, low, high int64, options ...Option) Cell[int64] {
-	return NewCell[int64](key, name, KindPercent, append(options, func(c *Column) { c.Min, c.Max = low, high }))
+func Percent(key uint8, name string, low, high int64, options ...Option) TypedColumn[int64] {
+	return NewTypedColumn[int64](key, name, KindPercent, append(options, func(c *Column) { c.Min, c.Max = low, high }))
 }
 
 // DerivedInteger returns a column of integers that requests cannot set.
-func DerivedInteger(key uint8, name string, options ...Option) Cell[int64] {
-	return NewCell[int64](key, name, KindInteger, options)
+func DerivedInteger(key uint8, name string, options ...Option) TypedColumn[int64] {
+	return NewTypedColumn[int64](key, name, KindInteger, options)
 }
 
 // Bool returns a column of booleans.
-func Bool(key uint8, name string, options ...Option) Cell[bool] {
-	return NewCell[bool](key, name, KindBool, options)
+func Bool(key uint8, name string, options ...Option) TypedColumn[bool] {
+	return NewTypedColumn[bool](key, name, KindBool, options)
 }
 
 // Amount returns a column of amounts in minor units.
-func Amount(key uint8, name string, options ...Option) Cell[money.Amount] {
-	return NewCell[money.Amount](key, name, KindAmount, options)
+func Amount(key uint8, name string, options ...Option) TypedColumn[money.Amount] {
+	return NewTypedColumn[money.Amount](key, name, KindAmount, options)
 }
 
 // MinorUnits returns a column of amounts in minor units that are JSON integers in every request and response.
-func MinorUnits(key uint8, name string, options ...Option) Cell[money.Amount] {
-	return NewCell[money.Amount](key, name, KindMinor, options)
+func MinorUnits(key uint8, name string, options ...Option) TypedColumn[money.Amount] {
+	return NewTypedColumn[money.Amount](key, name, KindMinor, options)
 }
 
 // Signed returns a column of amounts that may be below zero.
-func Signed(key uint8, name string, options ...Option) Cell[money.Signed] {
-	return NewCell[money.Signed](key, name, KindSigned, options)
+func Signed(key uint8, name string, options ...Option) TypedColumn[money.Signed] {
+	return NewTypedColumn[money.Signed](key, name, KindSigned, options)
 }
 
 // Instant returns a column of instants.
-func Instant(key uint8, name string, options ...Option) Cell[ledger.Micros] {
-	return NewCell[ledger.Micros](key, name, KindInstant, options)
+func Instant(key uint8, name string, options ...Option) TypedColumn[ledger.Micros] {
+	return NewTypedColumn[ledger.Micros](key, name, KindInstant, options)
 }
 
 // Seq returns a column of numbers that are assigned when the record is stored.
-func Seq(key uint8, name string, options ...Option) Cell[int64] {
-	return NewCell[int64](key, name, KindSeq, options)
+func Seq(key uint8, name string, options ...Option) TypedColumn[int64] {
+	return NewTypedColumn[int64](key, name, KindSeq, options)
 }
 
 func appendNumber(dst []byte, n int64) []byte { return binary.AppendVarint(dst, n) }
@@ -81,7 +81,7 @@ func (k integerKind) String() string { return k.name }
 
 func (integerKind) Empty(any) bool { return false }
 
-func (integerKind) Parse(c *Column, raw []byte, _ Reader) (any, string) {
+func (integerKind) Parse(c *Column, raw []byte, _ ParseOptions) (any, string) {
 	n, err := strconv.ParseInt(string(raw), 10, 64)
 	if isCanonical := err == nil && strconv.FormatInt(n, 10) == string(raw); !isCanonical {
 		return nil, integerRule(c)
@@ -121,10 +121,10 @@ type seqKind struct{ integerKind }
 func (seqKind) String() string { return "integer" }
 
 func (seqKind) AppendJSON(_ *Column, dst []byte, value any, style Style) []byte {
-	if n := value.(int64); n != 0 || style.Unnumbered == nil {
+	if n := value.(int64); n != 0 || style.NumberPlaceholder == nil {
 		return strconv.AppendInt(dst, n, 10)
 	}
-	return append(dst, style.Unnumbered...)
+	return append(dst, style.NumberPlaceholder...)
 }
 
 type boolKind struct {
@@ -134,7 +134,7 @@ type boolKind struct {
 
 func (boolKind) String() string { return "boolean" }
 
-func (boolKind) Parse(_ *Column, raw []byte, _ Reader) (any, string) {
+func (boolKind) Parse(_ *Column, raw []byte, _ ParseOptions) (any, string) {
 	if s := string(raw); s == "true" || s == "false" {
 		return s == "true", ""
 	}
@@ -161,16 +161,16 @@ type amountKind struct{ NeverEmpty }
 func (amountKind) String() string { return "amount" }
 
 // Parse implements Kind. It accepts an amount in minor units, written as digits without a leading zero.
-func (amountKind) Parse(_ *Column, raw []byte, reader Reader) (any, string) {
+func (amountKind) Parse(_ *Column, raw []byte, options ParseOptions) (any, string) {
 	message := "must be a string of minor units"
-	if reader.LooseAmounts {
+	if options.LooseAmounts {
 		message = "must be minor units, as an integer or a string of digits"
 	}
 	digits := raw
 	switch {
 	case raw[0] == '"':
 		digits = raw[1 : len(raw)-1]
-	case !reader.LooseAmounts:
+	case !options.LooseAmounts:
 		return nil, message
 	}
 	a, err := money.ParseBytes(digits)
@@ -211,7 +211,7 @@ func (minorKind) String() string { return "integer of minor units" }
 func (minorKind) Shape() Shape { return Number }
 
 // Parse implements Kind. It accepts a non-negative JSON integer.
-func (minorKind) Parse(_ *Column, raw []byte, _ Reader) (any, string) {
+func (minorKind) Parse(_ *Column, raw []byte, _ ParseOptions) (any, string) {
 	a, err := money.ParseBytes(raw)
 	if err != nil {
 		return nil, "must be an integer of minor units"
@@ -266,7 +266,7 @@ type instantKind struct {
 func (instantKind) String() string { return "instant" }
 
 // Parse implements Kind. It accepts an RFC 3339 time.
-func (instantKind) Parse(_ *Column, raw []byte, _ Reader) (any, string) {
+func (instantKind) Parse(_ *Column, raw []byte, _ ParseOptions) (any, string) {
 	const message = "must be an RFC 3339 time"
 	text, problem := readString(raw)
 	if problem != "" {

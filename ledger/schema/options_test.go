@@ -37,13 +37,13 @@ var markets = schema.NewType[optionsRecord]("market",
 	schema.Field(schema.ID(0, "id", schema.NotNull, schema.Transient, schema.ReadOnlyFixed, schema.Help("i")), func(s *optionsRecord) *ledger.ID { return &s.ID }),
 	schema.Field(schema.Instant(0, "created_at", schema.NotNull, schema.Transient, schema.ReadOnlyFixed, schema.Help("c")), func(s *optionsRecord) *ledger.Micros { return &s.Created }),
 	schema.Field(schema.Text(1, "name", schema.Required, schema.OneLine, schema.ShownAfter("id"), schema.Help("n")), func(s *optionsRecord) *string { return &s.Name }),
-	schema.ForInput(schema.Text(0, "pass", schema.Help("p"))),
+	schema.InputField(schema.Text(0, "pass", schema.Help("p"))),
 	schema.Field(schema.Text(2, "site", schema.RefuseEmpty("must not be empty; null takes it away"), schema.Help("s")), func(s *optionsRecord) *string { return &s.Site }),
-	schema.Bound(schema.Word(3, "env", envs, schema.Required, schema.DefaultTo("prod"), schema.Help("e")),
+	schema.BoundField(schema.Word(3, "env", envs, schema.Required, schema.DefaultTo("prod"), schema.Help("e")),
 		func(s *optionsRecord) string { return append([]string{""}, envs...)[s.Env] },
 		func(s *optionsRecord, word string) { s.Env = map[string]int{"prod": 1, "test": 2}[word] }),
 	schema.Field(schema.Entries(4, "offers", offers, schema.Settable, schema.NotNull, schema.AtMost(2), schema.Help("l")), func(s *optionsRecord) *[]offer { return &s.Offers }),
-	schema.Shown(schema.Text(0, "label", schema.Sparse, schema.Help("l")), func(s *optionsRecord) (string, bool) { return s.Name + "!", s.Env == 2 }),
+	schema.ComputedField(schema.Text(0, "label", schema.Sparse, schema.Help("l")), func(s *optionsRecord) (string, bool) { return s.Name + "!", s.Env == 2 }),
 	schema.Field(schema.Instant(5, "ended_at", schema.AbsentWhenNew, schema.Help("e")), func(s *optionsRecord) *ledger.Micros { return &s.Ended }),
 	schema.Field(schema.DerivedInteger(6, "share", schema.NotShown, schema.RequiredInStore), func(s *optionsRecord) *int64 { return &s.Share }),
 ).OnCreate(func(input schema.Input, s *optionsRecord, f *schema.Faults) {
@@ -59,7 +59,7 @@ var markets = schema.NewType[optionsRecord]("market",
 		return "has a share below zero"
 	}
 	return ""
-}).WithEnvelope(func(s *optionsRecord, envelope schema.Envelope) { s.ID, s.Created = envelope.ID, envelope.Created })
+}).WithRowMetadata(func(s *optionsRecord, metadata schema.RowMetadata) { s.ID, s.Created = metadata.ID, metadata.Created })
 
 func TestEachColumnOptionIsEnforced(t *testing.T) {
 	for _, c := range []struct{ document, refusedFields, message string }{
@@ -111,7 +111,7 @@ func TestCrossCheckComparesWithTheOldRecord(t *testing.T) {
 
 func TestColumnsAreShownInTheirPlaces(t *testing.T) {
 	s := optionsRecord{Name: "a", Env: 2, Offers: []offer{{"x", 0}}}
-	newRecordStyle := schema.Style{Unbooked: []byte("later"), JustCreated: true}
+	newRecordStyle := schema.Style{BookedPlaceholder: []byte("later"), JustCreated: true}
 	for want, style := range map[string]schema.Style{
 		`{"id":"00000000-0000-0000-0000-000000000000","name":"a","created_at":null,"site":null,"env":"test","offers":[{"name":"x","size":0}],"label":"a!","ended_at":null`: {},
 		`{"id":"00000000-0000-0000-0000-000000000000","name":"a","created_at":"later","site":null,"env":"test","offers":[{"name":"x","size":0}],"label":"a!"`:              newRecordStyle,
@@ -121,7 +121,7 @@ func TestColumnsAreShownInTheirPlaces(t *testing.T) {
 		}
 	}
 	var requested string
-	for _, c := range markets.Requested() {
+	for _, c := range markets.RequestColumns() {
 		requested += c.Name + " "
 	}
 	if requested != "name pass site env offers " {
@@ -130,8 +130,8 @@ func TestColumnsAreShownInTheirPlaces(t *testing.T) {
 }
 
 func TestStoredRecordWithoutARequiredValueIsRefused(t *testing.T) {
-	envelope := schema.Envelope{ID: ledger.ID{1}, Created: 5}
-	complete := optionsRecord{ID: envelope.ID, Created: envelope.Created, Name: "a", Env: 2, Offers: []offer{{"x", 0}}, Share: 3}
+	metadata := schema.RowMetadata{ID: ledger.ID{1}, Created: 5}
+	complete := optionsRecord{ID: metadata.ID, Created: metadata.Created, Name: "a", Env: 2, Offers: []offer{{"x", 0}}, Share: 3}
 	for name, c := range map[string]struct {
 		change     func(*optionsRecord)
 		isAccepted bool
@@ -148,7 +148,7 @@ func TestStoredRecordWithoutARequiredValueIsRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := markets.Read(envelope, stored, nil)
+		got, err := markets.Read(metadata, stored, nil)
 		if c.isAccepted != (err == nil) || err != nil && !errors.Is(err, schema.ErrStored) {
 			t.Errorf("%s: %v", name, err)
 		}

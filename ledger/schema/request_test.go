@@ -27,7 +27,7 @@ var stalls = schema.NewType[narrowRecord]("stall",
 	schema.Field(schema.DerivedInteger(1, "number", schema.RequiredInStore, schema.Help("its number")), func(s *narrowRecord) *int64 { return &s.Number }),
 	schema.Field(schema.Word(2, "kind", []string{"food", "books"}, schema.Required, schema.DefaultTo("food"),
 		schema.Help("what it sells")), func(s *narrowRecord) *string { return &s.Kind }),
-	schema.Bound(schema.Word(3, "open", []string{"minute", "hour"}, schema.Settable, schema.Help("how long it is open")),
+	schema.BoundField(schema.Word(3, "open", []string{"minute", "hour"}, schema.Settable, schema.Help("how long it is open")),
 		func(s *narrowRecord) string {
 			for name, length := range durations {
 				if length == s.Open {
@@ -89,7 +89,7 @@ func TestInstantIsParsedFromText(t *testing.T) {
 		"1970-01-01T00:00:01.5Z": 1_500_000, "1970-01-01T01:00:01+01:00": 1_000_000, "1970-01-01T00:00:00.000001+00:00": 1, "1969-12-31T23:59:59Z": -1_000_000,
 	} {
 		var faults schema.Faults
-		if got := stalls.Create(input(t, `{"ends_at":"`+text+`"}`), &faults).Ends; got != want || !faults.Empty() {
+		if got := stalls.Create(input(t, `{"ends_at":"`+text+`"}`), &faults).Ends; got != want || !faults.IsEmpty() {
 			t.Errorf("%s is %d, want %d (%v)", text, got, want, faults.List)
 		}
 	}

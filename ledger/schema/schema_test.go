@@ -152,19 +152,19 @@ func TestARequestIsReadByItsColumns(t *testing.T) {
 	}
 	input["texts"] = json.RawMessage(`["a"]`)
 	theTexts.Set(r, []string{"a"})
-	for _, derived := range []schema.Ref{theSigned, theInstant, theRows} {
+	for _, derived := range []schema.ColumnRef{theSigned, theInstant, theRows} {
 		switch c := derived.(type) {
-		case schema.Cell[money.Signed]:
+		case schema.TypedColumn[money.Signed]:
 			c.Clear(r)
-		case schema.Cell[ledger.Micros]:
+		case schema.TypedColumn[ledger.Micros]:
 			c.Clear(r)
-		case schema.Cell[[]schema.Row]:
+		case schema.TypedColumn[[]schema.Row]:
 			c.Clear(r)
 		}
 	}
 	var faults schema.Faults
-	got := tableOfEveryKind.Read(input, schema.Reader{}, "", &faults)
-	if !faults.Empty() {
+	got := tableOfEveryKind.Read(input, schema.ParseOptions{}, "", &faults)
+	if !faults.IsEmpty() {
 		t.Fatal(faults.List)
 	}
 	for _, c := range tableOfEveryKind.Columns {
@@ -190,7 +190,7 @@ func TestEveryFaultOfARequestIsNamed(t *testing.T) {
 		input[name] = json.RawMessage(value)
 	}
 	var faults schema.Faults
-	tableOfEveryKind.Read(input, schema.Reader{}, "terms.", &faults)
+	tableOfEveryKind.Read(input, schema.ParseOptions{}, "terms.", &faults)
 	var named []string
 	for _, fault := range faults.List {
 		named = append(named, fault.Field)

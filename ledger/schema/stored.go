@@ -60,7 +60,7 @@ func (t *Table) eachStored(src []byte, read func(c *Column, stored []byte) (ok b
 		}
 		src = rest
 		c := t.ByKey(key)
-		if c == nil || c.From != nil || c.Transient || c.InputOnly { // unknown columns, and columns that are never stored
+		if c == nil || c.Compute != nil || c.Transient || c.InputOnly { // unknown columns, and columns that are never stored
 			continue
 		}
 		if !read(c, stored) {

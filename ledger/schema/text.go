@@ -28,29 +28,29 @@ var (
 )
 
 // Text returns a column of texts.
-func Text(key uint8, name string, options ...Option) Cell[string] {
-	return NewCell[string](key, name, KindText, options)
+func Text(key uint8, name string, options ...Option) TypedColumn[string] {
+	return NewTypedColumn[string](key, name, KindText, options)
 }
 
 // Enum returns a column of texts that allows only the given words.
-func Enum(key uint8, name string, words []string, options ...Option) Cell[string] {
-	return NewCell[string](key, name, KindEnum, append(options, func(c *Column) { c.Words = words }))
+func Enum(key uint8, name string, words []string, options ...Option) TypedColumn[string] {
+	return NewTypedColumn[string](key, name, KindEnum, append(options, func(c *Column) { c.Words = words }))
 }
 
 // Word returns a column of texts that allows only the given words, like Enum. Its error message lists the words as a
 // sentence: "must be prod or test".
-func Word(key uint8, name string, words []string, options ...Option) Cell[string] {
-	return NewCell[string](key, name, KindWord, append(options, func(c *Column) { c.Words = words }))
+func Word(key uint8, name string, words []string, options ...Option) TypedColumn[string] {
+	return NewTypedColumn[string](key, name, KindWord, append(options, func(c *Column) { c.Words = words }))
 }
 
 // ID returns a column of UUIDs.
-func ID(key uint8, name string, options ...Option) Cell[ledger.ID] {
-	return NewCell[ledger.ID](key, name, KindID, options)
+func ID(key uint8, name string, options ...Option) TypedColumn[ledger.ID] {
+	return NewTypedColumn[ledger.ID](key, name, KindID, options)
 }
 
 // Date returns a column of days.
-func Date(key uint8, name string, options ...Option) Cell[ledger.Date] {
-	return NewCell[ledger.Date](key, name, KindDate, options)
+func Date(key uint8, name string, options ...Option) TypedColumn[ledger.Date] {
+	return NewTypedColumn[ledger.Date](key, name, KindDate, options)
 }
 
 // readString parses a JSON string.
@@ -69,7 +69,7 @@ type textKind struct{}
 func (textKind) String() string { return "text" }
 
 // Parse implements Kind. An empty text counts as absent, unless the column is required or DateOrTime.
-func (textKind) Parse(c *Column, raw []byte, _ Reader) (any, string) {
+func (textKind) Parse(c *Column, raw []byte, _ ParseOptions) (any, string) {
 	text, problem := readString(raw)
 	if problem != "" || text == "" && !c.Required && !c.DateOrTime {
 		return nil, problem
@@ -123,7 +123,7 @@ type enumKind struct{ textKind }
 
 func (enumKind) String() string { return "word" }
 
-func (enumKind) Parse(_ *Column, raw []byte, _ Reader) (any, string) {
+func (enumKind) Parse(_ *Column, raw []byte, _ ParseOptions) (any, string) {
 	text, problem := readString(raw)
 	if problem != "" {
 		return nil, problem
@@ -150,8 +150,8 @@ type wordKind struct{ enumKind }
 
 // Parse implements Kind. It refuses an unknown word at once and does not leave this to Check, because the Go type of the
 // record's field may have no value for the word.
-func (k wordKind) Parse(c *Column, raw []byte, reader Reader) (any, string) {
-	value, problem := k.enumKind.Parse(c, raw, reader)
+func (k wordKind) Parse(c *Column, raw []byte, options ParseOptions) (any, string) {
+	value, problem := k.enumKind.Parse(c, raw, options)
 	if problem == "" {
 		problem = k.Check(c, value)
 	}
@@ -193,7 +193,7 @@ type idKind struct {
 
 func (idKind) String() string { return "UUID" }
 
-func (idKind) Parse(_ *Column, raw []byte, _ Reader) (any, string) {
+func (idKind) Parse(_ *Column, raw []byte, _ ParseOptions) (any, string) {
 	text, problem := readString(raw)
 	if problem != "" {
 		return nil, problem
@@ -229,7 +229,7 @@ func (dateKind) String() string { return "date" }
 
 // Parse implements Kind. The error message for a date that is out of range differs from the message for a text that is not a
 // date.
-func (dateKind) Parse(_ *Column, raw []byte, _ Reader) (any, string) {
+func (dateKind) Parse(_ *Column, raw []byte, _ ParseOptions) (any, string) {
 	text, problem := readString(raw)
 	if problem != "" {
 		return nil, problem

@@ -19,23 +19,23 @@ type Type[R any] struct {
 	Name   string // the name of a record in messages and documentation, such as "partner"
 	*Table        // the columns in the order in which requests are checked
 
-	shownColumns []*Column // the shown columns in the order in which responses show them
-	onCreate     func(Input, *R, *Faults)
-	crossCheck   func(old, r *R, f *Faults)
-	invariant    func(*R) (problem string)
-	setEnvelope  func(*R, Envelope)
+	shownColumns   []*Column // the shown columns in the order in which responses show them
+	onCreate       func(Input, *R, *Faults)
+	crossCheck     func(old, r *R, f *Faults)
+	invariant      func(*R) (problem string)
+	setRowMetadata func(*R, RowMetadata)
 }
 
-// Envelope contains what the store keeps beside a record's stored form: the record's key and the times of its events.
-type Envelope struct {
+// RowMetadata contains what the store keeps beside a record's stored form: the record's key and the times of its events.
+type RowMetadata struct {
 	Org, ID          ledger.ID
 	Created, Updated ledger.Micros // times at which the first and the last event were booked
 	Seq              uint64        // seq, in the journal, of the first event with a settled entry; 0 if there is none
 }
 
-// WithEnvelope registers the function that copies the envelope into a record.
-func (t *Type[R]) WithEnvelope(set func(*R, Envelope)) *Type[R] {
-	t.setEnvelope = set
+// WithRowMetadata registers the function that copies the metadata into a record.
+func (t *Type[R]) WithRowMetadata(set func(*R, RowMetadata)) *Type[R] {
+	t.setRowMetadata = set
 	return t
 }
 
@@ -69,9 +69,9 @@ func NewType[R any](name string, columns ...*Column) *Type[R] {
 	for _, c := range columns {
 		assert.That(c.InputOnly != (c.field != nil) && (c.InputOnly || c.field.record == reflect.TypeFor[R]()),
 			"schema: column %s of a %s is bound to no field of it", c.Name, name)
-		assert.That(c.Help != "" || c.Place == Hidden, "schema: column %s of a %s has no help line", c.Name, name)
+		assert.That(c.Help != "" || c.Visibility == Hidden, "schema: column %s of a %s has no help line", c.Name, name)
 		t.add(c)
-		if c.InputOnly || c.Place == Hidden {
+		if c.InputOnly || c.Visibility == Hidden {
 			continue
 		}
 		position := len(t.shownColumns)
@@ -84,11 +84,11 @@ func NewType[R any](name string, columns ...*Column) *Type[R] {
 	return t
 }
 
-// Shown returns the columns in the order in which records are shown.
-func (t *Type[R]) Shown() []*Column { return t.shownColumns }
+// ShownColumns returns the columns in the order in which records are shown.
+func (t *Type[R]) ShownColumns() []*Column { return t.shownColumns }
 
-// Requested returns the columns that a request may set, in the order in which they are checked.
-func (t *Type[R]) Requested() []*Column {
+// RequestColumns returns the columns that a request may set, in the order in which they are checked.
+func (t *Type[R]) RequestColumns() []*Column {
 	return slices.DeleteFunc(slices.Clone(t.Columns), func(c *Column) bool { return !c.Settable })
 }
 
@@ -150,7 +150,7 @@ func (t *Type[R]) Patch(input Input, r *R, f *Faults) {
 		}
 		old := c.field.get(r)
 		switch isNull := string(raw) == "null"; {
-		case c.Fixed || !c.Settable && c.Place != Hidden:
+		case c.Fixed || !c.Settable && c.Visibility != Hidden:
 			if !c.Contextual && !sameAsShown(c, raw, old) {
 				f.Add(c.Name, "%s never changes", c.Name)
 			}
@@ -183,7 +183,7 @@ func (t *Type[R]) read(c *Column, raw []byte, r *R, f *Faults) {
 		f.Add(c.Name, "%s", c.RefuseEmpty)
 		return
 	}
-	value, problem := c.Kind.Parse(c, raw, Reader{})
+	value, problem := c.Kind.Parse(c, raw, ParseOptions{})
 	if problem == "" && value != nil && !c.Kind.Empty(value) {
 		problem = c.Kind.Check(c, value) // checked here too, because Type.Check treats a zero in a nullable column as missing
 	}
@@ -279,12 +279,12 @@ func (t *Type[R]) AppendFields(dst []byte, r *R, style Style) []byte {
 	return dst
 }
 
-// Vault encrypts and decrypts the stored values of secret columns.
-type Vault interface {
+// Sealer encrypts and decrypts the stored values of secret columns.
+type Sealer interface {
 	// Seal encrypts a column's stored value.
 	Seal(c *Column, plaintext []byte) ([]byte, error)
 
-	// Open decrypts a value that Seal has encrypted. If the vault cannot decrypt the value, ok is false. The vault itself must
+	// Open decrypts a value that Seal has encrypted. If the sealer cannot decrypt the value, ok is false. The sealer itself must
 	// report such a failure, because the record is then simply read without the value.
 	Open(c *Column, sealed []byte) (plaintext []byte, ok bool)
 }
@@ -292,9 +292,9 @@ type Vault interface {
 // version is the first byte of a record's stored form.
 const version = 2
 
-// AppendStored appends a record's stored form: the version, then its columns. It fails only if the vault cannot encrypt a
+// AppendStored appends a record's stored form: the version, then its columns. It fails only if the sealer cannot encrypt a
 // secret.
-func (t *Type[R]) AppendStored(dst []byte, r *R, v Vault) ([]byte, error) {
+func (t *Type[R]) AppendStored(dst []byte, r *R, sealer Sealer) ([]byte, error) {
 	dst = append(dst, version)
 	for _, c := range t.Columns {
 		value := t.Value(c, r)
@@ -304,7 +304,7 @@ func (t *Type[R]) AppendStored(dst []byte, r *R, v Vault) ([]byte, error) {
 		stored := c.Kind.AppendStored(c, nil, value)
 		if c.Secret {
 			var err error
-			if stored, err = v.Seal(c, stored); err != nil {
+			if stored, err = sealer.Seal(c, stored); err != nil {
 				return nil, err
 			}
 		}
@@ -313,11 +313,11 @@ func (t *Type[R]) AppendStored(dst []byte, r *R, v Vault) ([]byte, error) {
 	return dst, nil
 }
 
-// Read returns the record whose stored form AppendStored wrote. If the type has no secrets, the vault may be nil.
-func (t *Type[R]) Read(envelope Envelope, stored []byte, v Vault) (*R, error) {
+// Read returns the record whose stored form AppendStored wrote. If the type has no secrets, the sealer may be nil.
+func (t *Type[R]) Read(metadata RowMetadata, stored []byte, sealer Sealer) (*R, error) {
 	r := new(R)
-	t.setEnvelope(r, envelope)
-	if err := t.ReadStored(stored, r, v); err != nil {
+	t.setRowMetadata(r, metadata)
+	if err := t.ReadStored(stored, r, sealer); err != nil {
 		return nil, err
 	}
 	return r, nil
@@ -325,14 +325,14 @@ func (t *Type[R]) Read(envelope Envelope, stored []byte, v Vault) (*R, error) {
 
 // ReadStored parses the stored form that AppendStored wrote, and sets the fields of r. No column of r may have a value before
 // the call.
-func (t *Type[R]) ReadStored(src []byte, r *R, v Vault) error {
+func (t *Type[R]) ReadStored(src []byte, r *R, sealer Sealer) error {
 	if len(src) == 0 || src[0] != version {
 		return ErrStored
 	}
 	err := t.eachStored(src[1:], func(c *Column, stored []byte) bool {
 		if c.Secret {
 			var ok bool
-			if stored, ok = v.Open(c, stored); !ok {
+			if stored, ok = sealer.Open(c, stored); !ok {
 				return true
 			}
 		}
@@ -362,21 +362,21 @@ func (t *Type[R]) ReadStored(src []byte, r *R, v Vault) error {
 type AnyType interface {
 	// ReadRecord does the work of Type.Read. AppendRecord does the work of Type.AppendFields, for a record that ReadRecord has
 	// returned.
-	ReadRecord(envelope Envelope, stored []byte, v Vault) (record any, err error)
+	ReadRecord(metadata RowMetadata, stored []byte, sealer Sealer) (record any, err error)
 	AppendRecord(dst []byte, record any, style Style) []byte
 
 	// ReadMembers parses an object that is a part of another record; see Type.ReadMembers.
 	ReadMembers(input Input, prefix string, f *Faults) (record any)
 
-	// Shown returns the columns in the order in which responses show them. Requested returns the columns that a request may
+	// ShownColumns returns the columns in the order in which responses show them. Requested returns the columns that a request may
 	// set, in the order in which they are checked.
-	Shown() []*Column
-	Requested() []*Column
+	ShownColumns() []*Column
+	RequestColumns() []*Column
 }
 
 // ReadRecord implements AnyType.
-func (t *Type[R]) ReadRecord(envelope Envelope, stored []byte, v Vault) (any, error) {
-	return t.Read(envelope, stored, v)
+func (t *Type[R]) ReadRecord(metadata RowMetadata, stored []byte, sealer Sealer) (any, error) {
+	return t.Read(metadata, stored, sealer)
 }
 
 // AppendRecord implements AnyType.
@@ -384,15 +384,15 @@ func (t *Type[R]) AppendRecord(dst []byte, record any, style Style) []byte {
 	return t.AppendFields(dst, record.(*R), style)
 }
 
-// NoKeys is a vault without keys. It cannot encrypt secrets, and a record that is read with NoKeys lacks its secrets.
-var NoKeys Vault = noKeys{}
+// NoKeys is a sealer without keys. It cannot encrypt secrets, and a record that is read with NoKeys lacks its secrets.
+var NoKeys Sealer = noKeys{}
 
 type noKeys struct{}
 
 var errNoKeys = errors.New("schema: no keys: secrets cannot be sealed")
 
-// Seal implements Vault.
+// Seal implements Sealer.
 func (noKeys) Seal(*Column, []byte) ([]byte, error) { return nil, errNoKeys }
 
-// Open implements Vault.
+// Open implements Sealer.
 func (noKeys) Open(*Column, []byte) ([]byte, bool) { return nil, false }

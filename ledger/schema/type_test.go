@@ -36,7 +36,7 @@ type gatesKind struct{ schema.NeverEmpty }
 
 func (gatesKind) String() string { return "gates" }
 
-func (gatesKind) Parse(*schema.Column, []byte, schema.Reader) (any, string) {
+func (gatesKind) Parse(*schema.Column, []byte, schema.ParseOptions) (any, string) {
 	panic("it has parts")
 }
 
@@ -98,7 +98,7 @@ var shops = schema.NewType[boundRecord]("shop",
 	schema.NumberField(schema.DerivedInteger(5, "level", schema.NotShown), func(s *boundRecord) *level { return &s.Level }),
 	schema.Field(schema.Text(6, "secret", schema.Secret, schema.Help("signs")), func(s *boundRecord) *string { return &s.Secret }),
 	schema.Field(schema.Texts(7, "tags", schema.Settable, schema.AtMost(2), schema.Help("words")), func(s *boundRecord) *[]string { return &s.Tags }),
-	schema.Field(schema.NewCell[[]int64](8, "gates", gatesKind{}, []schema.Option{schema.Settable, schema.Help("doors")}), func(s *boundRecord) *[]int64 { return &s.Gates }),
+	schema.Field(schema.NewTypedColumn[[]int64](8, "gates", gatesKind{}, []schema.Option{schema.Settable, schema.Help("doors")}), func(s *boundRecord) *[]int64 { return &s.Gates }),
 	schema.Field(schema.Instant(9, "created_at", schema.NotNull, schema.Transient, schema.Help("when it was made")), func(s *boundRecord) *ledger.Micros { return &s.Created }),
 )
 
@@ -187,13 +187,13 @@ func TestARecordIsShownWithoutItsSecrets(t *testing.T) {
 			`{"id":7,"name":"a","size":"small","open":false,"secret":"•••","tags":["x"],"gates":[1],"created_at":"1970-01-01T00:00:00.000005+00:00"`},
 		{boundRecord{Open: true}, `{"id":0,"name":null,"size":null,"open":true,"secret":null,"tags":null,"gates":null,"created_at":"later"`},
 	} {
-		if got := string(shops.AppendFields([]byte("{"), &c.record, schema.Style{Unbooked: []byte("later")})); got != c.want {
+		if got := string(shops.AppendFields([]byte("{"), &c.record, schema.Style{BookedPlaceholder: []byte("later")})); got != c.want {
 			t.Errorf("the response shows %s, want %s", got, c.want)
 		}
 	}
 }
 
-// vault encrypts by inverting bytes. If locked is set, it can neither encrypt nor decrypt.
+// sealer encrypts by inverting bytes. If locked is set, it can neither encrypt nor decrypt.
 type vault struct{ locked bool }
 
 func (v vault) Seal(_ *schema.Column, plaintext []byte) ([]byte, error) {

@@ -124,16 +124,16 @@ func addReferences(r *payment.Record, add func(string)) {
 		}
 	}
 	addOne(r.Reference)
-	for i := range r.Ended {
-		addOne(r.Ended[i].Reference)
+	for i := range r.EndedAttempts {
+		addOne(r.EndedAttempts[i].Reference)
 	}
 }
 
 // addLastDigits calls add with the last digits of the current card, and of the cards that were used in ended attempts.
 func addLastDigits(r *payment.Record, add func(string)) {
 	add(r.CardLast4)
-	for i := range r.Ended {
-		add(r.Ended[i].Credentials.CardLast4)
+	for i := range r.EndedAttempts {
+		add(r.EndedAttempts[i].Credentials.CardLast4)
 	}
 }
 

@@ -11,8 +11,8 @@ import (
 // this byte contains a seq: all events up to this seq are indexed.
 const rowKind = 'f'
 
-// rowForm is the version of the rows' form, and the first byte of each row's value.
-const rowForm = 1
+// rowFormat is the version of the rows' form, and the first byte of each row's value.
+const rowFormat = 1
 
 const (
 	bucketBits = 10
@@ -24,14 +24,14 @@ const (
 	MaxRowEntries = 2048
 )
 
-// ErrForm is the error for a row of the index that this package did not write.
-var ErrForm = errors.New("search: a row of an unknown form")
+// ErrFormat is the error for a row of the index that this package did not write.
+var ErrFormat = errors.New("search: a row of an unknown form")
 
 // IsRow tells whether the row with the key belongs to this package.
 func IsRow(key []byte) bool { return len(key) > 0 && key[0] == rowKind }
 
-// Rows returns the common prefix of the keys of this package's rows.
-func Rows() []byte { return []byte{rowKind} }
+// RowPrefix returns the common prefix of the keys of this package's rows.
+func RowPrefix() []byte { return []byte{rowKind} }
 
 // Bucket is the number of a bucket, and consists of the first bits of the hashes in the bucket.
 type Bucket uint16
@@ -42,30 +42,30 @@ const Buckets = 1 << bucketBits
 // Bucket returns the bucket to which the hash belongs.
 func (h Hash) Bucket() Bucket { return Bucket(h >> (hashBits - bucketBits)) }
 
-// Rows returns the common prefix of the keys of the bucket's rows. The rows are ordered by flush. If a flush has written
+// RowPrefix returns the common prefix of the keys of the bucket's rows. The rows are ordered by flush. If a flush has written
 // several rows, the row with the greatest hashes comes first.
-func (b Bucket) Rows() []byte { return binary.BigEndian.AppendUint16([]byte{rowKind}, uint16(b)) }
+func (b Bucket) RowPrefix() []byte { return binary.BigEndian.AppendUint16([]byte{rowKind}, uint16(b)) }
 
 // Key is the key of a row with entries.
 type Key struct {
-	Bucket Bucket
-	Last   uint64 // seq of the last event that was indexed at the flush
-	Left   uint16 // number of rows with greater hashes that the same flush has written for the bucket
+	Bucket    Bucket
+	Last      uint64 // seq of the last event that was indexed at the flush
+	RowsAfter uint16 // number of rows with greater hashes that the same flush has written for the bucket
 }
 
 // Encode returns the key's bytes.
 func (k Key) Encode() []byte {
-	return binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint64(k.Bucket.Rows(), k.Last), k.Left)
+	return binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint64(k.Bucket.RowPrefix(), k.Last), k.RowsAfter)
 }
 
 // ParseKey parses the key of a row with entries.
 func ParseKey(key []byte) (k Key, err error) {
 	if len(key) != keyLength || key[0] != rowKind {
-		return k, ErrForm
+		return k, ErrFormat
 	}
 	k = Key{Bucket(binary.BigEndian.Uint16(key[1:])), binary.BigEndian.Uint64(key[3:]), binary.BigEndian.Uint16(key[11:])}
 	if k.Bucket >= Buckets {
-		return k, ErrForm
+		return k, ErrFormat
 	}
 	return k, nil
 }
@@ -103,7 +103,7 @@ func EncodeRows(bucket Bucket, last uint64, entries []Entry) (rows []Row) {
 // encode returns the value of a row. After each hash come the number of entries with this hash, and their seqs in descending
 // order. The first seq is stored as its difference from last, and each further seq as its difference from the seq before it.
 func encode(last uint64, entries []Entry) []byte {
-	dst := append(make([]byte, 0, 1+len(entries)*(storedHash+4)), rowForm)
+	dst := append(make([]byte, 0, 1+len(entries)*(storedHash+4)), rowFormat)
 	for len(entries) > 0 {
 		hash, n := entries[0].Hash, 1
 		for n < len(entries) && entries[n].Hash == hash {
@@ -120,7 +120,7 @@ func encode(last uint64, entries []Entry) []byte {
 	return dst
 }
 
-// Decode returns the entries of a row. If the value is malformed or its entries are not in order, the error is ErrForm.
+// Decode returns the entries of a row. If the value is malformed or its entries are not in order, the error is ErrFormat.
 func Decode(key Key, value []byte) (entries []Entry, err error) {
 	err = key.each(value, func(h Hash, seqs *seqReader) bool {
 		for seq, more := seqs.next(); more; seq, more = seqs.next() {
@@ -130,7 +130,7 @@ func Decode(key Key, value []byte) (entries []Entry, err error) {
 	})
 	for i := 1; i < len(entries) && err == nil; i++ {
 		if entries[i-1].Compare(entries[i]) >= 0 {
-			err = ErrForm
+			err = ErrFormat
 		}
 	}
 	return entries, err
@@ -188,29 +188,29 @@ func (r *seqReader) next() (seq uint64, more bool) {
 // each calls fn with each hash of a row and a reader of the hash's seqs, until fn returns false. The hashes are in ascending
 // order.
 func (k Key) each(value []byte, fn func(h Hash, seqs *seqReader) (more bool)) error {
-	if len(value) < 2 || value[0] != rowForm {
-		return ErrForm
+	if len(value) < 2 || value[0] != rowFormat {
+		return ErrFormat
 	}
 	r := seqReader{src: value[1:]}
 	first := Hash(k.Bucket) << (hashBits - bucketBits)
 	const storedBits = 8 * storedHash
 	for len(r.src) > 0 {
 		if len(r.src) < storedHash {
-			return ErrForm
+			return ErrFormat
 		}
 		stored := Hash(r.src[0])<<32 | Hash(binary.BigEndian.Uint32(r.src[1:]))
 		hash := first>>storedBits<<storedBits | stored
 		r.src = r.src[storedHash:]
 		r.n, r.previous = r.uvarint(), k.Last
 		if r.n == 0 || hash.Bucket() != k.Bucket {
-			return ErrForm
+			return ErrFormat
 		}
 		more := fn(hash, &r)
 		for _, unread := r.next(); unread; {
 			_, unread = r.next()
 		}
 		if r.hasFailed {
-			return ErrForm
+			return ErrFormat
 		}
 		if !more {
 			return nil
@@ -219,19 +219,19 @@ func (k Key) each(value []byte, fn func(h Hash, seqs *seqReader) (more bool)) er
 	return nil
 }
 
-// EncodeIndexed returns the row that records that all events up to the seq are indexed.
-func EncodeIndexed(seq uint64) (key, row []byte) {
-	return Rows(), binary.AppendUvarint([]byte{rowForm}, seq)
+// EncodePosition returns the row that records that all events up to the seq are indexed.
+func EncodePosition(seq uint64) (key, row []byte) {
+	return RowPrefix(), binary.AppendUvarint([]byte{rowFormat}, seq)
 }
 
-// DecodeIndexed returns the seq in a row that EncodeIndexed made.
-func DecodeIndexed(row []byte) (seq uint64, err error) {
-	if len(row) < 2 || row[0] != rowForm {
-		return 0, ErrForm
+// DecodePosition returns the seq in a row that EncodePosition made.
+func DecodePosition(row []byte) (seq uint64, err error) {
+	if len(row) < 2 || row[0] != rowFormat {
+		return 0, ErrFormat
 	}
 	seq, length := binary.Uvarint(row[1:])
 	if length != len(row)-1 {
-		return 0, ErrForm
+		return 0, ErrFormat
 	}
 	return seq, nil
 }

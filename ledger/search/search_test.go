@@ -19,7 +19,7 @@ func sample() *payment.Record {
 	return &payment.Record{
 		ID: ledger.ID{1}, RRN: "000012345678", Reference: ledger.ID{0xab},
 		Request: payment.Request{TxID: " Order-7 ", CardLast4: "4242", Customer: []byte(`{"name":"A","email":" Ami\u006ea@Shop.example"}`)},
-		Ended: []payment.EndedAttempt{
+		EndedAttempts: []payment.EndedAttempt{
 			{Reference: ledger.ID{1}, Credentials: payment.Credentials{CardLast4: "1111"}},
 			{Reference: ledger.ID{2}, Credentials: payment.Credentials{CardLast4: "0002"}},
 		},
@@ -180,7 +180,7 @@ func TestManyEntriesMakeSeveralRows(t *testing.T) {
 func TestMalformedRowsAreRefused(t *testing.T) {
 	row := search.EncodeRows(3, 100, []search.Entry{{Hash: 3<<38 | 1, Seq: 40}, {Hash: 3<<38 | 1, Seq: 30}, {Hash: 3<<38 | 9, Seq: 100}})[0]
 	for length := range len(row.Value) {
-		if _, err := search.Decode(row.Key, row.Value[:length]); length != 1+5+1+2 && !errors.Is(err, search.ErrForm) { // a row of that length is valid: it ends after the seqs of a hash
+		if _, err := search.Decode(row.Key, row.Value[:length]); length != 1+5+1+2 && !errors.Is(err, search.ErrFormat) { // a row of that length is valid: it ends after the seqs of a hash
 			t.Errorf("%d of %d bytes: %v", length, len(row.Value), err)
 		}
 	}
@@ -189,12 +189,12 @@ func TestMalformedRowsAreRefused(t *testing.T) {
 		"event 0": {1, 0xc0, 0, 0, 0, 1, 1, 100}, "the same seq twice": {1, 0xc0, 0, 0, 0, 1, 2, 60, 0}, "hashes that descend": {1, 0xc0, 0, 0, 0, 2, 1, 60, 0xc0, 0, 0, 0, 1, 1, 60},
 		"the same hash twice": {1, 0xc0, 0, 0, 0, 1, 1, 60, 0xc0, 0, 0, 0, 1, 1, 60},
 	} {
-		if _, err := search.Decode(row.Key, value); !errors.Is(err, search.ErrForm) {
+		if _, err := search.Decode(row.Key, value); !errors.Is(err, search.ErrFormat) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	for _, key := range [][]byte{nil, {'f'}, append(row.Key.Encode(), 0), search.Key{Bucket: search.Buckets, Last: 1}.Encode(), append([]byte{'g'}, row.Key.Encode()[1:]...)} {
-		if _, err := search.ParseKey(key); !errors.Is(err, search.ErrForm) {
+		if _, err := search.ParseKey(key); !errors.Is(err, search.ErrFormat) {
 			t.Errorf("key %x: %v", key, err)
 		}
 	}
@@ -202,12 +202,12 @@ func TestMalformedRowsAreRefused(t *testing.T) {
 
 func TestProgressRowGivesItsSeqBack(t *testing.T) {
 	for _, seq := range []uint64{0, 1, 300, math.MaxUint64} {
-		key, row := search.EncodeIndexed(seq)
-		if got, err := search.DecodeIndexed(row); err != nil || got != seq || !search.IsRow(key) {
+		key, row := search.EncodePosition(seq)
+		if got, err := search.DecodePosition(row); err != nil || got != seq || !search.IsRow(key) {
 			t.Errorf("%d is read as %d: %v", seq, got, err)
 		}
 		for _, wrong := range [][]byte{nil, row[:1], append(slices.Clone(row), 1), append([]byte{9}, row[1:]...)} {
-			if _, err := search.DecodeIndexed(wrong); !errors.Is(err, search.ErrForm) {
+			if _, err := search.DecodePosition(wrong); !errors.Is(err, search.ErrFormat) {
 				t.Errorf("%x: %v", wrong, err)
 			}
 		}
@@ -216,7 +216,7 @@ func TestProgressRowGivesItsSeqBack(t *testing.T) {
 
 func BenchmarkValues(b *testing.B) {
 	r := sample()
-	r.Ended = nil
+	r.EndedAttempts = nil
 	for b.Loop() {
 		search.Values(r, func(f search.Field, folded string) { f.HashOf(folded) })
 	}

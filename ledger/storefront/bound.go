@@ -15,14 +15,14 @@ import (
 type BoundProduct struct {
 	ID        ledger.ID
 	Deletions uint32   // the value of Product.Deletions when the product was added to the link
-	isNew     bool     // a request has added the product, and Bind has not looked it up yet
-	Product   *Product // looked up by ShowProducts; nil: the link does not show the product
+	isNew     bool     // a request has added the product, and BindProducts has not looked it up yet
+	Product   *Product // looked up by ResolveProducts; nil: the link does not show the product
 }
 
 // boundColumn returns the column of a link's products. In a response each product is an object. In a request each product is a
 // UUID, or an object like those in responses.
 func boundColumn[R any](key uint8, fieldOf func(*R) *[]BoundProduct) *schema.Column {
-	return schema.Field(schema.NewCell[[]BoundProduct](key, "products", boundKind{}, []schema.Option{schema.Settable, schema.NotNull, schema.Contextual, schema.AtMost(MaxProducts),
+	return schema.Field(schema.NewTypedColumn[[]BoundProduct](key, "products", boundKind{}, []schema.Option{schema.Settable, schema.NotNull, schema.Contextual, schema.AtMost(MaxProducts),
 		schema.Help("products of the same partner that the page shows: UUIDs in requests, products in responses")}), fieldOf)
 }
 
@@ -33,7 +33,7 @@ func (boundKind) String() string { return "list of products" }
 
 // Parse implements schema.Kind. Each entry of the list is a product's UUID, or an object whose id is the UUID, like those in
 // responses.
-func (boundKind) Parse(_ *schema.Column, raw []byte, _ schema.Reader) (any, string) {
+func (boundKind) Parse(_ *schema.Column, raw []byte, _ schema.ParseOptions) (any, string) {
 	const form = "must be a list of UUIDs, or of products with their id"
 	var entries []json.RawMessage
 	if raw[0] != '[' || json.Unmarshal(raw, &entries) != nil {
@@ -123,7 +123,7 @@ func (boundKind) AppendJSON(_ *schema.Column, dst []byte, value any, style schem
 // Form implements schema.Kind.
 func (boundKind) Form(c *schema.Column, use schema.Use) schema.Form {
 	if !use.InRequest {
-		return schema.Form{Type: "array", Entry: &schema.Form{Type: "object", Members: Products.Shown()}}
+		return schema.Form{Type: "array", Entry: &schema.Form{Type: "object", Members: Products.ShownColumns()}}
 	}
 	entry := schema.Form{AnyOf: []schema.Form{{Type: "string", Format: "uuid"}, {Type: "object", Open: true}}}
 	return schema.Form{Type: "array", MaxLength: c.MaxLength, Entry: &entry}
@@ -135,9 +135,9 @@ func (boundKind) Shape() schema.Shape { return schema.TextList }
 // Empty implements schema.Kind.
 func (boundKind) Empty(value any) bool { return len(value.([]BoundProduct)) == 0 }
 
-// Bind looks up the products that a request has added to the link. It removes repeated products, unknown products, deleted
+// BindProducts looks up the products that a request has added to the link. It removes repeated products, unknown products, deleted
 // products, and products of other partners. find returns nil if there is no product with the id.
-func (l *Link) Bind(find func(id ledger.ID) *Product) {
+func (l *Link) BindProducts(find func(id ledger.ID) *Product) {
 	var bound []BoundProduct
 	for _, requested := range l.Products {
 		if !requested.isNew {
@@ -152,9 +152,9 @@ func (l *Link) Bind(find func(id ledger.ID) *Product) {
 	l.Products = bound
 }
 
-// ShowProducts sets BoundProduct.Product for each product that was not deleted after it was added to the link. find returns nil
+// ResolveProducts sets BoundProduct.Product for each product that was not deleted after it was added to the link. find returns nil
 // if there is no product with the id.
-func (l *Link) ShowProducts(find func(id ledger.ID) *Product) {
+func (l *Link) ResolveProducts(find func(id ledger.ID) *Product) {
 	l.Products = slices.Clone(l.Products)
 	for i := range l.Products {
 		bound := &l.Products[i]

@@ -24,7 +24,7 @@ const (
 
 // publicColumn returns the column of a public address (URL).
 func publicColumn[R any](name, help string, address func(*R) string) *schema.Column {
-	return schema.Shown(schema.Text(0, name, schema.ReadOnlyFixed, schema.Contextual, schema.NotNull, schema.Help(help)), func(r *R) (string, bool) { return address(r), true })
+	return schema.ComputedField(schema.Text(0, name, schema.ReadOnlyFixed, schema.Contextual, schema.NotNull, schema.Help(help)), func(r *R) (string, bool) { return address(r), true })
 }
 
 // addressColumn returns the column of a URL to which the payer's browser is redirected.
@@ -46,7 +46,7 @@ const emptyMessage = "must not be empty"
 
 // currencyColumn returns the column of a currency. Every record must have a currency.
 func currencyColumn[R any](key uint8, fieldOf func(*R) *money.Currency, options ...schema.Option) *schema.Column {
-	return schema.TextField(schema.NewCell[string](key, "currency", columns.KindCurrency, append(options, schema.Required, schema.Help("currency code"))), fieldOf)
+	return schema.TextField(schema.NewTypedColumn[string](key, "currency", columns.KindCurrency, append(options, schema.Required, schema.Help("currency code"))), fieldOf)
 }
 
 // networkColumn returns the column of the network on which the currency is used.
@@ -73,7 +73,7 @@ type namedAmount struct {
 // checkAmounts adds a fault if the currency does not exist on the asset's network, and for each amount above MaxAmount. A
 // fault's field is the prefix followed by the amount's name, or by "network".
 func checkAmounts(prefix string, asset money.Asset, f *schema.Faults, amounts ...namedAmount) {
-	if asset.Currency == "" || !asset.Env.Valid() || f.Has(prefix+"currency") || f.Has(strings.TrimSuffix(prefix, ".")) {
+	if asset.Currency == "" || !asset.Env.IsValid() || f.Has(prefix+"currency") || f.Has(strings.TrimSuffix(prefix, ".")) {
 		return
 	}
 	scale, isKnown := asset.Scale()
@@ -114,7 +114,7 @@ func PictureAt(address string) Picture { return Picture{sent: address} }
 // pictureColumn returns the column of an image's address. The address is not stored, because the service's own address may
 // change: Resolve replaces it with the image's name, which is stored in the column of pictureNameColumn.
 func pictureColumn[R any](fieldOf func(*R) (picture *Picture, base string)) *schema.Column {
-	return schema.Bound(schema.Text(0, "image", schema.Settable, schema.Transient, schema.Contextual, schema.AtMost(directory.MaxURL), schema.Help("address of an uploaded image")),
+	return schema.BoundField(schema.Text(0, "image", schema.Settable, schema.Transient, schema.Contextual, schema.AtMost(directory.MaxURL), schema.Help("address of an uploaded image")),
 		func(r *R) string {
 			p, base := fieldOf(r)
 			switch {

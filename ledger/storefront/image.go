@@ -78,20 +78,20 @@ var Images = schema.NewType[Image]("image",
 	schema.Field(schema.DerivedInteger(1, "width", schema.RequiredInStore, schema.ReadOnlyFixed, schema.Help("width in pixels")), func(m *Image) *int64 { return &m.Width }),
 	schema.Field(schema.DerivedInteger(2, "height", schema.RequiredInStore, schema.ReadOnlyFixed, schema.Help("height in pixels")), func(m *Image) *int64 { return &m.Height }),
 	schema.TextField(schema.Word(3, "format", []string{string(PNG), string(JPEG)}, schema.NotShown, schema.RequiredInStore), func(m *Image) *Format { return &m.Format }),
-	schema.Field(schema.NewCell[[]byte](4, "content", schema.KindObject, []schema.Option{schema.NotShown, schema.RequiredInStore}), func(m *Image) *[]byte { return &m.Content }),
+	schema.Field(schema.NewTypedColumn[[]byte](4, "content", schema.KindObject, []schema.Option{schema.NotShown, schema.RequiredInStore}), func(m *Image) *[]byte { return &m.Content }),
 	schema.Field(schema.Entries(5, "forms", sizedImages, schema.NotShown), func(m *Image) *[]SizedImage { return &m.Sizes }),
 ).Invariant(func(m *Image) string {
 	if m.Width < 1 || m.Height < 1 || m.Width > MaxSide || m.Height > MaxSide || len(m.Content) > MaxImage {
 		return "is out of bounds"
 	}
 	for i := range m.Sizes {
-		if !m.mayHave(&m.Sizes[i]) || slices.ContainsFunc(m.Sizes[:i], func(f SizedImage) bool { return f.Purpose == m.Sizes[i].Purpose }) {
+		if !m.isValidCopy(&m.Sizes[i]) || slices.ContainsFunc(m.Sizes[:i], func(f SizedImage) bool { return f.Purpose == m.Sizes[i].Purpose }) {
 			return "has a form out of bounds"
 		}
 	}
 	return ""
-}).WithEnvelope(func(m *Image, envelope schema.Envelope) {
-	m.Org, m.ID, m.Created = envelope.Org, envelope.ID, envelope.Created
+}).WithRowMetadata(func(m *Image, metadata schema.RowMetadata) {
+	m.Org, m.ID, m.Created = metadata.Org, metadata.ID, metadata.Created
 })
 
 var sizedImages = schema.NewType[SizedImage]("form",
@@ -99,13 +99,13 @@ var sizedImages = schema.NewType[SizedImage]("form",
 	schema.TextField(schema.Word(2, "format", []string{string(PNG), string(JPEG)}, schema.NotShown, schema.RequiredInStore), func(f *SizedImage) *Format { return &f.Format }),
 	schema.Field(schema.DerivedInteger(3, "width", schema.NotShown, schema.RequiredInStore), func(f *SizedImage) *int64 { return &f.Width }),
 	schema.Field(schema.DerivedInteger(4, "height", schema.NotShown, schema.RequiredInStore), func(f *SizedImage) *int64 { return &f.Height }),
-	schema.Field(schema.NewCell[[]byte](5, "content", schema.KindObject, []schema.Option{schema.NotShown, schema.RequiredInStore}), func(f *SizedImage) *[]byte { return &f.Content }),
+	schema.Field(schema.NewTypedColumn[[]byte](5, "content", schema.KindObject, []schema.Option{schema.NotShown, schema.RequiredInStore}), func(f *SizedImage) *[]byte { return &f.Content }),
 )
 
-// mayHave tells whether f is a valid smaller copy of the image. The copy must be within the bounds of its purpose, and neither
+// isValidCopy tells whether f is a valid smaller copy of the image. The copy must be within the bounds of its purpose, and neither
 // wider nor higher than the image. Its content must be shorter than the image's content, unless the image's content exceeds
 // SizeBounds.Bytes.
-func (m *Image) mayHave(f *SizedImage) bool {
+func (m *Image) isValidCopy(f *SizedImage) bool {
 	for _, b := range SmallerSizes {
 		if b.Purpose == f.Purpose {
 			return f.Width >= 1 && f.Height >= 1 && f.Width <= min(int64(b.Width), m.Width) && f.Height <= min(int64(b.Height), m.Height) &&

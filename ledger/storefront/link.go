@@ -101,17 +101,17 @@ var Links = schema.NewType[Link]("link",
 		schema.Help("whether payments can be made at the link's address")), func(l *Link) *bool { return &l.Active }),
 	publicColumn("url", "address of the link's page", func(l *Link) string { return l.Base + LinkPath + l.ID.String() }),
 	publicColumn("qr_url", "address of the link's QR code", func(l *Link) string { return l.Base + LinkPath + l.ID.String() + QRSuffix }),
-	schema.Shown(schema.Nested(0, "payments", shownPayments, schema.ReadOnlyFixed, schema.Contextual, schema.NotNull,
+	schema.ComputedField(schema.Nested(0, "payments", shownPayments, schema.ReadOnlyFixed, schema.Contextual, schema.NotNull,
 		schema.Help("number and sum of the link's charged payments")), func(l *Link) (Payments, bool) { return l.Payments, true }),
 ).CrossCheck(crossCheckLink).
 	Invariant(func(l *Link) string {
-		if l.Partner < 1 || !l.Env.Valid() || l.Amount.Currency == "" {
+		if l.Partner < 1 || !l.Env.IsValid() || l.Amount.Currency == "" {
 			return "has no partner, environment or currency"
 		}
 		return ""
 	}).
-	WithEnvelope(func(l *Link, envelope schema.Envelope) {
-		l.Org, l.ID, l.Created = envelope.Org, envelope.ID, envelope.Created
+	WithRowMetadata(func(l *Link, metadata schema.RowMetadata) {
+		l.Org, l.ID, l.Created = metadata.Org, metadata.ID, metadata.Created
 	})
 
 var linkAmounts = schema.NewType[LinkAmount]("amount",
@@ -164,7 +164,7 @@ func crossCheckLink(old, l *Link, f *schema.Faults) {
 	a := &l.Amount
 	isBounded := !a.Min.IsZero() || !a.Max.IsZero()
 	switch {
-	case !f.Empty():
+	case !f.IsEmpty():
 	case isBounded && l.AmountType != Dynamic:
 		f.Add("amount", "min and max are for amount_type dynamic")
 	case !a.Max.IsZero() && a.Max.Less(a.Min):
@@ -187,7 +187,7 @@ func (l *Link) LogValue() slog.Value { return slog.StringValue(l.ID.String()) }
 func NewLink(draft Link, f *schema.Faults) (*Link, ledger.Event, error) {
 	l := &draft
 	l.Amount.Network = l.Asset().Network
-	if Links.Check(nil, l, f); !f.Empty() {
+	if Links.Check(nil, l, f); !f.IsEmpty() {
 		return nil, ledger.Event{}, f
 	}
 	return l, directory.CreatedEvent(ledger.Link, l.ID, l.Active), nil
@@ -199,7 +199,7 @@ func (l *Link) Patch(change schema.Change[Link]) (*Link, ledger.Event, error) {
 	next, f := *l, new(schema.Faults)
 	change(&next, f)
 	next.Amount.Network = networkAfter(l.Asset(), next.Asset())
-	if Links.Check(l, &next, f); !f.Empty() {
+	if Links.Check(l, &next, f); !f.IsEmpty() {
 		return nil, ledger.Event{}, f
 	}
 	if Links.Equal(&next, l) {

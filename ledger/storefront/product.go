@@ -48,7 +48,7 @@ var Products = schema.NewType[Product]("product",
 		schema.Help("name on the payment page")), func(p *Product) *string { return &p.Header }),
 	schema.Field(schema.Text(4, "text", schema.Required, schema.AtMost(MaxDescription),
 		schema.Help("short description")), func(p *Product) *string { return &p.Text }),
-	schema.Field(schema.NewCell[*money.Amount](5, "price", priceKind{schema.KindMinor}, []schema.Option{schema.Settable,
+	schema.Field(schema.NewTypedColumn[*money.Amount](5, "price", priceKind{schema.KindMinor}, []schema.Option{schema.Settable,
 		schema.Help("price in minor units; if absent, the payer enters the amount")}), func(p *Product) **money.Amount { return &p.Price }),
 	currencyColumn(6, func(p *Product) *money.Currency { return &p.Currency }, schema.DefaultTo(defaultCurrency), schema.RefuseEmpty(emptyMessage)),
 	networkColumn(7, func(p *Product) *money.Network { return &p.Network }),
@@ -64,7 +64,7 @@ var Products = schema.NewType[Product]("product",
 	schema.Field(schema.Bool(12, "deleted", schema.NotShown), func(p *Product) *bool { return &p.IsDeleted }),
 ).CrossCheck(crossCheckProduct).
 	Invariant(func(p *Product) string {
-		if _, ok := quantity(p.Quantity); !ok || p.Partner < 1 || !p.Env.Valid() || p.Currency == "" {
+		if _, ok := quantity(p.Quantity); !ok || p.Partner < 1 || !p.Env.IsValid() || p.Currency == "" {
 			return "has no partner, environment, currency or quantity"
 		}
 		if p.IsDeleted && (p.Active || p.Deletions == 0) {
@@ -72,8 +72,8 @@ var Products = schema.NewType[Product]("product",
 		}
 		return ""
 	}).
-	WithEnvelope(func(p *Product, envelope schema.Envelope) {
-		p.Org, p.ID, p.Created = envelope.Org, envelope.ID, envelope.Created
+	WithRowMetadata(func(p *Product, metadata schema.RowMetadata) {
+		p.Org, p.ID, p.Created = metadata.Org, metadata.ID, metadata.Created
 	})
 
 // defaultCurrency is used if a request for a product names no currency (specification, "Product").
@@ -91,8 +91,8 @@ func (priceKind) Form(*schema.Column, schema.Use) schema.Form {
 }
 
 // Parse implements schema.Kind.
-func (k priceKind) Parse(c *schema.Column, raw []byte, reader schema.Reader) (any, string) {
-	value, problem := k.Kind.Parse(c, raw, reader)
+func (k priceKind) Parse(c *schema.Column, raw []byte, options schema.ParseOptions) (any, string) {
+	value, problem := k.Kind.Parse(c, raw, options)
 	if problem != "" {
 		return nil, problem
 	}
@@ -161,7 +161,7 @@ func (p *Product) LogValue() slog.Value { return slog.StringValue(p.ID.String())
 func NewProduct(draft Product, f *schema.Faults) (*Product, ledger.Event, error) {
 	p := &draft
 	p.Network = p.Asset().Network
-	if Products.Check(nil, p, f); !f.Empty() {
+	if Products.Check(nil, p, f); !f.IsEmpty() {
 		return nil, ledger.Event{}, f
 	}
 	return p, directory.CreatedEvent(ledger.Product, p.ID, p.Active), nil
@@ -174,7 +174,7 @@ func (p *Product) Patch(change schema.Change[Product]) (*Product, ledger.Event, 
 	change(&next, f)
 	next.Network = networkAfter(p.Asset(), next.Asset())
 	next.IsDeleted = next.IsDeleted && !next.Active
-	if Products.Check(p, &next, f); !f.Empty() {
+	if Products.Check(p, &next, f); !f.IsEmpty() {
 		return nil, ledger.Event{}, f
 	}
 	if Products.Equal(&next, p) {

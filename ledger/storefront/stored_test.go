@@ -66,16 +66,16 @@ func TestStoredFormOfALink(t *testing.T) {
 	if got := hex.EncodeToString(stored); got != want || err != nil {
 		t.Errorf("stored as\n%s (%v), want\n%s", got, err, want)
 	}
-	read, err := Links.Read(schema.Envelope{Org: testOrg, ID: testID, Created: created}, stored, nil)
+	read, err := Links.Read(schema.RowMetadata{Org: testOrg, ID: testID, Created: created}, stored, nil)
 	wantRead := fullLink()
 	wantRead.Base = ""
 	if err != nil || !reflect.DeepEqual(read, wantRead) {
 		t.Errorf("read as\n%+v (%v), want\n%+v", read, err, wantRead)
 	}
 	for i := range stored {
-		if _, err := Links.Read(schema.Envelope{}, stored[:i], nil); err == nil && i < len(stored)-3 {
+		if _, err := Links.Read(schema.RowMetadata{}, stored[:i], nil); err == nil && i < len(stored)-3 {
 			// If the stored form is cut between two optional columns, a link without the later columns is read.
-			shortened, _ := Links.Read(schema.Envelope{}, stored[:i], nil)
+			shortened, _ := Links.Read(schema.RowMetadata{}, stored[:i], nil)
 			if shortened.Amount.Currency != "USDT" || shortened.AmountType != Dynamic {
 				t.Errorf("the first %d bytes are read as a link without its required columns", i)
 			}
@@ -87,7 +87,7 @@ func TestLinkIsShown(t *testing.T) {
 	l := fullLink()
 	product := fullProduct()
 	product.Deletions = 1
-	l.ShowProducts(func(id ledger.ID) *Product {
+	l.ResolveProducts(func(id ledger.ID) *Product {
 		if id != otherID {
 			t.Errorf("find was called with %v", id)
 		}
@@ -105,7 +105,7 @@ func TestLinkIsShown(t *testing.T) {
 	}
 	product.Deletions = 2 // the product was deleted again after it was added to the link
 	l = fullLink()
-	l.ShowProducts(func(ledger.ID) *Product { return product })
+	l.ResolveProducts(func(ledger.ID) *Product { return product })
 	if got := string(Links.AppendFields([]byte("{"), l, schema.Style{})); !strings.Contains(got, `"products":[]`) {
 		t.Errorf("a deleted product is shown: %s", got)
 	}
@@ -125,7 +125,7 @@ func TestStoredFormOfAProduct(t *testing.T) {
 		p := fullProduct()
 		p.Price, p.Base = price, ""
 		stored, _ := Products.AppendStored(nil, p, nil)
-		if read, err := Products.Read(schema.Envelope{Org: testOrg, ID: testID, Created: created}, stored, nil); err != nil || !reflect.DeepEqual(read, p) {
+		if read, err := Products.Read(schema.RowMetadata{Org: testOrg, ID: testID, Created: created}, stored, nil); err != nil || !reflect.DeepEqual(read, p) {
 			t.Errorf("read as\n%+v (%v), want\n%+v", read, err, p)
 		}
 	}
@@ -206,7 +206,7 @@ func TestStoredFormOfAnImage(t *testing.T) {
 	if got := hex.EncodeToString(stored); !strings.HasSuffix(got, want) {
 		t.Errorf("the smaller sizes are stored as %s, want %s", got[len(got)-len(want):], want)
 	}
-	read, err := Images.Read(schema.Envelope{Org: testOrg, ID: testID, Created: created}, stored, nil)
+	read, err := Images.Read(schema.RowMetadata{Org: testOrg, ID: testID, Created: created}, stored, nil)
 	if err != nil || !reflect.DeepEqual(read, m) {
 		t.Errorf("read as %+v (%v)", read.Sizes, err)
 	}
@@ -233,7 +233,7 @@ func TestInvalidSizesAreRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Images.Read(schema.Envelope{Org: testOrg, ID: testID}, stored, nil); err == nil {
+		if _, err := Images.Read(schema.RowMetadata{Org: testOrg, ID: testID}, stored, nil); err == nil {
 			t.Errorf("%s: read", name)
 		}
 	}
@@ -260,7 +260,7 @@ func TestProductsAreBoundOnce(t *testing.T) {
 		return nil
 	}
 	l := Link{Partner: 7, Products: []BoundProduct{{ID: ledger.ID{3}, isNew: true}, {ID: mine.ID, isNew: true}, {ID: foreign.ID, isNew: true}, {ID: mine.ID, isNew: true}}}
-	l.Bind(find)
+	l.BindProducts(find)
 	want := []BoundProduct{{ID: mine.ID, Deletions: 4}}
 	if !reflect.DeepEqual(l.Products, want) {
 		t.Errorf("bound %+v", l.Products)
@@ -270,7 +270,7 @@ func TestProductsAreBoundOnce(t *testing.T) {
 	if mine.Deletions != 5 || mine.Active {
 		t.Errorf("after two deletions of an inactive product: %+v", mine)
 	}
-	l.Bind(find) // called as after a change of other fields
+	l.BindProducts(find) // called as after a change of other fields
 	if !reflect.DeepEqual(l.Products, want) {
 		t.Errorf("after a second call of Bind: %+v", l.Products)
 	}

@@ -13,7 +13,7 @@ const (
 	MaxMetadata   = 8 << 10 // bytes of metadata
 )
 
-// Record is the stored state of a subscription. Only Progress, Notified and Unnotified change. The record's version, times and
+// Record is the stored state of a subscription. Only Progress, NotifiedEvents and UnnotifiedEvents change. The record's version, times and
 // due instant are not fields, because the journal's writer stores them beside the record.
 type Record struct {
 	ID      ledger.ID
@@ -25,8 +25,8 @@ type Record struct {
 
 	Progress
 
-	Notified   uint64 // number of events of which the merchant was notified
-	Unnotified uint64 // number of events of which the merchant was not notified, because it had no address
+	NotifiedEvents   uint64 // number of events of which the merchant was notified
+	UnnotifiedEvents uint64 // number of events of which the merchant was not notified, because it had no address
 }
 
 // Terms are what a partner asks for when it requests a subscription.

@@ -44,11 +44,11 @@ func Codes() []payment.Code { return append(slices.Clone(declineCodes[1:]), Othe
 
 // Figures contains the numbers and sums of a partner's day for one Key.
 type Figures struct {
-	Charged  Sum // charges that succeeded
-	Refunded Sum // refunds that succeeded; the refunded charges may be of earlier days
-	Reversed Sum // chargebacks, of charges that may be of earlier days, without the part that was refunded before
-	Declined [len(declineCodes)]uint64
-	Last     ledger.Micros // booked time of the last counted event
+	Charged    Sum // charges that succeeded
+	Refunded   Sum // refunds that succeeded; the refunded charges may be of earlier days
+	Reversed   Sum // chargebacks, of charges that may be of earlier days, without the part that was refunded before
+	Declined   [len(declineCodes)]uint64
+	LastBooked ledger.Micros // booked time of the last counted event
 }
 
 // Add adds other figures of the same key. It fails if a sum overflows.
@@ -56,7 +56,7 @@ func (f *Figures) Add(o *Figures) error {
 	for i, n := range o.Declined {
 		f.Declined[i] += n
 	}
-	f.Last = max(f.Last, o.Last)
+	f.LastBooked = max(f.LastBooked, o.LastBooked)
 	for _, s := range [...]struct{ sum, addend *Sum }{{&f.Charged, &o.Charged}, {&f.Refunded, &o.Refunded}, {&f.Reversed, &o.Reversed}} {
 		if err := s.sum.add(s.addend); err != nil {
 			return err

@@ -30,11 +30,11 @@ var effects = map[payment.Event]effect{
 	payment.Return:     reverses,
 }
 
-// Counts tells whether events of transactions with this name are counted.
-func Counts(name string) bool { return effects[payment.Event(name)] != 0 }
+// IsCounted tells whether events of transactions with this name are counted.
+func IsCounted(name string) bool { return effects[payment.Event(name)] != 0 }
 
-// Place says under which environment, partner and day an event is counted.
-type Place struct {
+// PartnerDay says under which environment, partner and day an event is counted.
+type PartnerDay struct {
 	Env     money.Env
 	Partner int64
 	Day     ledger.Date
@@ -42,7 +42,7 @@ type Place struct {
 
 // Item contains what one event adds to the figures.
 type Item struct {
-	Place
+	PartnerDay
 	Key     Key
 	Figures Figures
 }
@@ -52,22 +52,22 @@ type Item struct {
 // number of earlier events of the record with the same name. ItemOf fails if earlier fails, or if the record lacks the refund
 // or attempt that the event has added.
 func ItemOf(e *ledger.Event, r *payment.Record, earlier func() (int, error)) (Item, error) {
-	item := Item{Place: Place{r.Asset.Env, r.Partner, e.Booked.Date()}, Key: Key{r.Type, r.Asset.Currency, r.Asset.Network}}
+	item := Item{PartnerDay: PartnerDay{r.Asset.Env, r.Partner, e.Booked.Date()}, Key: Key{r.Type, r.Asset.Currency, r.Asset.Network}}
 	f := &item.Figures
-	f.Last = e.Booked
+	f.LastBooked = e.Booked
 	name := payment.Event(e.Name)
 	var err error
 	switch effects[name] {
 	case charges:
-		f.Charged = Sum{1, r.Settled()}
+		f.Charged = Sum{1, r.SettledAmount()}
 	case declines:
 		failure := r.Failure.Code
 		if name == payment.EndAttempt {
 			var ended payment.EndedAttempt
-			ended, err = elementOf(e, r.Ended, earlier)
+			ended, err = elementOf(e, r.EndedAttempts, earlier)
 			failure = ended.Last().Failure.Code
-		} else if r.RejectedAs != "" {
-			failure = r.RejectedAs
+		} else if r.OriginalRejection != "" {
+			failure = r.OriginalRejection
 		}
 		f.Declined[max(0, slices.Index(declineCodes[:], failure))] = 1
 	case refunds:

@@ -17,24 +17,24 @@ import (
 // this byte contains a Seq: all events up to this Seq are counted in the other rows.
 const rowKind = 'v'
 
-// rowForm is the version of the rows' form, and the first byte of each row.
-const rowForm = 1
+// rowFormat is the version of the rows' form, and the first byte of each row.
+const rowFormat = 1
 
 // keyLength is the length in bytes of the key of a row with a day's figures.
 const keyLength = 1 + 1 + 8 + 4
 
-// ErrForm is the error for a row of turnover that this package did not write.
-var ErrForm = errors.New("turnover: a row of an unknown form")
+// ErrFormat is the error for a row of turnover that this package did not write.
+var ErrFormat = errors.New("turnover: a row of an unknown form")
 
 // IsRow tells whether a row with this key belongs to this package.
 func IsRow(key []byte) bool { return len(key) > 0 && key[0] == rowKind }
 
-// Rows returns the common prefix of the keys of this package's rows.
-func Rows() []byte { return []byte{rowKind} }
+// RowPrefix returns the common prefix of the keys of this package's rows.
+func RowPrefix() []byte { return []byte{rowKind} }
 
-// RowsOf returns the common prefix of the keys of the rows of a partner in an environment. If partner is 0, it returns the
+// PartnerRowPrefix returns the common prefix of the keys of the rows of a partner in an environment. If partner is 0, it returns the
 // common prefix for all partners. The keys are ordered by partner and day.
-func RowsOf(env money.Env, partner int64) []byte {
+func PartnerRowPrefix(env money.Env, partner int64) []byte {
 	key := []byte{rowKind, byte(env)}
 	if partner != 0 {
 		key = binary.BigEndian.AppendUint64(key, uint64(partner))
@@ -43,28 +43,28 @@ func RowsOf(env money.Env, partner int64) []byte {
 }
 
 // Key returns the key of the row with the figures of this place.
-func (p Place) Key() []byte {
+func (p PartnerDay) Key() []byte {
 	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64([]byte{rowKind, byte(p.Env)}, uint64(p.Partner)), uint32(p.Day))
 }
 
-// ParseKey parses a key that Place.Key returned.
-func ParseKey(key []byte) (p Place, err error) {
-	if len(key) != keyLength || key[0] != rowKind || !money.Env(key[1]).Valid() {
-		return p, ErrForm
+// ParseKey parses a key that PartnerDay.Key returned.
+func ParseKey(key []byte) (p PartnerDay, err error) {
+	if len(key) != keyLength || key[0] != rowKind || !money.Env(key[1]).IsValid() {
+		return p, ErrFormat
 	}
-	return Place{money.Env(key[1]), int64(binary.BigEndian.Uint64(key[2:])), ledger.Date(binary.BigEndian.Uint32(key[10:]))}, nil
+	return PartnerDay{money.Env(key[1]), int64(binary.BigEndian.Uint64(key[2:])), ledger.Date(binary.BigEndian.Uint32(key[10:]))}, nil
 }
 
-// EncodeCounted returns the key and the bytes of the row that records that all events up to the Seq are counted.
-func EncodeCounted(seq uint64) (key, row []byte) {
-	return Rows(), binary.AppendUvarint([]byte{rowForm}, seq)
+// EncodePosition returns the key and the bytes of the row that records that all events up to the Seq are counted.
+func EncodePosition(seq uint64) (key, row []byte) {
+	return RowPrefix(), binary.AppendUvarint([]byte{rowFormat}, seq)
 }
 
-// DecodeCounted returns the Seq in a row that EncodeCounted made.
-func DecodeCounted(row []byte) (seq uint64, err error) {
+// DecodePosition returns the Seq in a row that EncodePosition made.
+func DecodePosition(row []byte) (seq uint64, err error) {
 	r := reader{src: row}
-	if r.byte() != rowForm {
-		return 0, ErrForm
+	if r.byte() != rowFormat {
+		return 0, ErrFormat
 	}
 	seq = r.uvarint()
 	return seq, r.end()
@@ -78,7 +78,7 @@ type Row struct {
 
 // Encode returns the row's bytes. Equal rows have the same bytes.
 func (r *Row) Encode() []byte {
-	dst := binary.AppendUvarint([]byte{rowForm}, r.Seq)
+	dst := binary.AppendUvarint([]byte{rowFormat}, r.Seq)
 	for _, key := range slices.SortedFunc(maps.Keys(r.Day), Key.Compare) {
 		dst = append(dst, byte(key.Type))
 		// The environment is in the row's key. The stored form of an asset also has a field for the environment. Here this
@@ -94,10 +94,10 @@ func (k Key) Compare(o Key) int {
 	return cmp.Or(cmp.Compare(k.Currency, o.Currency), cmp.Compare(k.Network, o.Network), cmp.Compare(k.Type, o.Type))
 }
 
-// append appends the stored form of the figures: Last, the sums, and the list of reasons for declined charges. The list
+// append appends the stored form of the figures: LastBooked, the sums, and the list of reasons for declined charges. The list
 // contains the number of each reason's code and the count of charges. The number 255 ends the list.
 func (f *Figures) append(dst []byte) []byte {
-	dst = binary.AppendUvarint(dst, uint64(f.Last))
+	dst = binary.AppendUvarint(dst, uint64(f.LastBooked))
 	for _, sum := range [...]*Sum{&f.Charged, &f.Refunded, &f.Reversed} {
 		dst = sum.Amount.AppendBinary(binary.AppendUvarint(dst, sum.Count))
 	}
@@ -113,15 +113,15 @@ func (f *Figures) append(dst []byte) []byte {
 // later release wrote.
 func Decode(row []byte) (*Row, error) {
 	r := reader{src: row}
-	if r.byte() != rowForm {
-		return nil, ErrForm
+	if r.byte() != rowFormat {
+		return nil, ErrFormat
 	}
 	decoded := &Row{Seq: r.uvarint(), Day: make(Day)}
 	for !r.hasFailed && len(r.src) > 0 {
 		key, f := Key{Type: payment.Type(r.byte())}, new(Figures)
 		asset := r.asset()
 		key.Currency, key.Network = asset.Currency, asset.Network
-		f.Last = ledger.Micros(r.uvarint())
+		f.LastBooked = ledger.Micros(r.uvarint())
 		for _, sum := range [...]*Sum{&f.Charged, &f.Refunded, &f.Reversed} {
 			*sum = Sum{r.uvarint(), r.amount()}
 		}
@@ -147,7 +147,7 @@ type reader struct {
 
 func (r *reader) end() error {
 	if r.hasFailed || len(r.src) > 0 {
-		return ErrForm
+		return ErrFormat
 	}
 	return nil
 }

@@ -58,7 +58,7 @@ func TestWhatEventsCountAs(t *testing.T) {
 	attempts := func(r *payment.Record) {
 		r.Failure.Code = payment.PayerActionExpired
 		for _, code := range []payment.Code{payment.ExpiredCard, payment.CardDeclined} {
-			r.Ended = append(r.Ended, payment.EndedAttempt{Terminals: []payment.Attempt{{}, {Failure: payment.Failure{Code: code}}}})
+			r.EndedAttempts = append(r.EndedAttempts, payment.EndedAttempt{Terminals: []payment.Attempt{{}, {Failure: payment.Failure{Code: code}}}})
 		}
 	}
 	for _, c := range []struct {
@@ -69,11 +69,13 @@ func TestWhatEventsCountAs(t *testing.T) {
 		want    string // "" is nothing
 	}{
 		{"a charge", payment.Settle, 0, record(same), "charged 1000"},
-		{"a capture of a part", payment.Capture, 0, record(func(r *payment.Record) { r.Captured = money.FromUint64(400) }), "charged 400"},
+		{"a capture of a part", payment.Capture, 0, record(func(r *payment.Record) { r.CapturedAmount = money.FromUint64(400) }), "charged 400"},
 		{"a charge that was reversed later", payment.Settle, 0, record(fails(payment.TakenBack)), "charged 1000"},
 		{"a refusal before routing", payment.Refuse, 0, record(fails(payment.NoTerminal)), "no_terminal"},
 		{"a decline", payment.Decline, 0, record(fails(payment.CardDeclined)), "card_declined"},
-		{"a decline that was corrected later", payment.Decline, 0, record(func(r *payment.Record) { r.RejectedAs, r.Failure.Code = payment.ExpiredCard, payment.ProcessingError }), "expired_card"},
+		{"a decline that was corrected later", payment.Decline, 0, record(func(r *payment.Record) {
+			r.OriginalRejection, r.Failure.Code = payment.ExpiredCard, payment.ProcessingError
+		}), "expired_card"},
 		{"a correction", payment.Correct, 0, record(fails(payment.ProcessingError)), ""},
 		{"a failure", payment.Fail, 0, record(fails(payment.Interrupted)), "interrupted"},
 		{"a void", payment.Void, 0, record(fails(payment.CancelledByCaller)), "cancelled"},
@@ -94,14 +96,14 @@ func TestWhatEventsCountAs(t *testing.T) {
 		{"a refund that was asked for", payment.Refund, 0, record(refunds), ""},
 	} {
 		e := &ledger.Event{Seq: 9, Booked: booked, Name: string(c.event)}
-		if !turnover.Counts(e.Name) {
+		if !turnover.IsCounted(e.Name) {
 			if c.want != "" {
 				t.Errorf("%s is not counted", c.name)
 			}
 			continue
 		}
 		item, err := turnover.ItemOf(e, c.record, func() (int, error) { return c.earlier, nil })
-		if err != nil || item.Figures.Last != booked || item.Place != (turnover.Place{Env: money.Prod, Partner: 7, Day: ledger.DateOf(booked.Time())}) || item.Key != (turnover.Key{Type: payment.Payment, Currency: "USD"}) {
+		if err != nil || item.Figures.LastBooked != booked || item.PartnerDay != (turnover.PartnerDay{Env: money.Prod, Partner: 7, Day: ledger.DateOf(booked.Time())}) || item.Key != (turnover.Key{Type: payment.Payment, Currency: "USD"}) {
 			t.Errorf("%s: %+v, %v", c.name, item, err)
 		}
 		if got := textOf(&item.Figures); got != c.want {
@@ -175,12 +177,12 @@ func TestAttemptsAndReasons(t *testing.T) {
 func sample() *turnover.Row {
 	f := &turnover.Figures{
 		Charged: turnover.Sum{Count: 3, Amount: money.FromUint64(1_250)}, Refunded: turnover.Sum{Count: 1, Amount: money.FromUint64(250)},
-		Reversed: turnover.Sum{Count: 2, Amount: money.Max}, Last: booked,
+		Reversed: turnover.Sum{Count: 2, Amount: money.Max}, LastBooked: booked,
 	}
 	f.Declined[0], f.Declined[10] = 1, 300
 	return &turnover.Row{Seq: 70_000, Day: turnover.Day{
 		{Type: payment.Payment, Currency: "USDT", Network: "tron"}: f,
-		{Type: payment.Payout, Currency: "EUR"}:                    {Last: 1},
+		{Type: payment.Payout, Currency: "EUR"}:                    {LastBooked: 1},
 	}}
 }
 
@@ -196,15 +198,15 @@ func TestStoredFormIsPinned(t *testing.T) {
 	if got, err := turnover.Decode(row.Encode()); err != nil || !reflect.DeepEqual(got, row) {
 		t.Errorf("read %+v, %v", got, err)
 	}
-	place := turnover.Place{Env: money.Test, Partner: 258, Day: ledger.DateOf(booked.Time())}
+	place := turnover.PartnerDay{Env: money.Test, Partner: 258, Day: ledger.DateOf(booked.Time())}
 	if key := place.Key(); hex.EncodeToString(key) != "7602000000000000010200005133" {
 		t.Errorf("the key is %x", key)
 	}
 	if got, err := turnover.ParseKey(place.Key()); err != nil || got != place {
 		t.Errorf("read %+v, %v", got, err)
 	}
-	key, counted := turnover.EncodeCounted(300)
-	if seq, err := turnover.DecodeCounted(counted); err != nil || seq != 300 || string(key) != "v" {
+	key, counted := turnover.EncodePosition(300)
+	if seq, err := turnover.DecodePosition(counted); err != nil || seq != 300 || string(key) != "v" {
 		t.Errorf("%q: %d, %v", key, seq, err)
 	}
 }
@@ -227,7 +229,7 @@ func TestDamagedRowsAreErrors(t *testing.T) {
 		}
 	}
 	for _, counted := range [][]byte{nil, {1}, {2, 1}, {1, 1, 1}} {
-		if _, err := turnover.DecodeCounted(counted); err == nil {
+		if _, err := turnover.DecodePosition(counted); err == nil {
 			t.Errorf("%x was read", counted)
 		}
 	}

@@ -10,8 +10,8 @@ import (
 )
 
 // readChain returns the chain of a checkpoint: the checkpoint itself, its base (an earlier checkpoint), the base's base and
-// so on. If id.Seq is 0, the chain is empty. If a base does not exist, the error is a *NotWholeError with the Seq of the
-// checkpoint that refers to the base. If the checkpoint id itself does not exist, the error is a *NotWholeError with the Seq
+// so on. If id.Seq is 0, the chain is empty. If a base does not exist, the error is a *IncompleteCheckpointError with the Seq of the
+// checkpoint that refers to the base. If the checkpoint id itself does not exist, the error is a *IncompleteCheckpointError with the Seq
 // of id.
 func readChain(view *posting.View, org ledger.ID, id store.CheckpointID) (chain []Checkpoint, err error) {
 	wrongSeq := id.Seq
@@ -21,7 +21,7 @@ func readChain(view *posting.View, org ledger.ID, id store.CheckpointID) (chain 
 			return nil, err
 		}
 		if c.CheckpointID != id || len(chain) == maxChain {
-			return nil, &NotWholeError{Seq: wrongSeq}
+			return nil, &IncompleteCheckpointError{Seq: wrongSeq}
 		}
 		chain = append(chain, c)
 		wrongSeq, id = c.Seq, c.Base
@@ -36,7 +36,7 @@ type movementFunc func(key []byte, m *ledger.Movement) (more bool, err error)
 // sum adds up each account's movements in the checkpoints of a chain and in a turnover (the sums of the events after the
 // newest checkpoint). It calls fn with each account in the range keys that has a movement, ordered by key. The turnover may
 // contain only the first accounts of the range; then sum reads the events again for the next accounts. If a row of a
-// checkpoint is wrong, the error is a *NotWholeError, and fn was not called for any account of that row.
+// checkpoint is wrong, the error is a *IncompleteCheckpointError, and fn was not called for any account of that row.
 func (r *Reader) sum(view *posting.View, chain []Checkpoint, t *turnover, keys keyRange, maxAccounts int, fn movementFunc) error {
 	for {
 		part := keys

@@ -16,13 +16,13 @@ import (
 // checkpoint is missing or wrong, readers take longer, but return the same results.
 type Checkpoint = store.CheckpointHead
 
-// NotWholeError is the error for a checkpoint whose rows are missing or differ from its head.
-type NotWholeError struct {
+// IncompleteCheckpointError is the error for a checkpoint whose rows are missing or differ from its head.
+type IncompleteCheckpointError struct {
 	Seq uint64 // seq of the checkpoint's event
 }
 
 // Error implements error.
-func (e *NotWholeError) Error() string {
+func (e *IncompleteCheckpointError) Error() string {
 	return fmt.Sprintf("the checkpoint after event %d is not whole", e.Seq)
 }
 
@@ -88,18 +88,18 @@ func seqUntil(view *posting.View, org ledger.ID, head uint64, at ledger.Micros) 
 	return view.SeqAt(org, at)
 }
 
-// DraftCheckpoint builds the rows of the checkpoint after the event seq, and calls write with each row, the head last.
-// previous is the checkpoint before the new one, or the zero value if there is none. DraftCheckpoint reads the events since
+// BuildCheckpoint builds the rows of the checkpoint after the event seq, and calls write with each row, the head last.
+// previous is the checkpoint before the new one, or the zero value if there is none. BuildCheckpoint reads the events since
 // previous, and the rows of the checkpoints that it merges into the new one. The rows of a checkpoint form a tree. In memory
-// DraftCheckpoint holds the sums of the events (a turnover) and, for each merged checkpoint, one row of each height of the
-// tree. It returns a *NotWholeError, an error of the store, or an error of write.
-func DraftCheckpoint(view *posting.View, org ledger.ID, previous *Checkpoint, seq uint64, write func(posting.KV) error) (*Checkpoint, error) {
-	return draft(view, org, previous, seq, maxTurnover, 0, write)
+// BuildCheckpoint holds the sums of the events (a turnover) and, for each merged checkpoint, one row of each height of the
+// tree. It returns a *IncompleteCheckpointError, an error of the store, or an error of write.
+func BuildCheckpoint(view *posting.View, org ledger.ID, previous *Checkpoint, seq uint64, write func(posting.KV) error) (*Checkpoint, error) {
+	return buildCheckpoint(view, org, previous, seq, maxTurnover, 0, write)
 }
 
-// draft does the work of DraftCheckpoint. maxAccounts bounds the number of accounts in a turnover, and rowBytes the length of
+// buildCheckpoint does the work of BuildCheckpoint. maxAccounts bounds the number of accounts in a turnover, and rowBytes the length of
 // rows. If rowBytes is 0, the store's own bound is used.
-func draft(view *posting.View, org ledger.ID, previous *Checkpoint, seq uint64, maxAccounts, rowBytes int, write func(posting.KV) error) (*Checkpoint, error) {
+func buildCheckpoint(view *posting.View, org ledger.ID, previous *Checkpoint, seq uint64, maxAccounts, rowBytes int, write func(posting.KV) error) (*Checkpoint, error) {
 	e, _, found, err := view.Event(org, seq)
 	if err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func draft(view *posting.View, org ledger.ID, previous *Checkpoint, seq uint64, 
 	if err != nil {
 		return nil, err
 	}
-	merged := checkpointsToMerge(chain, moved.weight())
+	merged := checkpointsToMerge(chain, moved.accountCount())
 	w := store.CheckpointWriter{Head: Checkpoint{Previous: previous.Seq}, RowBytes: rowBytes}
 	w.Head.Seq, w.Head.Booked = seq, e.Booked
 	w.Write = func(key, row []byte) error { return write(posting.KV{Org: org, Key: key, Value: row}) }

@@ -40,7 +40,7 @@ func (r *checkpointReader) enter(list itemList) {
 	r.lists = append(r.lists, list)
 }
 
-// next implements source. If a row is wrong, the error is a *NotWholeError.
+// next implements source. If a row is wrong, the error is a *IncompleteCheckpointError.
 func (r *checkpointReader) next() ([]byte, *ledger.Movement, error) {
 	for {
 		if r.part == nil {
@@ -51,7 +51,7 @@ func (r *checkpointReader) next() ([]byte, *ledger.Movement, error) {
 		more, err := r.part.Next()
 		switch {
 		case err != nil:
-			return nil, nil, r.notWhole()
+			return nil, nil, r.incompleteError()
 		case !more:
 			r.part = nil
 		case r.keys.until != "" && string(r.part.Key) >= r.keys.until:
@@ -86,20 +86,22 @@ func (r *checkpointReader) nextPart() (bool, error) {
 		}
 		firstNumber, items, err := store.DecodeCheckpointIndex(row)
 		if err != nil {
-			return false, r.notWhole()
+			return false, r.incompleteError()
 		}
 		r.enter(itemList{items: items, firstNumber: firstNumber})
 	}
 	return false, nil
 }
 
-// row reads the row with the given height and number. If the row's SHA-256 is not item.Sum, the error is a *NotWholeError.
+// row reads the row with the given height and number. If the row's SHA-256 is not item.Sum, the error is a *IncompleteCheckpointError.
 func (r *checkpointReader) row(height, number int, item *store.CheckpointItem) ([]byte, error) {
 	row, found, err := r.view.KV(r.org, store.KeyCheckpointRow(r.checkpoint.Seq, height, number))
 	if err == nil && (!found || sha256.Sum256(row) != item.Sum) {
-		err = r.notWhole()
+		err = r.incompleteError()
 	}
 	return row, err
 }
 
-func (r *checkpointReader) notWhole() error { return &NotWholeError{Seq: r.checkpoint.Seq} }
+func (r *checkpointReader) incompleteError() error {
+	return &IncompleteCheckpointError{Seq: r.checkpoint.Seq}
+}

@@ -83,7 +83,7 @@ func (s *listing) add(a ledger.Account, t *ledger.Totals) {
 	*s = append(*s, fmt.Sprintf("%s %v: %v %v %v %v", a.Path, a.Asset, t.DebitsPosted, t.CreditsPosted, t.DebitsPending, t.CreditsPending))
 }
 
-func (f *fixture) trial(q balances.AsOf) (lines listing) {
+func (f *fixture) trial(q balances.Query) (lines listing) {
 	f.t.Helper()
 	v := f.Journal.View()
 	defer v.Close()
@@ -99,7 +99,7 @@ func (f *fixture) trial(q balances.AsOf) (lines listing) {
 
 // trialInEveryWay returns the trial balance. It checks that the trial balances from the pages and from a checkpoint
 // are the same.
-func (f *fixture) trialInEveryWay(q balances.AsOf) listing {
+func (f *fixture) trialInEveryWay(q balances.Query) listing {
 	f.t.Helper()
 	v := f.Journal.View()
 	defer v.Close()
@@ -243,7 +243,7 @@ func TestLongDayHasSeveralCheckpoints(t *testing.T) {
 	if len(checkpoints) != 1 || checkpoints[0].Seq != balances.CheckpointEvents {
 		t.Fatalf("the checkpoints are %+v", checkpoints)
 	}
-	if got, want := f.trialInEveryWay(balances.AsOf{Env: money.Prod, At: checkpoints[0].Booked}), (listing{
+	if got, want := f.trialInEveryWay(balances.Query{Env: money.Prod, At: checkpoints[0].Booked}), (listing{
 		"A:bank " + usd.String() + ": 32768 0 0 0", "L:partner:1:available " + usd.String() + ": 0 32768 0 0",
 	}); !slices.Equal(got, want) {
 		t.Errorf("it is %q", got)
@@ -266,7 +266,7 @@ func manyEntries(n int) *posting.Change {
 
 func TestTrialBalanceIgnoresLaterEvents(t *testing.T) {
 	f := open(t)
-	book := func(c *posting.Change) ledger.Micros { return f.MustSubmit(c).Stamps[0].Updated }
+	book := func(c *posting.Change) ledger.Micros { return f.MustSubmit(c).Headers[0].Updated }
 	depositedAt := book(deposit(500))
 	holdChange := &posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{{
 		Org: org, Source: ledger.Source{Kind: ledger.Settlement, ID: uuid.New()}, Record: []byte{1},
@@ -294,23 +294,23 @@ func TestTrialBalanceIgnoresLaterEvents(t *testing.T) {
 	bank, fees, partner := "A:bank "+usd.String()+": ", "I:fees "+usd.String()+": ", "L:partner:1:available "+usd.String()+": "
 	for _, c := range []struct {
 		name string
-		q    balances.AsOf
+		q    balances.Query
 		want listing
 	}{
-		{"before everything", balances.AsOf{At: depositedAt - 1}, nil},
-		{"before 1970", balances.AsOf{At: -1}, nil},
-		{"after the deposit", balances.AsOf{At: depositedAt}, listing{bank + "500 0 0 0", partner + "0 500 0 0"}},
-		{"before the capture", balances.AsOf{At: capturedAt - 1}, listing{bank + "500 0 0 100", partner + "0 500 100 0"}},
-		{"at the hold", balances.AsOf{At: heldAt}, listing{bank + "500 0 0 100", partner + "0 500 100 0"}},
-		{"after the capture", balances.AsOf{At: backdatedAt - 1}, listing{bank + "500 59 0 0", fees + "0 1 0 0", partner + "60 500 0 0"}},
-		{"after the back-dated deposit", balances.AsOf{At: backdatedAt}, listing{bank + "507 59 0 0", fees + "0 1 0 0", partner + "60 507 0 0"}},
-		{"in the future", balances.AsOf{At: 1 << 62}, listing{bank + "508 59 0 0", fees + "0 1 0 0", partner + "60 508 0 0"}},
-		{"by effective date, before everything", balances.AsOf{On: ledger.DateOf(start) - 1}, nil},
-		{"by effective date, on the first day", balances.AsOf{On: ledger.DateOf(start)}, listing{bank + "507 0 0 100", partner + "0 507 100 0"}},
-		{"by effective date, on the second day", balances.AsOf{On: ledger.DateOf(start) + 1}, listing{bank + "507 59 0 0", fees + "0 1 0 0", partner + "60 507 0 0"}},
-		{"of one account", balances.AsOf{At: backdatedAt, Prefix: "I:"}, listing{fees + "0 1 0 0"}},
-		{"after an account", balances.AsOf{At: backdatedAt, After: &ledger.Account{Path: "A:bank", Asset: usd}}, listing{fees + "0 1 0 0", partner + "60 507 0 0"}},
-		{"of another environment", balances.AsOf{At: backdatedAt, Env: money.Test}, nil},
+		{"before everything", balances.Query{At: depositedAt - 1}, nil},
+		{"before 1970", balances.Query{At: -1}, nil},
+		{"after the deposit", balances.Query{At: depositedAt}, listing{bank + "500 0 0 0", partner + "0 500 0 0"}},
+		{"before the capture", balances.Query{At: capturedAt - 1}, listing{bank + "500 0 0 100", partner + "0 500 100 0"}},
+		{"at the hold", balances.Query{At: heldAt}, listing{bank + "500 0 0 100", partner + "0 500 100 0"}},
+		{"after the capture", balances.Query{At: backdatedAt - 1}, listing{bank + "500 59 0 0", fees + "0 1 0 0", partner + "60 500 0 0"}},
+		{"after the back-dated deposit", balances.Query{At: backdatedAt}, listing{bank + "507 59 0 0", fees + "0 1 0 0", partner + "60 507 0 0"}},
+		{"in the future", balances.Query{At: 1 << 62}, listing{bank + "508 59 0 0", fees + "0 1 0 0", partner + "60 508 0 0"}},
+		{"by effective date, before everything", balances.Query{EffectiveDate: ledger.DateOf(start) - 1}, nil},
+		{"by effective date, on the first day", balances.Query{EffectiveDate: ledger.DateOf(start)}, listing{bank + "507 0 0 100", partner + "0 507 100 0"}},
+		{"by effective date, on the second day", balances.Query{EffectiveDate: ledger.DateOf(start) + 1}, listing{bank + "507 59 0 0", fees + "0 1 0 0", partner + "60 507 0 0"}},
+		{"of one account", balances.Query{At: backdatedAt, Prefix: "I:"}, listing{fees + "0 1 0 0"}},
+		{"after an account", balances.Query{At: backdatedAt, After: &ledger.Account{Path: "A:bank", Asset: usd}}, listing{fees + "0 1 0 0", partner + "60 507 0 0"}},
+		{"of another environment", balances.Query{At: backdatedAt, Env: money.Test}, nil},
 	} {
 		if c.q.Env == 0 {
 			c.q.Env = money.Prod
@@ -345,7 +345,7 @@ func history(f *fixture, random *rand.Rand, days int) (instants []ledger.Micros)
 	}
 	book := func(step posting.Step, phase ledger.Phase, postings, released []ledger.Posting) {
 		step.Events = []ledger.Event{{Name: "move", To: "done", Entry: &ledger.Entry{Phase: phase, Effective: randomDay(), Postings: postings, Released: released}}}
-		instants = append(instants, f.MustSubmit(&posting.Change{Author: ledger.BySystem.Author(), MustRecord: true, Steps: []posting.Step{step}}).Stamps[0].Updated)
+		instants = append(instants, f.MustSubmit(&posting.Change{Author: ledger.BySystem.Author(), MustRecord: true, Steps: []posting.Step{step}}).Headers[0].Updated)
 	}
 	for day := range days {
 		f.setClock(day, 11)
@@ -392,17 +392,17 @@ func TestPagesOfATrialBalanceShareTheTurnover(t *testing.T) {
 					c.Steps[i].Events[0].Entry.Effective = ledger.DateOf(start) + ledger.Date(random.IntN(4))
 				}
 			}
-			stamps := f.MustSubmit(c).Stamps
-			instants = append(instants, stamps[len(stamps)-1].Updated)
+			headers := f.MustSubmit(c).Headers
+			instants = append(instants, headers[len(headers)-1].Updated)
 		}
 	}
 	if checkpoints := f.makeCheckpoints(balances.Checkpoint{}); len(checkpoints) != 2 {
 		t.Fatalf("the checkpoints are %+v", checkpoints)
 	}
 	for range 30 {
-		q := balances.AsOf{Env: money.Prod, At: instants[random.IntN(len(instants))]}
+		q := balances.Query{Env: money.Prod, At: instants[random.IntN(len(instants))]}
 		if random.IntN(3) == 0 {
-			q.On = ledger.DateOf(start) + ledger.Date(random.IntN(4))
+			q.EffectiveDate = ledger.DateOf(start) + ledger.Date(random.IntN(4))
 		}
 		if random.IntN(3) == 0 {
 			q.Prefix = "L:partner:1"

@@ -114,12 +114,12 @@ func (x *currencyIndex) add(a ledger.Account) {
 	}
 	l.known[string(key)], l.sorted = true, nil
 	if x.listed++; len(l.known) > maxListed || x.listed > maxIndex {
-		x.drop()
+		x.dropLargest()
 	}
 }
 
-// drop removes from the index the currency with the most accounts.
-func (x *currencyIndex) drop() {
+// dropLargest removes from the index the currency with the most accounts.
+func (x *currencyIndex) dropLargest() {
 	var longest *accountList
 	for _, l := range x.lists {
 		if longest == nil || len(l.known) > len(longest.known) {
@@ -132,7 +132,7 @@ func (x *currencyIndex) drop() {
 
 // restOfCurrency reads the selected accounts after q.After with the help of the index of currencies. If the index lists
 // q.Currency, restOfCurrency calls fn with these accounts, and isComplete is true. Otherwise it does not call fn.
-func (r *Reader) restOfCurrency(view *posting.View, org ledger.ID, q *AsOf, fn accountFunc) (isComplete bool, err error) {
+func (r *Reader) restOfCurrency(view *posting.View, org ledger.ID, q *Query, fn accountFunc) (isComplete bool, err error) {
 	head, _, err := view.Head(org)
 	if err != nil {
 		return false, err

@@ -13,9 +13,9 @@ import (
 )
 
 // checkCurrency reads a trial balance in one currency in pages, and compares it with the accounts' lines.
-func (f *fixture) checkCurrency(q balances.AsOf, code money.Currency, pageSize int) {
+func (f *fixture) checkCurrency(q balances.Query, code money.Currency, pageSize int) {
 	f.t.Helper()
-	q.Only = func(a ledger.Account) bool { return a.Asset.Currency == code }
+	q.Filter = func(a ledger.Account) bool { return a.Asset.Currency == code }
 	q.Currency = &code
 	v := f.Journal.View()
 	var all, want listing
@@ -62,7 +62,7 @@ func TestCurrencyOfManyAccountsIsNotListed(t *testing.T) {
 		euro.Steps[0].Events[0].Entry.Postings[i].Asset.Currency = "EUR"
 	}
 	f.MustSubmit(euro)
-	q := balances.AsOf{Env: money.Prod, At: 1 << 62}
+	q := balances.Query{Env: money.Prod, At: 1 << 62}
 	for n := range balances.MaxListed/posting.MaxSteps + 1 {
 		f.MustSubmit(entriesOfNewPartners(n))
 		if n == 0 {

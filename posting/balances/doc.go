@@ -21,7 +21,7 @@
 // A checkpoint also contains sums over groups of accounts. If an account's path has more than two segments, the first two are
 // its group. Otherwise its class is its group. The groups are disjoint, so a sum over all accounts or over a class is a sum
 // over a few groups. For the last event that was requested of an organization, the Reader caches the sums of the
-// organization's groups. It extends these sums by later events (see follower).
+// organization's groups. It extends these sums by later events (see orgCache).
 //
 // A balance by effective date is the balance that was booked up to the end of the day, plus a correction. The correction is
 // for the lines that were booked on one side of the day's end and take effect on the other. To find them, the reader reads
@@ -37,7 +37,7 @@
 //  4. During a read, memory contains at most 2×maxTurnover accounts and, for each of at most maxChain checkpoints, one row of
 //     each height of the checkpoint's tree. After the read, at most maxKept accounts stay cached. Making a checkpoint takes
 //     no more memory than a read.
-//  5. A Reader caches the sums of groups of at most maxFollowed organizations, for at most 2×maxMoments+1 moments each. It
+//  5. A Reader caches the sums of groups of at most maxCachedOrgs organizations, for at most 2×maxSnapshots+1 moments each. It
 //     reads each new event only once to extend the latest sums. Only one caller extends them. The other callers wait, or use
 //     the sums of an earlier moment.
 //  6. The base of a checkpoint has more than twice as many accounts as the checkpoint. So chains are short, all checkpoints

@@ -11,7 +11,7 @@ import (
 
 // FromCheckpoint reads the trial balance from the last checkpoint, however far back that is. It holds at most
 // twice maxAccounts accounts in memory.
-func (r *Reader) FromCheckpoint(view *posting.View, org ledger.ID, q AsOf, maxAccounts int, fn func(ledger.Account, *ledger.Totals)) error {
+func (r *Reader) FromCheckpoint(view *posting.View, org ledger.ID, q Query, maxAccounts int, fn func(ledger.Account, *ledger.Totals)) error {
 	c, upToSeq, err := startingPoint(view, org, &q)
 	if err != nil {
 		return err
@@ -20,7 +20,7 @@ func (r *Reader) FromCheckpoint(view *posting.View, org ledger.ID, q AsOf, maxAc
 }
 
 // FromPages reads the trial balance from the accounts' pages.
-func FromPages(view *posting.View, org ledger.ID, q AsOf, fn func(ledger.Account, *ledger.Totals)) error {
+func FromPages(view *posting.View, org ledger.ID, q Query, fn func(ledger.Account, *ledger.Totals)) error {
 	return fromPages(view, org, &q, collect(fn))
 }
 
@@ -60,17 +60,17 @@ const MaxKept = maxKept
 // IsNear tells whether a trial balance after the event upToSeq is read from a checkpoint, because the checkpoint is near enough
 // to the event. paged says that only a page of the trial balance is read.
 func IsNear(c *Checkpoint, upToSeq uint64, paged bool) bool {
-	return (&AsOf{Paged: paged}).isNear(c, upToSeq)
+	return (&Query{IsPaged: paged}).isNear(c, upToSeq)
 }
 
-// DraftCheckpointInShortRows is DraftCheckpoint with rows so short that a few accounts need index rows.
+// DraftCheckpointInShortRows is BuildCheckpoint with rows so short that a few accounts need index rows.
 func DraftCheckpointInShortRows(view *posting.View, org ledger.ID, previous *Checkpoint, seq uint64, write func(posting.KV) error) (*Checkpoint, error) {
-	return draft(view, org, previous, seq, maxTurnover, 100, write)
+	return buildCheckpoint(view, org, previous, seq, maxTurnover, 100, write)
 }
 
-// DraftCheckpointOfManyAccounts is DraftCheckpoint as if there were too many accounts to sum their events at once.
+// DraftCheckpointOfManyAccounts is BuildCheckpoint as if there were too many accounts to sum their events at once.
 func DraftCheckpointOfManyAccounts(view *posting.View, org ledger.ID, previous *Checkpoint, seq uint64, write func(posting.KV) error) (*Checkpoint, error) {
-	return draft(view, org, previous, seq, 5, 100, write)
+	return buildCheckpoint(view, org, previous, seq, 5, 100, write)
 }
 
 // IsListed tells whether the reader's index lists the accounts in a currency.

@@ -24,12 +24,12 @@ type fixture struct {
 	*testkit.World
 	t      *testing.T
 	reader balances.Reader
-	draft  func(*posting.View, ledger.ID, *balances.Checkpoint, uint64, func(posting.KV) error) (*balances.Checkpoint, error) // DraftCheckpoint, or DraftCheckpointInShortRows
+	draft  func(*posting.View, ledger.ID, *balances.Checkpoint, uint64, func(posting.KV) error) (*balances.Checkpoint, error) // BuildCheckpoint, or DraftCheckpointInShortRows
 }
 
 func open(t *testing.T) *fixture {
 	t.Helper()
-	f := &fixture{World: testkit.NewWorld(t, start), t: t, draft: balances.DraftCheckpoint}
+	f := &fixture{World: testkit.NewWorld(t, start), t: t, draft: balances.BuildCheckpoint}
 	f.reader.SetMaxOfPage(1) // so that tests with few accounts read checkpoints
 	f.OpenJournal()
 	return f

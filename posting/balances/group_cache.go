@@ -21,58 +21,58 @@ const (
 type groupCache struct {
 	now func() time.Time // nil: time.Now
 
-	mu        sync.Mutex
-	followers map[ledger.ID]*follower
-	uses      uint64 // number of calls of the method groupCache.of
+	mu   sync.Mutex
+	orgs map[ledger.ID]*orgCache
+	uses uint64 // number of calls of the method groupCache.of
 }
 
-// follower caches the sums of an organization's groups after the last event that a reader requested. It extends these sums by
+// orgCache caches the sums of an organization's groups after the last event that a reader requested. It extends these sums by
 // later events, so that no event is read twice.
-type follower struct {
+type orgCache struct {
 	org     ledger.ID
-	lastUse uint64 // groupCache.uses at the last use of this follower
+	lastUse uint64 // groupCache.uses at the last use of this orgCache
 
 	mu      sync.Mutex // held while the sums are extended; guards the builder
 	builder *groupBuilder
 
-	latest     atomic.Pointer[moment] // the builder's sums
-	momentsMu  sync.Mutex             // guards recent and past
-	recent     []*moment              // the previous values of latest
-	past       []*moment              // moments that a reader requested when latest was already later
-	currencies currencyIndex
+	latest      atomic.Pointer[groupSnapshot] // the builder's sums
+	snapshotsMu sync.Mutex                    // guards recent and past
+	recent      []*groupSnapshot              // the previous values of latest
+	past        []*groupSnapshot              // snapshots that a reader requested when latest was already later
+	currencies  currencyIndex
 
 	pastMu sync.Mutex // held while the sums of a moment before latest are computed
 }
 
-// of returns the follower of an organization. If there is none, it makes one.
-func (c *groupCache) of(org ledger.ID) *follower {
+// of returns the orgCache of an organization. If there is none, it makes one.
+func (c *groupCache) of(org ledger.ID) *orgCache {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	f := c.followers[org]
+	f := c.orgs[org]
 	if f == nil {
-		if len(c.followers) >= maxFollowed {
+		if len(c.orgs) >= maxCachedOrgs {
 			c.evict()
 		}
-		if c.followers == nil {
-			c.followers = make(map[ledger.ID]*follower)
+		if c.orgs == nil {
+			c.orgs = make(map[ledger.ID]*orgCache)
 		}
-		f = &follower{org: org}
-		c.followers[org] = f
+		f = &orgCache{org: org}
+		c.orgs[org] = f
 	}
 	c.uses++
 	f.lastUse = c.uses
 	return f
 }
 
-// evict removes the follower that was used least recently.
+// evict removes the orgCache that was used least recently.
 func (c *groupCache) evict() {
-	var oldest *follower
-	for _, f := range c.followers {
+	var oldest *orgCache
+	for _, f := range c.orgs {
 		if oldest == nil || f.lastUse < oldest.lastUse {
 			oldest = f
 		}
 	}
-	delete(c.followers, oldest.org)
+	delete(c.orgs, oldest.org)
 }
 
 func (c *groupCache) time() time.Time {
@@ -82,11 +82,11 @@ func (c *groupCache) time() time.Time {
 	return time.Now()
 }
 
-// Present opens a view with the function open, and returns the moment that a page about the present should show. The moment
+// PresentView opens a view with the function open, and returns the moment that a page about the present should show. The moment
 // is the booked time of the last event. While many events are being booked, it may also be the booked time of an event that
 // was the last one at most a second ago. The sums of groups at that moment are cached. If there is no event, the moment is 0.
 // The caller must close the view.
-func (r *Reader) Present(org ledger.ID, open func() *posting.View) (view *posting.View, at ledger.Micros, err error) {
+func (r *Reader) PresentView(org ledger.ID, open func() *posting.View) (view *posting.View, at ledger.Micros, err error) {
 	f := r.groups.of(org)
 	now := r.groups.time() // read before the view is opened, so that no moment looks more recent than it is
 	view = open()
@@ -130,7 +130,7 @@ func (r *Reader) Present(org ledger.ID, open func() *posting.View) (view *postin
 // ageAt returns how long ago the moment's event was the last one of the organization. head is the last event in a view that
 // was opened after the instant now. If the moment's event is still the last one, the age is 0. If a page about the present
 // must not show the moment, the age is more than maxAge.
-func (m *moment) ageAt(now time.Time, head uint64) time.Duration {
+func (m *groupSnapshot) ageAt(now time.Time, head uint64) time.Duration {
 	switch {
 	case m == nil || m.readAt.IsZero() || m.seq > head || m.seq < head && head-m.seq <= fewNewEvents:
 		return maxAge + 1
@@ -142,7 +142,7 @@ func (m *moment) ageAt(now time.Time, head uint64) time.Duration {
 
 // advance extends the latest sums to the event seq, and returns them. readAt is an instant at which that event was the last
 // one, or zero if no such instant is known. The caller holds f.mu.
-func (f *follower) advance(view *posting.View, seq uint64, readAt time.Time) (*moment, error) {
+func (f *orgCache) advance(view *posting.View, seq uint64, readAt time.Time) (*groupSnapshot, error) {
 	latest := f.latest.Load()
 	booked, err := bookedAt(view, f.org, seq)
 	if err != nil {
@@ -162,29 +162,29 @@ func (f *follower) advance(view *posting.View, seq uint64, readAt time.Time) (*m
 	if err := builder.extend(view, seq); err != nil {
 		return nil, err
 	}
-	m := builder.moment(booked)
+	m := builder.snapshot(booked)
 	m.readAt = readAt
 	f.builder = builder
 	f.latest.Store(m)
 	if latest != nil {
-		f.momentsMu.Lock()
-		f.recent = keep(f.recent, latest)
-		f.momentsMu.Unlock()
+		f.snapshotsMu.Lock()
+		f.recent = appendSnapshot(f.recent, latest)
+		f.snapshotsMu.Unlock()
 	}
 	return m, nil
 }
 
-// kept returns the cached moments. One of them may be nil.
-func (f *follower) kept() []*moment {
-	f.momentsMu.Lock()
-	defer f.momentsMu.Unlock()
-	kept := append([]*moment{f.latest.Load()}, f.recent...)
-	return append(kept, f.past...)
+// cachedSnapshots returns the cached snapshots. One of them may be nil.
+func (f *orgCache) cachedSnapshots() []*groupSnapshot {
+	f.snapshotsMu.Lock()
+	defer f.snapshotsMu.Unlock()
+	snapshots := append([]*groupSnapshot{f.latest.Load()}, f.recent...)
+	return append(snapshots, f.past...)
 }
 
 // at returns the sums after the last event booked at or before an instant.
-func (f *follower) at(view *posting.View, booked ledger.Micros) (*moment, error) {
-	for _, m := range f.kept() {
+func (f *orgCache) at(view *posting.View, booked ledger.Micros) (*groupSnapshot, error) {
+	for _, m := range f.cachedSnapshots() {
 		if m != nil && m.booked == booked {
 			return m, nil // no other event has this booked time
 		}
@@ -205,7 +205,7 @@ func (f *follower) at(view *posting.View, booked ledger.Micros) (*moment, error)
 }
 
 // advanceTo returns the sums after the event seq. It returns nil if the latest sums already contain a later event.
-func (f *follower) advanceTo(view *posting.View, seq uint64) (*moment, error) {
+func (f *orgCache) advanceTo(view *posting.View, seq uint64) (*groupSnapshot, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	latest := f.latest.Load()
@@ -220,10 +220,10 @@ func (f *follower) advanceTo(view *posting.View, seq uint64) (*moment, error) {
 
 // compute returns the sums after an event that precedes the latest sums. It computes the sums of one moment at a time, so
 // that many readers of the past leave processor time for payments.
-func (f *follower) compute(view *posting.View, seq uint64) (*moment, error) {
+func (f *orgCache) compute(view *posting.View, seq uint64) (*groupSnapshot, error) {
 	f.pastMu.Lock()
 	defer f.pastMu.Unlock()
-	base := nearest(f.kept(), seq)
+	base := latestUpTo(f.cachedSnapshots(), seq)
 	if base != nil && base.seq == seq {
 		return base, nil
 	}
@@ -238,9 +238,9 @@ func (f *follower) compute(view *posting.View, seq uint64) (*moment, error) {
 	if err := builder.extend(view, seq); err != nil {
 		return nil, err
 	}
-	m := builder.moment(booked)
-	f.momentsMu.Lock()
-	f.past = keep(f.past, m)
-	f.momentsMu.Unlock()
+	m := builder.snapshot(booked)
+	f.snapshotsMu.Lock()
+	f.past = appendSnapshot(f.past, m)
+	f.snapshotsMu.Unlock()
 	return m, nil
 }

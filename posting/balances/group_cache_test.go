@@ -17,7 +17,7 @@ import (
 // present returns the moment that a page about the present shows.
 func (f *fixture) present() ledger.Micros {
 	f.t.Helper()
-	view, at, err := f.reader.Present(org, f.Journal.View)
+	view, at, err := f.reader.PresentView(org, f.Journal.View)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -30,8 +30,8 @@ func (f *fixture) bookEntries(count int) (last ledger.Micros) {
 	f.t.Helper()
 	for count > 0 {
 		n := min(count, posting.MaxSteps)
-		stamps := f.MustSubmit(manyEntries(n)).Stamps
-		last = stamps[n-1].Updated
+		headers := f.MustSubmit(manyEntries(n)).Headers
+		last = headers[n-1].Updated
 		count -= n
 	}
 	return last
@@ -83,7 +83,7 @@ func TestManyMomentsAndOrganizationsAreCached(t *testing.T) {
 	random := testseed.Random(t)
 	for range 300 {
 		i := random.IntN(len(organizations))
-		q, want := balances.AsOf{Env: money.Prod, At: 1 << 62, Prefix: "A:"}, posting.MaxSteps*i
+		q, want := balances.Query{Env: money.Prod, At: 1 << 62, Prefix: "A:"}, posting.MaxSteps*i
 		if random.IntN(2) == 0 {
 			n := random.IntN(len(moments))
 			i, q.At, want = 0, moments[n], n+1
@@ -138,7 +138,7 @@ func TestConcurrentReadersOfGroups(t *testing.T) {
 
 // checkSumsOfPresent compares the sums of groups with the lines of the accounts, at the present or, if isPast is set, before it.
 func (f *fixture) checkSumsOfPresent(isPast bool) error {
-	view, at, err := f.reader.Present(org, f.Journal.View)
+	view, at, err := f.reader.PresentView(org, f.Journal.View)
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func (f *fixture) checkSumsOfPresent(isPast bool) error {
 	if isPast {
 		at = max(0, at-300)
 	}
-	q := balances.AsOf{Env: money.Prod, At: at}
+	q := balances.Query{Env: money.Prod, At: at}
 	var got, want listing
 	err = f.reader.Groups(view, org, q, func(group ledger.Account, totals *ledger.Totals) (bool, error) {
 		got.add(group, totals)

@@ -14,14 +14,14 @@ import (
 
 // Bounds of the cached sums of groups.
 const (
-	maxFollowed   = 16    // organizations with cached sums
-	maxMoments    = 16    // moments of an organization that were once its latest one, and the same number of other moments
+	maxCachedOrgs = 16    // organizations with cached sums
+	maxSnapshots  = 16    // snapshots of an organization that were once its latest one, and the same number of other snapshots
 	maxGroupHolds = 4_096 // pending entries of an organization that are kept in memory
 	fewEvents     = 4_096 // if at most this many events follow the cached sums, these sums are extended, without a search for a checkpoint
 )
 
-// moment is the state of the sums of an organization's groups after one event. A moment is never changed.
-type moment struct {
+// groupSnapshot is the state of the sums of an organization's groups after one event. A snapshot is never changed.
+type groupSnapshot struct {
 	seq    uint64
 	booked ledger.Micros // the event's booked time
 	readAt time.Time     // an instant at which the event was the organization's last one; zero if no such instant is known
@@ -35,7 +35,7 @@ type groupSum struct {
 }
 
 // in returns the sums whose keys are in a range.
-func (m *moment) in(keys keyRange) []groupSum {
+func (m *groupSnapshot) in(keys keyRange) []groupSum {
 	index := func(key string) int {
 		return sort.Search(len(m.sums), func(i int) bool { return m.sums[i].key >= key })
 	}
@@ -44,7 +44,7 @@ func (m *moment) in(keys keyRange) []groupSum {
 }
 
 // copySums returns a copy of the sums, which the caller may change.
-func (m *moment) copySums() store.GroupSums {
+func (m *groupSnapshot) copySums() store.GroupSums {
 	sums := make(store.GroupSums, len(m.sums))
 	for i := range m.sums {
 		movement := m.sums[i].movement
@@ -76,15 +76,15 @@ func (b *groupBuilder) extend(view *posting.View, seq uint64) error {
 func (b *groupBuilder) move(_ uint64, p *ledger.Posting, add addFunc) error {
 	b.key = store.AccountKey(b.key[:0], ledger.Account{Path: p.Account, Asset: p.Asset})
 	b.group = store.GroupKey(b.group[:0], b.key)
-	if m := b.sums.Of(b.group); *m == store.OutOfRange || add(m, p.Side, p.Amount) != nil {
-		*m = store.OutOfRange
+	if m := b.sums.Of(b.group); *m == store.OutOfRangeMovement || add(m, p.Side, p.Amount) != nil {
+		*m = store.OutOfRangeMovement
 	}
 	return nil
 }
 
-// moment returns a copy of the current sums.
-func (b *groupBuilder) moment(booked ledger.Micros) *moment {
-	m := &moment{seq: b.seq, booked: booked, sums: make([]groupSum, 0, len(b.sums))}
+// snapshot returns a copy of the current sums.
+func (b *groupBuilder) snapshot(booked ledger.Micros) *groupSnapshot {
+	m := &groupSnapshot{seq: b.seq, booked: booked, sums: make([]groupSum, 0, len(b.sums))}
 	for _, key := range b.sums.Keys() {
 		m.sums = append(m.sums, groupSum{key, *b.sums[key]})
 	}
@@ -92,9 +92,9 @@ func (b *groupBuilder) moment(booked ledger.Micros) *moment {
 }
 
 // startBuilder returns a builder whose sums include all events up to the event seq except the last few. The builder starts
-// with the sums of base (an earlier moment, or nil), with the sums of a checkpoint, or with empty sums. If too many events
+// with the sums of base (an earlier snapshot, or nil), with the sums of a checkpoint, or with empty sums. If too many events
 // follow each of these, startBuilder adds up the totals of all accounts, which it reads from their pages.
-func startBuilder(view *posting.View, org ledger.ID, seq uint64, booked ledger.Micros, base *moment) (*groupBuilder, error) {
+func startBuilder(view *posting.View, org ledger.ID, seq uint64, booked ledger.Micros, base *groupSnapshot) (*groupBuilder, error) {
 	if base != nil && seq-base.seq <= fewEvents {
 		return newGroupBuilder(org, base.seq, base.copySums()), nil
 	}
@@ -102,9 +102,9 @@ func startBuilder(view *posting.View, org ledger.ID, seq uint64, booked ledger.M
 	if err != nil {
 		return nil, err
 	}
-	if page := (&AsOf{Paged: true}); (base == nil || base.seq < c.Seq) && page.isNear(&c, seq) {
+	if page := (&Query{IsPaged: true}); (base == nil || base.seq < c.Seq) && page.isNear(&c, seq) {
 		sums, err := groupsOfChain(view, org, &c)
-		if _, isNotWhole := errors.AsType[*NotWholeError](err); !isNotWhole {
+		if _, isNotWhole := errors.AsType[*IncompleteCheckpointError](err); !isNotWhole {
 			return newGroupBuilder(org, c.Seq, sums), err
 		}
 	}
@@ -147,7 +147,7 @@ func groupsOfPages(view *posting.View, org ledger.ID, booked ledger.Micros) (sto
 	sums := make(store.GroupSums)
 	var group []byte
 	for _, env := range [...]money.Env{money.Prod, money.Test} {
-		err := fromPages(view, org, &AsOf{Env: env, At: booked}, func(key []byte, t *ledger.Totals) (bool, error) {
+		err := fromPages(view, org, &Query{Env: env, At: booked}, func(key []byte, t *ledger.Totals) (bool, error) {
 			group = store.GroupKey(group[:0], key)
 			m := ledger.MovementOf(t)
 			sums.Add(group, &m)
@@ -169,9 +169,9 @@ func bookedAt(view *posting.View, org ledger.ID, seq uint64) (ledger.Micros, err
 	return e.Booked, err
 }
 
-// nearest returns the last moment that is not after the event seq. If there is none, it returns nil.
-func nearest(moments []*moment, seq uint64) (found *moment) {
-	for _, m := range moments {
+// latestUpTo returns the last snapshot that is not after the event seq. If there is none, it returns nil.
+func latestUpTo(snapshots []*groupSnapshot, seq uint64) (found *groupSnapshot) {
+	for _, m := range snapshots {
 		if m != nil && m.seq <= seq && (found == nil || m.seq > found.seq) {
 			found = m
 		}
@@ -179,10 +179,10 @@ func nearest(moments []*moment, seq uint64) (found *moment) {
 	return found
 }
 
-// keep appends a moment. If there are too many moments, it drops the first one.
-func keep(moments []*moment, m *moment) []*moment {
-	if len(moments) == maxMoments {
-		moments = slices.Delete(moments, 0, 1)
+// appendSnapshot appends a snapshot. If there are too many snapshots, it drops the first one.
+func appendSnapshot(snapshots []*groupSnapshot, m *groupSnapshot) []*groupSnapshot {
+	if len(snapshots) == maxSnapshots {
+		snapshots = slices.Delete(snapshots, 0, 1)
 	}
-	return append(moments, m)
+	return append(snapshots, m)
 }

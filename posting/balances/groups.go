@@ -18,19 +18,19 @@ func AreGroups(prefix string) bool { return prefix == "" || ledger.Path(prefix).
 // Groups calls fn with the sums of the groups whose paths begin with q.Prefix (see [ledger.Path.Group]), ordered by path,
 // currency and network. TrialBalance returns the totals of each account. Groups instead adds up these totals over the accounts
 // of a group that have the same asset. Its cost does not depend on the number of accounts. AreGroups(q.Prefix) must be true.
-// q.Only and q.After select groups here, while they select accounts in TrialBalance. Groups returns an error of fn,
+// q.Filter and q.After select groups here, while they select accounts in TrialBalance. Groups returns an error of fn,
 // money.ErrOverflow, a *store.DamageError, or an I/O error.
-func (r *Reader) Groups(view *posting.View, org ledger.ID, q AsOf, fn func(group ledger.Account, t *ledger.Totals) (more bool, err error)) error {
+func (r *Reader) Groups(view *posting.View, org ledger.ID, q Query, fn func(group ledger.Account, t *ledger.Totals) (more bool, err error)) error {
 	m, err := r.groups.of(org).at(view, q.end())
 	if err != nil {
 		return err
 	}
-	if q.On != 0 {
+	if q.EffectiveDate != 0 {
 		if m, err = m.correctedForDay(view, org, &q); err != nil {
 			return err
 		}
 	}
-	keys := (&AsOf{Env: q.Env, Prefix: q.Prefix}).keyRange()
+	keys := (&Query{Env: q.Env, Prefix: q.Prefix}).keyRange()
 	if q.After != nil {
 		keys.from = max(keys.from, string(store.AccountKey(nil, *q.After))+"\x00")
 	}
@@ -42,7 +42,7 @@ func (r *Reader) Groups(view *posting.View, org ledger.ID, q AsOf, fn func(group
 		if !q.selects(group) {
 			continue
 		}
-		if sum.movement == store.OutOfRange {
+		if sum.movement == store.OutOfRangeMovement {
 			return money.ErrOverflow
 		}
 		t, ok := sum.movement.Totals()
@@ -56,14 +56,14 @@ func (r *Reader) Groups(view *posting.View, org ledger.ID, q AsOf, fn func(group
 	return nil
 }
 
-// correctedForDay returns the sums by effective date. To the sums by booked time, which are in m, it adds the crossing of each
+// correctedForDay returns the sums by effective date. To the sums by booked time, which are in m, it adds the correction of each
 // account: the correction of the account's totals for lines that were booked on one side of the day's end and take effect on
 // the other. correctForDay corrects the totals of single accounts in the same way.
-func (m *moment) correctedForDay(view *posting.View, org ledger.ID, q *AsOf) (*moment, error) {
-	all := AsOf{Env: q.Env}
+func (m *groupSnapshot) correctedForDay(view *posting.View, org ledger.ID, q *Query) (*groupSnapshot, error) {
+	all := Query{Env: q.Env}
 	var sums store.GroupSums
 	var group []byte
-	for x, err := range crossings(view, org, all.keyRange(), q) {
+	for x, err := range corrections(view, org, all.keyRange(), q) {
 		if err == nil {
 			err = x.limitRelease(view, org, q)
 		}
@@ -74,23 +74,23 @@ func (m *moment) correctedForDay(view *posting.View, org ledger.ID, q *AsOf) (*m
 			sums = m.copySums()
 		}
 		group = store.GroupKey(group[:0], x.key)
-		sums.Add(group, &x.crossing.Movement)
+		sums.Add(group, &x.correction.Movement)
 	}
 	if sums == nil {
 		return m, nil
 	}
-	return newGroupBuilder(org, m.seq, sums).moment(m.booked), nil
+	return newGroupBuilder(org, m.seq, sums).snapshot(m.booked), nil
 }
 
-// limitRelease reduces an account's crossing (the correction of its totals) if adding the crossing would make a pending total
-// of the account negative. With the reduced crossing this total becomes zero, as with applyTo, which sets a negative pending
-// total to zero. The crossing is reduced before it is added to a group's sum, because a sum over several accounts does not show
+// limitRelease reduces an account's correction if adding the correction would make a pending total
+// of the account negative. With the reduced correction this total becomes zero, as with applyTo, which sets a negative pending
+// total to zero. The correction is reduced before it is added to a group's sum, because a sum over several accounts does not show
 // whether the pending total of one of them is negative.
-func (x *accountCrossing) limitRelease(view *posting.View, org ledger.ID, q *AsOf) error {
-	if !x.crossing.DebitsPending.Negative && !x.crossing.CreditsPending.Negative {
+func (x *accountCorrection) limitRelease(view *posting.View, org ledger.ID, q *Query) error {
+	if !x.correction.DebitsPending.Negative && !x.correction.CreditsPending.Negative {
 		return nil
 	}
-	a, _ := store.ParseAccountKey(x.key) // crossings has parsed it
+	a, _ := store.ParseAccountKey(x.key) // corrections has parsed it
 	before, _, err := view.TotalsAt(org, a, q.end())
 	if err != nil {
 		return err
@@ -99,21 +99,21 @@ func (x *accountCrossing) limitRelease(view *posting.View, org ledger.ID, q *AsO
 	if err := x.applyTo(org, &after); err != nil {
 		return err
 	}
-	x.crossing.DebitsPending = money.Difference(after.DebitsPending, before.DebitsPending)
-	x.crossing.CreditsPending = money.Difference(after.CreditsPending, before.CreditsPending)
+	x.correction.DebitsPending = money.Difference(after.DebitsPending, before.DebitsPending)
+	x.correction.CreditsPending = money.Difference(after.CreditsPending, before.CreditsPending)
 	return nil
 }
 
-// Level calls fn with the sums one level below q.Prefix. If q.Prefix is empty, Level does the same as Groups. Otherwise
-// q.Prefix must be the path of a class, such as "A:". Then Level calls fn with the sums of the class's groups, and with the
+// NextLevel calls fn with the sums one level below q.Prefix. If q.Prefix is empty, NextLevel does the same as Groups. Otherwise
+// q.Prefix must be the path of a class, such as "A:". Then NextLevel calls fn with the sums of the class's groups, and with the
 // totals of each account of the class whose path has only two segments, such as "A:bank". The order is the same as in Groups.
 // q.After may be an account or a group.
-func (r *Reader) Level(view *posting.View, org ledger.ID, q AsOf, fn func(groupOrAccount ledger.Account, t *ledger.Totals) (more bool, err error)) error {
+func (r *Reader) NextLevel(view *posting.View, org ledger.ID, q Query, fn func(groupOrAccount ledger.Account, t *ledger.Totals) (more bool, err error)) error {
 	if q.Prefix == "" {
 		return r.Groups(view, org, q, fn)
 	}
 	ofClass := q
-	ofClass.After, ofClass.Only = nil, nil
+	ofClass.After, ofClass.Filter = nil, nil
 	hasDirect := false // the class has accounts whose paths have only two segments
 	var groups []accountTotals
 	err := r.Groups(view, org, ofClass, func(group ledger.Account, t *ledger.Totals) (bool, error) {
@@ -180,7 +180,7 @@ func precedes(a, b *ledger.Account) bool {
 
 // eachDirect calls fn with the accounts after q.After whose paths have exactly one segment after q.Prefix. It skips all other
 // accounts of a group with one seek.
-func eachDirect(view *posting.View, org ledger.ID, q *AsOf, fn func(ledger.Account) (more bool, err error)) error {
+func eachDirect(view *posting.View, org ledger.ID, q *Query, fn func(ledger.Account) (more bool, err error)) error {
 	rest := *q
 	for after := rest.after(); ; after = rest.after() {
 		rest.After = nil

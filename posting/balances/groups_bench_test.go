@@ -71,7 +71,7 @@ func (w *bench) makeCheckpoints() {
 		v := w.Journal.View()
 		seq, due, err := balances.NextCheckpoint(v, org, last)
 		if err == nil && due {
-			last, err = balances.DraftCheckpoint(v, org, last, seq, func(row posting.KV) error {
+			last, err = balances.BuildCheckpoint(v, org, last, seq, func(row posting.KV) error {
 				w.MustSubmit(&posting.Change{KVs: []posting.KV{row}})
 				return nil
 			})
@@ -96,9 +96,9 @@ func BenchmarkMovingHead(b *testing.B) {
 		}
 		r := new(balances.Reader)
 		sums := func() {
-			v, at, err := r.Present(org, w.Journal.View)
+			v, at, err := r.PresentView(org, w.Journal.View)
 			if err == nil {
-				err = r.Groups(v, org, balances.AsOf{Env: money.Prod, At: at}, func(ledger.Account, *ledger.Totals) (bool, error) { return true, nil })
+				err = r.Groups(v, org, balances.Query{Env: money.Prod, At: at}, func(ledger.Account, *ledger.Totals) (bool, error) { return true, nil })
 			}
 			if v.Close(); err != nil {
 				b.Fatal(err)
@@ -112,7 +112,7 @@ func BenchmarkMovingHead(b *testing.B) {
 			"page": func() {
 				v, rows := w.Journal.View(), 0
 				defer v.Close()
-				err := r.TrialBalance(v, org, balances.AsOf{Env: money.Prod, At: 1 << 62, Paged: true}, func(ledger.Account, *ledger.Totals) (bool, error) {
+				err := r.TrialBalance(v, org, balances.Query{Env: money.Prod, At: 1 << 62, IsPaged: true}, func(ledger.Account, *ledger.Totals) (bool, error) {
 					rows++
 					return rows <= 50, nil
 				})

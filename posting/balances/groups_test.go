@@ -15,7 +15,7 @@ import (
 
 // sumsBy sums the totals of the accounts' own lines, by asset and by the path that pathOf returns for an account's path. It reads
 // no checkpoint and no cached sum.
-func (f *fixture) sumsBy(q balances.AsOf, pathOf func(ledger.Path) ledger.Path) (lines listing) {
+func (f *fixture) sumsBy(q balances.Query, pathOf func(ledger.Path) ledger.Path) (lines listing) {
 	f.t.Helper()
 	v := f.Journal.View()
 	defer v.Close()
@@ -41,7 +41,7 @@ func (f *fixture) sumsBy(q balances.AsOf, pathOf func(ledger.Path) ledger.Path) 
 }
 
 // read calls a method of the reader, and returns what the method passes to its callback.
-func (f *fixture) read(r *balances.Reader, q balances.AsOf, method func(*balances.Reader, *posting.View, ledger.ID, balances.AsOf, func(ledger.Account, *ledger.Totals) (bool, error)) error) (lines listing) {
+func (f *fixture) read(r *balances.Reader, q balances.Query, method func(*balances.Reader, *posting.View, ledger.ID, balances.Query, func(ledger.Account, *ledger.Totals) (bool, error)) error) (lines listing) {
 	f.t.Helper()
 	v := f.Journal.View()
 	defer v.Close()
@@ -56,7 +56,7 @@ func (f *fixture) read(r *balances.Reader, q balances.AsOf, method func(*balance
 }
 
 // inPages does what read does, but in pages of one to three rows.
-func (f *fixture) inPages(r *balances.Reader, random *rand.Rand, q balances.AsOf, method func(*balances.Reader, *posting.View, ledger.ID, balances.AsOf, func(ledger.Account, *ledger.Totals) (bool, error)) error) (lines listing) {
+func (f *fixture) inPages(r *balances.Reader, random *rand.Rand, q balances.Query, method func(*balances.Reader, *posting.View, ledger.ID, balances.Query, func(ledger.Account, *ledger.Totals) (bool, error)) error) (lines listing) {
 	f.t.Helper()
 	for {
 		v := f.Journal.View()
@@ -102,11 +102,11 @@ func (f *fixture) checkGroups(random *rand.Rand, instants []ledger.Micros, days,
 		}
 		q.Prefix = []string{"", "", "A:", "L:", "L:partner:", "Q:"}[random.IntN(6)]
 		if random.IntN(4) == 0 {
-			q.Only = func(a ledger.Account) bool { return a.Asset.Currency == "USD" }
+			q.Filter = func(a ledger.Account) bool { return a.Asset.Currency == "USD" }
 		}
 		wantRows := func(pathOf func(ledger.Path) ledger.Path) (lines listing) {
 			for _, l := range f.sumsBy(q, pathOf) {
-				if q.Only == nil || strings.Contains(l, "/USD/") {
+				if q.Filter == nil || strings.Contains(l, "/USD/") {
 					lines = append(lines, l)
 				}
 			}
@@ -127,13 +127,13 @@ func (f *fixture) checkGroups(random *rand.Rand, instants []ledger.Micros, days,
 		if q.Prefix != "" {
 			want = wantRows(levelOf(q.Prefix))
 		}
-		compare("level", f.read(reader, q, (*balances.Reader).Level), want)
-		compare("level in pages", f.inPages(reader, random, q, (*balances.Reader).Level), want)
+		compare("level", f.read(reader, q, (*balances.Reader).NextLevel), want)
+		compare("level in pages", f.inPages(reader, random, q, (*balances.Reader).NextLevel), want)
 	}
 }
 
 var drafts = []func(*posting.View, ledger.ID, *balances.Checkpoint, uint64, func(posting.KV) error) (*balances.Checkpoint, error){
-	balances.DraftCheckpoint, balances.DraftCheckpointInShortRows, balances.DraftCheckpointOfManyAccounts,
+	balances.BuildCheckpoint, balances.DraftCheckpointInShortRows, balances.DraftCheckpointOfManyAccounts,
 }
 
 // The sums of groups are the sums over the accounts, whatever checkpoints there are: none, some, all, and wrong ones.
@@ -177,17 +177,17 @@ func TestGroupsAreExtended(t *testing.T) {
 				}
 			}
 		}
-		view, at, err := f.reader.Present(org, f.Journal.View)
+		view, at, err := f.reader.PresentView(org, f.Journal.View)
 		if err != nil {
 			t.Fatal(err)
 		}
 		view.Close()
 		for _, env := range []money.Env{money.Prod, money.Test} {
-			q := balances.AsOf{Env: env, At: at}
+			q := balances.Query{Env: env, At: at}
 			if random.IntN(2) == 0 {
-				q = balances.AsOf{Env: env, On: at.Date(), BookedUntil: at}
+				q = balances.Query{Env: env, EffectiveDate: at.Date(), BookedUntil: at}
 			}
-			want := f.sumsBy(balances.AsOf{Env: env, At: 1 << 62, On: q.On}, ledger.Path.Group)
+			want := f.sumsBy(balances.Query{Env: env, At: 1 << 62, EffectiveDate: q.EffectiveDate}, ledger.Path.Group)
 			got := f.read(&f.reader, q, (*balances.Reader).Groups)
 			if slices.Sort(got); !slices.Equal(got, want) {
 				t.Fatalf("%+v:\ngot  %q\nwant %q", q, got, want)

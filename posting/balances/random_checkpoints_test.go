@@ -80,8 +80,8 @@ func historyByDay(f *fixture, random *rand.Rand, days int, afterDay func()) (ins
 			}
 		}
 		if len(change.Steps) > 0 {
-			for _, stamp := range f.MustSubmit(change).Stamps {
-				instants = append(instants, stamp.Updated)
+			for _, header := range f.MustSubmit(change).Headers {
+				instants = append(instants, header.Updated)
 			}
 		}
 		afterDay()
@@ -134,10 +134,10 @@ func (f *fixture) crashInCheckpoint(previous *balances.Checkpoint, rows int) {
 }
 
 // randomQuery returns a query for a moment among the instants, or for a day.
-func randomQuery(random *rand.Rand, instants []ledger.Micros, days int) balances.AsOf {
-	q := balances.AsOf{Env: money.Prod, At: instants[random.IntN(len(instants))] - ledger.Micros(random.IntN(2))}
+func randomQuery(random *rand.Rand, instants []ledger.Micros, days int) balances.Query {
+	q := balances.Query{Env: money.Prod, At: instants[random.IntN(len(instants))] - ledger.Micros(random.IntN(2))}
 	if random.IntN(2) == 0 {
-		q.On = ledger.DateOf(start) + ledger.Date(random.IntN(days+4)-2)
+		q.EffectiveDate = ledger.DateOf(start) + ledger.Date(random.IntN(days+4)-2)
 		if random.IntN(2) == 0 {
 			q.BookedUntil = q.At
 		}

@@ -76,7 +76,7 @@ func trialOfEvents(f *fixture, day ledger.Date, seen ledger.Micros, env money.En
 	return lines
 }
 
-// If AsOf.BookedUntil is set, a trial balance by effective date counts only what was booked by that instant, even if later
+// If Query.BookedUntil is set, a trial balance by effective date counts only what was booked by that instant, even if later
 // entries are dated to the same day or before.
 func TestTrialBalanceByDateRespectsSeen(t *testing.T) {
 	random := testseed.Random(t)
@@ -87,12 +87,12 @@ func TestTrialBalanceByDateRespectsSeen(t *testing.T) {
 		t.Fatalf("only %d checkpoints", len(checkpoints))
 	}
 	for n := range 150 {
-		q := balances.AsOf{Env: money.Prod, On: ledger.DateOf(start) + ledger.Date(random.IntN(days+4)-2)}
+		q := balances.Query{Env: money.Prod, EffectiveDate: ledger.DateOf(start) + ledger.Date(random.IntN(days+4)-2)}
 		q.BookedUntil = instants[random.IntN(len(instants))] - ledger.Micros(random.IntN(2))
 		if n%5 == 0 {
 			q.Env = money.Test
 		}
-		want := trialOfEvents(f, q.On, q.BookedUntil, q.Env)
+		want := trialOfEvents(f, q.EffectiveDate, q.BookedUntil, q.Env)
 		for way, got := range readInEveryWay(f, q, random) {
 			if slices.Sort(got); !slices.Equal(got, want) {
 				t.Fatalf("%+v:\n%s %q\nwant %q", q, way, got, want)
@@ -103,7 +103,7 @@ func TestTrialBalanceByDateRespectsSeen(t *testing.T) {
 
 // readInEveryWay reads the trial balance in each way: from pages, from checkpoints, and page by page. It returns the
 // results by the name of the way, without accounts whose totals are zero.
-func readInEveryWay(f *fixture, q balances.AsOf, random *rand.Rand) map[string]listing {
+func readInEveryWay(f *fixture, q balances.Query, random *rand.Rand) map[string]listing {
 	f.t.Helper()
 	var fromPages, fromCheckpoints, inPages listing
 	addNonZero := func(lines *listing) func(ledger.Account, *ledger.Totals) {

@@ -16,7 +16,7 @@ import (
 // Bounds that decide how a trial balance is read: from the accounts' pages (stored rows of lines), or from a checkpoint.
 const (
 	fewAccounts      = 16    // if fewer accounts than this are in the range, they are read from their pages
-	maxOfPage        = 2_048 // if AsOf.Paged is set, up to this many accounts are read from their pages first
+	maxOfPage        = 2_048 // if Query.IsPaged is set, up to this many accounts are read from their pages first
 	maxBehind        = 4     // the accounts after them are read from a checkpoint if at most maxBehind × distance events follow it
 	eventsPerAccount = 32    // reading an account's pages takes as long as reading this many events
 )
@@ -35,7 +35,7 @@ type accountFunc func(key []byte, t *ledger.Totals) (more bool, err error)
 // TrialBalance calls fn with each selected account of an organization that has postings up to the moment in q, and with the
 // account's totals. The accounts are ordered by path, currency and network. TrialBalance returns an error of fn, a
 // *store.DamageError, or an I/O error.
-func (r *Reader) TrialBalance(view *posting.View, org ledger.ID, q AsOf, fn func(ledger.Account, *ledger.Totals) (more bool, err error)) error {
+func (r *Reader) TrialBalance(view *posting.View, org ledger.ID, q Query, fn func(ledger.Account, *ledger.Totals) (more bool, err error)) error {
 	row := func(key []byte, t *ledger.Totals) (bool, error) {
 		a, ok := store.ParseAccountKey(key)
 		if !ok {
@@ -47,7 +47,7 @@ func (r *Reader) TrialBalance(view *posting.View, org ledger.ID, q AsOf, fn func
 		}
 		return fn(a, t)
 	}
-	if q.Paged {
+	if q.IsPaged {
 		first := cmp.Or(r.maxOfPage, maxOfPage)
 		if q.Currency != nil {
 			first = min(first, maxPassed)
@@ -71,7 +71,7 @@ func (r *Reader) TrialBalance(view *posting.View, org ledger.ID, q AsOf, fn func
 	}
 	if q.isNear(&c, upToSeq) {
 		err := r.fromCheckpoint(view, org, &q, &c, upToSeq, q.maxAccounts(), row)
-		if _, isNotWhole := errors.AsType[*NotWholeError](err); !isNotWhole {
+		if _, isNotWhole := errors.AsType[*IncompleteCheckpointError](err); !isNotWhole {
 			return err
 		}
 	}
@@ -81,7 +81,7 @@ func (r *Reader) TrialBalance(view *posting.View, org ledger.ID, q AsOf, fn func
 // firstFromPages calls fn with the first selected accounts, whose totals it reads from their pages. It stops after
 // maxAccounts accounts, and sets q.After to the last of them. If there are no more accounts, or fn wants no more, isComplete
 // is true.
-func firstFromPages(view *posting.View, org ledger.ID, q *AsOf, maxAccounts int, fn accountFunc) (isComplete bool, err error) {
+func firstFromPages(view *posting.View, org ledger.ID, q *Query, maxAccounts int, fn accountFunc) (isComplete bool, err error) {
 	var key []byte
 	last, count := q.after(), 0
 	isComplete = true
@@ -107,7 +107,7 @@ func firstFromPages(view *posting.View, org ledger.ID, q *AsOf, maxAccounts int,
 }
 
 // hasFewAccounts tells whether fewer than fewAccounts accounts follow q.After and have the prefix.
-func hasFewAccounts(view *posting.View, org ledger.ID, q *AsOf) (bool, error) {
+func hasFewAccounts(view *posting.View, org ledger.ID, q *Query) (bool, error) {
 	count := 0
 	err := view.AccountsFrom(org, q.Prefix, q.Env, q.after(), func(ledger.Account) (bool, error) {
 		count++
@@ -117,7 +117,7 @@ func hasFewAccounts(view *posting.View, org ledger.ID, q *AsOf) (bool, error) {
 }
 
 // startingPoint returns the last checkpoint before the moment of a trial balance, and the seq of the last event that counts.
-func startingPoint(view *posting.View, org ledger.ID, q *AsOf) (c Checkpoint, upToSeq uint64, err error) {
+func startingPoint(view *posting.View, org ledger.ID, q *Query) (c Checkpoint, upToSeq uint64, err error) {
 	end := q.end()
 	if c, err = checkpointAt(view, org, end); err != nil {
 		return c, 0, err
@@ -131,16 +131,16 @@ func startingPoint(view *posting.View, org ledger.ID, q *AsOf) (c Checkpoint, up
 
 // isNear tells whether few enough events follow the checkpoint, up to the last event that counts. If checkpoints are made
 // late or not at all, too many events follow, and the accounts' pages are faster to read.
-func (q *AsOf) isNear(c *Checkpoint, upToSeq uint64) bool {
+func (q *Query) isNear(c *Checkpoint, upToSeq uint64) bool {
 	maxEvents := maxBehind * distance(c)
-	if !q.Paged {
+	if !q.IsPaged {
 		maxEvents = max(maxEvents, eventsPerAccount*c.ChainAccounts)
 	}
 	return c.Seq <= upToSeq && upToSeq-c.Seq <= maxEvents
 }
 
 // fromPages calls fn with accounts, whose totals it reads from their pages.
-func fromPages(view *posting.View, org ledger.ID, q *AsOf, fn accountFunc) error {
+func fromPages(view *posting.View, org ledger.ID, q *Query, fn accountFunc) error {
 	return correctForDay(view, org, q, fn, func(fn accountFunc) error {
 		var key []byte
 		return view.AccountsFrom(org, q.Prefix, q.Env, q.after(), func(a ledger.Account) (bool, error) {
@@ -156,7 +156,7 @@ func fromPages(view *posting.View, org ledger.ID, q *AsOf, fn accountFunc) error
 
 // fromCheckpoint calls fn with accounts, whose totals it computes: it adds up the checkpoint's chain and the events after the
 // checkpoint, up to upToSeq. It holds at most 2×maxAccounts accounts in memory.
-func (r *Reader) fromCheckpoint(view *posting.View, org ledger.ID, q *AsOf, c *Checkpoint, upToSeq uint64, maxAccounts int, fn accountFunc) error {
+func (r *Reader) fromCheckpoint(view *posting.View, org ledger.ID, q *Query, c *Checkpoint, upToSeq uint64, maxAccounts int, fn accountFunc) error {
 	chain, err := readChain(view, org, c.CheckpointID)
 	if err != nil {
 		return err
@@ -176,14 +176,14 @@ func (r *Reader) fromCheckpoint(view *posting.View, org ledger.ID, q *AsOf, c *C
 	})
 }
 
-// Account returns an account's totals as of q.At or, if q.On is set, by effective date as of q.On and q.BookedUntil. If the
+// Account returns an account's totals as of q.At or, if q.EffectiveDate is set, by effective date as of q.EffectiveDate and q.BookedUntil. If the
 // account has no posting up to then, found is false. The error is a *store.DamageError or an I/O error.
-func Account(view *posting.View, org ledger.ID, a ledger.Account, q *AsOf) (t ledger.Totals, found bool, err error) {
+func Account(view *posting.View, org ledger.ID, a ledger.Account, q *Query) (t ledger.Totals, found bool, err error) {
 	t, found, err = view.TotalsAt(org, a, q.end())
-	if err != nil || q.On == 0 {
+	if err != nil || q.EffectiveDate == 0 {
 		return t, found, err
 	}
-	for x, err := range crossings(view, org, keyRangeOf(a), q) {
+	for x, err := range corrections(view, org, keyRangeOf(a), q) {
 		if err == nil {
 			err = x.applyTo(org, &t)
 		}
@@ -195,12 +195,12 @@ func Account(view *posting.View, org ledger.ID, a ledger.Account, q *AsOf) (t le
 	return t, found, nil
 }
 
-// AtMonthEnd computes an organization's trial balance by effective date at the end of a month. It returns the hash and the
-// number of rows, as period.Balance defines them.
-func AtMonthEnd(view *posting.View, org ledger.ID, m period.Month) (sum [32]byte, rows uint64, err error) {
-	b, r := period.NewBalance(org, m), new(Reader)
+// MonthEndHash computes an organization's trial balance by effective date at the end of a month. It returns the hash and the
+// number of rows, as period.BalanceHasher defines them.
+func MonthEndHash(view *posting.View, org ledger.ID, m period.Month) (sum [32]byte, rows uint64, err error) {
+	b, r := period.NewBalanceHasher(org, m), new(Reader)
 	for _, env := range [...]money.Env{money.Prod, money.Test} {
-		err := r.TrialBalance(view, org, AsOf{Env: env, On: m.LastDay()}, func(a ledger.Account, t *ledger.Totals) (bool, error) {
+		err := r.TrialBalance(view, org, Query{Env: env, EffectiveDate: m.LastDay()}, func(a ledger.Account, t *ledger.Totals) (bool, error) {
 			b.Add(a, t)
 			return true, nil
 		})

@@ -24,15 +24,15 @@ type turnover struct {
 	org               ledger.ID
 	afterSeq, upToSeq uint64   // the turnover is the sum of the events after afterSeq, up to and including upToSeq
 	keys              keyRange // range of the accounts in the turnover; keys.until is lowered when there are too many accounts
-	isCut             bool     // keys.until was lowered
+	isTruncated       bool     // keys.until was lowered
 	movements         map[string]*ledger.Movement
 	order             []string // the sorted keys of movements
 }
 
-// weight returns the number of accounts with postings in the events. If the turnover was cut because there were too many
+// accountCount returns the number of accounts with postings in the events. If the turnover was cut because there were too many
 // accounts, weight returns a lower bound of their number. The result depends only on the events.
-func (t *turnover) weight() uint64 {
-	if t.isCut {
+func (t *turnover) accountCount() uint64 {
+	if t.isTruncated {
 		return 2 * maxTurnover
 	}
 	return uint64(len(t.order))
@@ -48,8 +48,8 @@ type turnoverBuilder struct {
 
 // maxAccounts returns the number of accounts to which a turnover for the query is cut when it has more than twice as many. If
 // the caller reads page by page, the number is so small that the turnover can always be cached.
-func (q *AsOf) maxAccounts() int {
-	if q.Paged {
+func (q *Query) maxAccounts() int {
+	if q.IsPaged {
 		return maxKept / 2
 	}
 	return maxTurnover
@@ -90,7 +90,7 @@ func (t *turnoverBuilder) move(seq uint64, p *ledger.Posting, add addFunc) error
 		return damaged("organization %v: event %d: %v", t.org, seq, err)
 	}
 	if len(t.movements) > 2*t.maxAccounts {
-		t.shrink()
+		t.truncate()
 	}
 	return nil
 }
@@ -111,10 +111,10 @@ func (t *turnoverBuilder) movementOf(p *ledger.Posting) *ledger.Movement {
 	return m
 }
 
-// shrink drops the last accounts of the turnover. From now on, the turnover ignores postings to them.
-func (t *turnoverBuilder) shrink() {
+// truncate drops the last accounts of the turnover. From now on, the turnover ignores postings to them.
+func (t *turnoverBuilder) truncate() {
 	sortedKeys := slices.Sorted(maps.Keys(t.movements))
-	t.keys.until, t.isCut = sortedKeys[t.maxAccounts], true
+	t.keys.until, t.isTruncated = sortedKeys[t.maxAccounts], true
 	for _, key := range sortedKeys[t.maxAccounts:] {
 		delete(t.movements, key)
 	}

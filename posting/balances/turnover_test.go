@@ -16,15 +16,15 @@ import (
 )
 
 // trialInPages reads a trial balance page by page, each with pageSize accounts.
-func (f *fixture) trialInPages(query balances.AsOf, pageSize int) listing {
+func (f *fixture) trialInPages(query balances.Query, pageSize int) listing {
 	f.t.Helper()
 	return f.trialInPagesOf(org, query, pageSize)
 }
 
 // trialInPagesOf is trialInPages for any organization.
-func (f *fixture) trialInPagesOf(orgID ledger.ID, query balances.AsOf, pageSize int) (lines listing) {
+func (f *fixture) trialInPagesOf(orgID ledger.ID, query balances.Query, pageSize int) (lines listing) {
 	f.t.Helper()
-	for query.Paged = true; ; {
+	for query.IsPaged = true; ; {
 		view := f.Journal.View()
 		pageAccounts := 0 // number of accounts on this page
 		err := f.reader.TrialBalance(view, orgID, query, func(a ledger.Account, t *ledger.Totals) (bool, error) {
@@ -82,8 +82,8 @@ func TestCachedTurnoverIsForOneOrganization(t *testing.T) {
 	f := open(t)
 	otherOrg := uuid.New()
 	f.MustSubmit(fullChange(org, 1, 16))
-	stamps := f.MustSubmit(fullChange(otherOrg, 3, 16)).Stamps
-	query := balances.AsOf{Env: money.Prod, At: stamps[len(stamps)-1].Updated}
+	headers := f.MustSubmit(fullChange(otherOrg, 3, 16)).Headers
+	query := balances.Query{Env: money.Prod, At: headers[len(headers)-1].Updated}
 	for range 2 {
 		for orgID, want := range map[ledger.ID]listing{org: trialOfSixteen(64), otherOrg: trialOfSixteen(3 * 64)} {
 			if got := f.trialInPagesOf(orgID, query, 4); !slices.Equal(got, want) {
@@ -101,8 +101,8 @@ func TestCachedTurnoverIsForOneCheckpoint(t *testing.T) {
 	f := open(t)
 	f.MustSubmit(fullChange(org, 1, 16))
 	f.setClock(1, 12)
-	stamps := f.MustSubmit(fullChange(org, 1, 16)).Stamps
-	query := balances.AsOf{Env: money.Prod, At: stamps[len(stamps)-1].Updated}
+	headers := f.MustSubmit(fullChange(org, 1, 16)).Headers
+	query := balances.Query{Env: money.Prod, At: headers[len(headers)-1].Updated}
 	for range 2 {
 		if got := f.trialInPages(query, 4); !slices.Equal(got, trialOfSixteen(128)) {
 			t.Errorf("it is %q", got)
@@ -125,9 +125,9 @@ func TestCachedTurnoverOfOtherAccountsChangesNoResult(t *testing.T) {
 	const days = 10
 	instants := history(f, random, days)[:3]
 	for range 300 {
-		query := balances.AsOf{Env: money.Prod, At: instants[random.IntN(len(instants))], Paged: random.IntN(2) == 0}
+		query := balances.Query{Env: money.Prod, At: instants[random.IntN(len(instants))], IsPaged: random.IntN(2) == 0}
 		if random.IntN(3) == 0 {
-			query.On = ledger.DateOf(start) + ledger.Date(random.IntN(days))
+			query.EffectiveDate = ledger.DateOf(start) + ledger.Date(random.IntN(days))
 		}
 		query.Prefix = []string{"", "", "L:", "L:partner:1", "A:"}[random.IntN(5)]
 		if random.IntN(2) == 0 {
@@ -157,9 +157,9 @@ func TestPagedQueryCachesTheTurnoverOfTheFirstAccounts(t *testing.T) {
 	for n := range balances.MaxKept/posting.MaxSteps + 1 {
 		f.MustSubmit(entriesOfNewPartners(n))
 	}
-	query := balances.AsOf{Env: money.Prod, At: 1 << 62}
+	query := balances.Query{Env: money.Prod, At: 1 << 62}
 	for _, paged := range []bool{false, true} {
-		query.Paged = paged
+		query.IsPaged = paged
 		view, accounts := f.Journal.View(), 0
 		err := f.reader.TrialBalance(view, org, query, func(ledger.Account, *ledger.Totals) (bool, error) {
 			accounts++
@@ -183,11 +183,11 @@ func TestShortPageIsReadFromThePagesOfItsAccounts(t *testing.T) {
 		f.MustSubmit(entriesOfNewPartners(n))
 	}
 	f.reader.SetMaxOfPage(balances.MaxOfPage)
-	query := balances.AsOf{Env: money.Prod, At: 1 << 62, Paged: true}
+	query := balances.Query{Env: money.Prod, At: 1 << 62, IsPaged: true}
 	for _, isRare := range []bool{false, true} {
 		rows := 0
 		if isRare {
-			query.Only = func(a ledger.Account) bool { return a.Path == "L:partner:999:available" } // the last account of all
+			query.Filter = func(a ledger.Account) bool { return a.Path == "L:partner:999:available" } // the last account of all
 		}
 		view := f.Journal.View()
 		err := f.reader.TrialBalance(view, org, query, func(ledger.Account, *ledger.Totals) (bool, error) {
@@ -210,7 +210,7 @@ func TestFewAccountsAreReadFromTheirPages(t *testing.T) {
 	for partners, wantCached := range map[int]bool{balances.FewAccounts - 2: false, balances.FewAccounts - 1: true} {
 		f := open(t)
 		f.MustSubmit(fullChange(org, 1, partners))
-		if got := f.trial(balances.AsOf{Env: money.Prod, At: 1 << 62}); len(got) != 1+partners {
+		if got := f.trial(balances.Query{Env: money.Prod, At: 1 << 62}); len(got) != 1+partners {
 			t.Errorf("it is %q", got)
 		}
 		if f.reader.HasKeptTurnover() != wantCached {

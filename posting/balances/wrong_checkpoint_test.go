@@ -26,7 +26,7 @@ func TestMissingCheckpointRowsOnlyCostTime(t *testing.T) {
 	instants := historyOfMany(f, random, 30)
 	checkpoints := f.makeCheckpoints(balances.Checkpoint{})
 	rows := f.checkpointRows()
-	query := balances.AsOf{Env: money.Prod, At: instants[len(instants)-1]}
+	query := balances.Query{Env: money.Prod, At: instants[len(instants)-1]}
 	want := f.trial(query)
 	if len(want) < balances.FewAccounts {
 		t.Fatalf("only %d accounts, which are read from their pages", len(want))
@@ -96,7 +96,7 @@ func TestWrongCheckpointPartFallsBackToPages(t *testing.T) {
 	if len(checkpoints) != 1 || len(checkpoints[0].List) < 3 {
 		t.Fatalf("there are %d checkpoints: %+v", len(checkpoints), checkpoints)
 	}
-	query := balances.AsOf{Env: money.Prod, At: 1 << 62}
+	query := balances.Query{Env: money.Prod, At: 1 << 62}
 	want := f.trialInEveryWay(query)
 	if len(want) != 1+3*posting.MaxSteps {
 		t.Errorf("there are %d accounts", len(want))
@@ -174,7 +174,7 @@ func TestCheckpointIsNotMadeOfAWrongOne(t *testing.T) {
 			continue
 		}
 		f.submitKVs(posting.KV{Org: org, Key: []byte(key), Value: []byte("?")})
-		if wrong, ok := errors.AsType[*balances.NotWholeError](draft()); !ok || wrong.Seq != seq {
+		if wrong, ok := errors.AsType[*balances.IncompleteCheckpointError](draft()); !ok || wrong.Seq != seq {
 			t.Errorf("with a wrong row %x: %v", key, wrong)
 		}
 		f.submitKVs(posting.KV{Org: org, Key: []byte(key), Value: []byte(rows[key])})
@@ -198,7 +198,7 @@ func TestEndlessChainIsNotFollowed(t *testing.T) {
 		view := f.Journal.View()
 		chain, err := balances.ReadChain(view, org, &last)
 		view.Close()
-		if _, isNotWhole := errors.AsType[*balances.NotWholeError](err); isNotWhole == c.isWhole || c.isWhole && len(chain) != int(c.length) {
+		if _, isNotWhole := errors.AsType[*balances.IncompleteCheckpointError](err); isNotWhole == c.isWhole || c.isWhole && len(chain) != int(c.length) {
 			t.Errorf("of %d checkpoints: %d, %v", c.length, len(chain), err)
 		}
 	}
@@ -213,7 +213,7 @@ func TestReaderReadsOnlyTheRowsOfItsAccounts(t *testing.T) {
 	f.setClock(1, 12)
 	f.MustSubmit(deposit(1))
 	checkpoints := f.makeCheckpoints(balances.Checkpoint{})
-	query := balances.AsOf{Env: money.Prod, At: 1 << 62, Prefix: "L:partner:10"}
+	query := balances.Query{Env: money.Prod, At: 1 << 62, Prefix: "L:partner:10"}
 	want := f.trialInEveryWay(query)
 	removed := 0
 	for key, row := range f.checkpointRows() {

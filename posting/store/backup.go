@@ -69,7 +69,7 @@ func (sn *Snapshot) visitRows(prefix, from []byte, afterVersion uint64, fn func(
 	}
 	defer m.close()
 	for ; m.current >= 0 && err == nil; err = m.next() {
-		row := m.places[m.current]
+		row := m.cursors[m.current]
 		key := row.Key()
 		switch {
 		case key[0] == prefixValues: // not in a backup: the row describes a file of values in this directory

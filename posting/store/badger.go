@@ -16,7 +16,7 @@ import (
 //   - Badger opens silently after it has lost the end of its list of tables, and deletes tables that the shortened list
 //     no longer contains (examine);
 //   - after a failed append to its list of tables Badger continues and corrupts the list; after a failed sync of the list
-//     Badger deletes the tables that it has just listed (badgerLog, badgerfile/list.go);
+//     Badger deletes the tables that it has just listed (badgerLog, badgerfile/manifest.go);
 //   - if a compaction cannot make a table, Badger ignores the error and loses the rows (badgerfile.CompactionAudit, gate);
 //   - Badger never syncs the directory after it has made a table of a memtable (releaseGroups);
 //   - Badger opens silently after it has lost the end of a log, and cannot open if a log is empty (Inspection.Clean deletes

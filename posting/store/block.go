@@ -65,7 +65,7 @@ func DecodeBlock(key, row []byte) (BlockRow, error) {
 	b.Count = r.uvarint()
 	copy(b.Root[:], r.take(32))
 	b.events = r.src
-	if r.bad || b.Count == 0 {
+	if r.hasFailed || b.Count == 0 {
 		return b, fmt.Errorf("block %x: cut short", key)
 	}
 	return b, nil
@@ -76,7 +76,7 @@ func (b *BlockRow) Each(fn func(seq uint64, canonical []byte) (more bool, err er
 	r := reader{src: b.events}
 	for i := range b.Count {
 		canonical := r.take(int(r.uvarint()))
-		if r.bad {
+		if r.hasFailed {
 			return fmt.Errorf("block %d: event %d cut short", b.First, i)
 		}
 		if more, err := fn(b.First+i, canonical); err != nil || !more {
@@ -131,7 +131,7 @@ func DecodeTree(row []byte) (edge, crossing []Subtree, err error) {
 			*list = append(*list, s)
 		}
 	}
-	if r.bad || len(r.src) != 0 {
+	if r.hasFailed || len(r.src) != 0 {
 		return nil, nil, fmt.Errorf("tree row: cut short")
 	}
 	return edge, crossing, nil
@@ -155,15 +155,15 @@ func EncodeDue(dst []byte, d DueItem) []byte {
 // DecodeDues calls fn with each item of a due row.
 func DecodeDues(row []byte, fn func(DueItem)) error {
 	r := reader{src: row}
-	for len(r.src) > 0 && !r.bad {
+	for len(r.src) > 0 && !r.hasFailed {
 		d := DueItem{At: ledger.Micros(r.uvarint()), Org: r.id()}
 		d.Source.Kind = ledger.Kind(r.byte())
 		d.Source.ID = r.id()
-		if !r.bad {
+		if !r.hasFailed {
 			fn(d)
 		}
 	}
-	if r.bad {
+	if r.hasFailed {
 		return fmt.Errorf("due row: cut short")
 	}
 	return nil
@@ -193,11 +193,11 @@ func DecodeListed(row []byte) ([]ListRow, error) { return AppendListed(nil, row)
 func AppendListed(rows []ListRow, page []byte) ([]ListRow, error) {
 	rows = slices.Grow(rows, len(page)/(8+16)) // encoded booked times of this century take eight bytes, and the rest of a row 16
 	r := reader{src: page}
-	for len(r.src) > 0 && !r.bad {
+	for len(r.src) > 0 && !r.hasFailed {
 		v := r.uvarint()
 		rows = append(rows, ListRow{Booked: ledger.Micros(v >> 1), IsCreation: v&1 == 1, ID: r.id()})
 	}
-	if r.bad {
+	if r.hasFailed {
 		return nil, fmt.Errorf("list page: cut short")
 	}
 	return rows, nil

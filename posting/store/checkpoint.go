@@ -99,12 +99,12 @@ func ParseAccountKey(key []byte) (ledger.Account, bool) {
 	return ParsePagePrefix(append(orgKey(nil, prefixPage, ledger.ID{}), key...))
 }
 
-// checkpointForm is the first byte of a head's row.
-const checkpointForm = 3
+// checkpointFormat is the first byte of a head's row.
+const checkpointFormat = 3
 
 // EncodeCheckpointHead returns the row of a head. The row ends with a SHA-256, so that readers detect a changed head.
 func EncodeCheckpointHead(h *CheckpointHead) []byte {
-	row := []byte{checkpointForm}
+	row := []byte{checkpointFormat}
 	for _, n := range [...]uint64{h.Seq, h.Previous, h.Base.Seq, uint64(h.Base.Booked), h.Accounts, h.ChainAccounts, h.Rows, uint64(h.Height)} {
 		row = binary.AppendUvarint(row, n)
 	}
@@ -123,7 +123,7 @@ func DecodeCheckpointHead(key, row []byte) (h CheckpointHead, err error) {
 		return h, fmt.Errorf("checkpoint %x: the head has another sum", key)
 	}
 	r := reader{src: bytes.Clone(row[:end])}
-	if len(key) != len(kvCheckpointHeads)+8 || !bytes.HasPrefix(key, []byte(kvCheckpointHeads)) || r.byte() != checkpointForm {
+	if len(key) != len(kvCheckpointHeads)+8 || !bytes.HasPrefix(key, []byte(kvCheckpointHeads)) || r.byte() != checkpointFormat {
 		return h, fmt.Errorf("checkpoint %x: unknown form", key)
 	}
 	h.Booked = ledger.Micros(binary.BigEndian.Uint64(key[len(kvCheckpointHeads):]))
@@ -133,7 +133,7 @@ func DecodeCheckpointHead(key, row []byte) (h CheckpointHead, err error) {
 	height := r.uvarint()
 	h.Height = int(min(height, maxCheckpointHeight))
 	h.List = r.items()
-	if r.bad || height > maxCheckpointHeight || h.Previous >= h.Seq || h.Base.Seq > h.Previous || h.Base.Seq > 0 && h.Base.Booked >= h.Booked {
+	if r.hasFailed || height > maxCheckpointHeight || h.Previous >= h.Seq || h.Base.Seq > h.Previous || h.Base.Seq > 0 && h.Base.Booked >= h.Booked {
 		return h, fmt.Errorf("checkpoint %x: cut short", key) // this also refuses seq 0, which no event has
 	}
 	return h, nil
@@ -153,7 +153,7 @@ func appendItem(row []byte, item *CheckpointItem) []byte {
 
 // items parses the rest of the row as a list of items. The items share the memory of the row.
 func (r *reader) items() (items []CheckpointItem) {
-	for !r.bad && len(r.src) > 0 {
+	for !r.hasFailed && len(r.src) > 0 {
 		item := CheckpointItem{First: r.take(int(min(r.uvarint(), MaxKey)))}
 		copy(item.Sum[:], r.take(len(item.Sum)))
 		items = append(items, item)
@@ -166,7 +166,7 @@ func (r *reader) items() (items []CheckpointItem) {
 func DecodeCheckpointIndex(row []byte) (firstNumber int, items []CheckpointItem, err error) {
 	r := reader{src: row}
 	firstNumber, items = int(r.uvarint()), r.items()
-	if r.bad || len(items) == 0 {
+	if r.hasFailed || len(items) == 0 {
 		return 0, nil, fmt.Errorf("checkpoint: an index row is cut short")
 	}
 	return firstNumber, items, nil
@@ -315,7 +315,7 @@ func (r *reader) movement() (m ledger.Movement) {
 			*member = money.Signed{Negative: isNegative, Abs: r.amount()}
 		}
 		if member.IsZero() && (isSet || isNegative) {
-			r.bad = true // appendMovement sets no flag for a zero
+			r.hasFailed = true // appendMovement sets no flag for a zero
 		}
 	}
 	return m
@@ -339,11 +339,11 @@ func (p *CheckpointPart) Next() (bool, error) {
 	}
 	shared := r.uvarint()
 	suffix := r.take(int(min(r.uvarint(), MaxKey)))
-	if r.bad || shared > uint64(len(p.Key)) {
+	if r.hasFailed || shared > uint64(len(p.Key)) {
 		return false, fmt.Errorf("checkpoint: a part is cut short")
 	}
 	p.Key = append(p.Key[:shared], suffix...)
-	if p.Movement = r.movement(); r.bad {
+	if p.Movement = r.movement(); r.hasFailed {
 		return false, fmt.Errorf("checkpoint: a part is cut short")
 	}
 	return true, nil
@@ -374,10 +374,10 @@ func ParseGroupKey(key []byte) (group ledger.Account, ok bool) {
 	return ParseAccountKey(accountKey)
 }
 
-// OutOfRange stands for the movement of a group whose sum does not fit into an amount. The sums of the group's single
+// OutOfRangeMovement stands for the movement of a group whose sum does not fit into an amount. The sums of the group's single
 // accounts do fit. So a checkpoint can be made and the accounts can be read, but reading the sum of the group returns an
 // error.
-var OutOfRange = func() ledger.Movement {
+var OutOfRangeMovement = func() ledger.Movement {
 	most := money.Signed{Abs: money.Max}
 	return ledger.Movement{DebitsPosted: most, CreditsPosted: most, DebitsPending: most, CreditsPending: most}
 }()
@@ -392,11 +392,11 @@ func (s GroupSums) Of(key []byte) *ledger.Movement {
 	return m
 }
 
-// Add adds a movement to the movement of a group. Once a sum is OutOfRange, it stays OutOfRange.
+// Add adds a movement to the movement of a group. Once a sum is OutOfRangeMovement, it stays OutOfRangeMovement.
 func (s GroupSums) Add(key []byte, m *ledger.Movement) {
 	sum := s.Of(key)
-	if *sum == OutOfRange || *m == OutOfRange || sum.Add(m) != nil {
-		*sum = OutOfRange
+	if *sum == OutOfRangeMovement || *m == OutOfRangeMovement || sum.Add(m) != nil {
+		*sum = OutOfRangeMovement
 	}
 }
 

@@ -83,15 +83,15 @@ func TestCheckpointHasTheSumsOfGroups(t *testing.T) {
 func TestGroupWhoseSumIsOutOfRange(t *testing.T) {
 	great := ledger.Movement{CreditsPosted: money.Signed{Abs: money.Max}}
 	got := groupsOf(t, []ledger.Path{"L:partner:1:available", "L:partner:2:available", "L:partner:3:available"}, great)
-	if got["L:partner:"] != OutOfRange {
+	if got["L:partner:"] != OutOfRangeMovement {
 		t.Errorf("the group is %+v", got)
 	}
 	sums := GroupSums{}
 	key := []byte("group")
-	for _, m := range []ledger.Movement{great, OutOfRange, {CreditsPosted: money.Signed{Abs: money.Max, Negative: true}}} {
+	for _, m := range []ledger.Movement{great, OutOfRangeMovement, {CreditsPosted: money.Signed{Abs: money.Max, Negative: true}}} {
 		sums.Add(key, &m)
 	}
-	if *sums[string(key)] != OutOfRange {
+	if *sums[string(key)] != OutOfRangeMovement {
 		t.Errorf("the sum is in range again: %+v", sums[string(key)])
 	}
 }

@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 			err = runChild(arguments)
 		}
 		if err != nil {
-			mapfault.LastWord()
+			mapfault.ClaimExitLine()
 			fmt.Println("failed", err)
 			os.Exit(1)
 		}

@@ -34,16 +34,16 @@ type forwardCursor interface {
 // merge iterates over several places together. If several places have a row with the same key, merge returns the row of the
 // first of these places.
 type merge[C cursor] struct {
-	places    []C
+	cursors   []C
 	direction int // 1: in ascending order of the keys; -1: in descending order
 	current   int // index of the place that has the current row; -1 if there is no current row
 }
 
-// choose finds the place whose row comes next in the direction of the merge. This row becomes the current row.
-func (m *merge[C]) choose() {
+// selectNext finds the place whose row comes next in the direction of the merge. This row becomes the current row.
+func (m *merge[C]) selectNext() {
 	m.current = -1
-	for i, p := range m.places {
-		if p.Valid() && (m.current < 0 || m.direction*bytes.Compare(p.Key(), m.places[m.current].Key()) < 0) {
+	for i, p := range m.cursors {
+		if p.Valid() && (m.current < 0 || m.direction*bytes.Compare(p.Key(), m.cursors[m.current].Key()) < 0) {
 			m.current = i
 		}
 	}
@@ -51,8 +51,8 @@ func (m *merge[C]) choose() {
 
 // next moves every place that has the current row's key past this key.
 func (m *merge[C]) next() error {
-	row := m.places[m.current]
-	for i, p := range m.places {
+	row := m.cursors[m.current]
+	for i, p := range m.cursors {
 		if i > m.current && p.Valid() && bytes.Equal(p.Key(), row.Key()) {
 			if err := p.Next(); err != nil {
 				return err
@@ -62,12 +62,12 @@ func (m *merge[C]) next() error {
 	if err := row.Next(); err != nil {
 		return err
 	}
-	m.choose()
+	m.selectNext()
 	return nil
 }
 
 func (m *merge[C]) close() {
-	for _, p := range m.places {
+	for _, p := range m.cursors {
 		p.Close()
 	}
 }
@@ -80,9 +80,9 @@ func (sn *Snapshot) forward(prefix, from []byte, afterVersion uint64) (*merge[fo
 	}
 	m := &merge[forwardCursor]{direction: 1}
 	for _, rows := range sn.recent {
-		m.places = append(m.places, rows.Forward(prefix, version(sn.n)))
+		m.cursors = append(m.cursors, rows.Forward(prefix, version(sn.n)))
 	}
-	m.places = append(m.places, sn.badgerForward(prefix, afterVersion))
+	m.cursors = append(m.cursors, sn.badgerForward(prefix, afterVersion))
 	if err := seek(m, from); err != nil {
 		m.close()
 		return nil, err
@@ -92,13 +92,13 @@ func (sn *Snapshot) forward(prefix, from []byte, afterVersion uint64) (*merge[fo
 
 // seek moves every place to its first row whose key is ≥ key.
 func seek(m *merge[forwardCursor], key []byte) error {
-	for _, p := range m.places {
+	for _, p := range m.cursors {
 		p.Seek(key)
 		if b, ok := p.(*badgerForward); ok && b.err != nil {
 			return b.err
 		}
 	}
-	m.choose()
+	m.selectNext()
 	return nil
 }
 
@@ -114,7 +114,7 @@ func (sn *Snapshot) ascend(prefix, from []byte, fn func(row cursor) (skipTo []by
 	}
 	defer m.close()
 	for m.current >= 0 {
-		row := m.places[m.current]
+		row := m.cursors[m.current]
 		var skipTo []byte
 		if !row.IsDeletion() {
 			var more bool
@@ -145,17 +145,17 @@ func (sn *Snapshot) descend(prefix, from []byte, fn func(key, stored []byte) (mo
 	}
 	m := &merge[cursor]{direction: -1}
 	for _, rows := range sn.recent {
-		m.places = append(m.places, rows.Backward(prefix, from, version(sn.n)))
+		m.cursors = append(m.cursors, rows.Backward(prefix, from, version(sn.n)))
 	}
 	inBadger, err := sn.badgerBackward(prefix, from)
 	if err != nil {
 		return err
 	}
-	m.places = append(m.places, inBadger)
+	m.cursors = append(m.cursors, inBadger)
 	defer m.close()
-	m.choose()
+	m.selectNext()
 	for m.current >= 0 {
-		if row := m.places[m.current]; !row.IsDeletion() {
+		if row := m.cursors[m.current]; !row.IsDeletion() {
 			stored, err := row.Stored()
 			if err != nil {
 				return err

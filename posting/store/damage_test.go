@@ -310,7 +310,7 @@ func dropTree(t *testing.T, dir string) {
 
 func TestMissingFileIsDetectedOrHarmless(t *testing.T) {
 	sp := newSpecimen(t, testseed.Seed(t), 300, false)
-	survey, err := badgerfile.Examine(filepath.Join(sp.dir, storeName))
+	inspection, err := badgerfile.Examine(filepath.Join(sp.dir, storeName))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -327,7 +327,7 @@ func TestMissingFileIsDetectedOrHarmless(t *testing.T) {
 			t.Errorf("%s: %v", name, fault)
 		}
 		id, isTable := badgerfile.TableID(filepath.Base(name))
-		_, isListed := survey.Tables[id]
+		_, isListed := inspection.Tables[id]
 		isListedTable := isTable && isListed
 		if isListedTable && refusal != nil {
 			refusedTables++ // without one of the other tables Open succeeds, because the log still has their rows

@@ -19,7 +19,7 @@ import (
 //	              lock keeps a second process from changing anything.
 //	MANIFEST      (Badger's list of tables) Refused, unless only its end is torn and lists no table that is needed. If a
 //	              record lists tables that Badger has deleted again, and their rows still exist elsewhere, Open leaves the
-//	              record out (badgerfile/list.go).
+//	              record out (badgerfile/manifest.go).
 //	.sst          (a table) Refused.
 //	.values       Refused if it is missing or too short. Otherwise a damaged value, or a value from an older copy of the
 //	              file, is detected when it is read, and at the latest when the running store scans the file in the
@@ -34,37 +34,37 @@ import (
 
 // examine checks every file of Badger before Badger opens it.
 func (s *Store) examine() (*badgerfile.Inspection, error) {
-	survey, err := badgerfile.Examine(s.path)
+	inspection, err := badgerfile.Examine(s.path)
 	if err == nil {
-		err = s.compareSurvey(survey)
+		err = s.compareInspection(inspection)
 	}
 	var damaged *DamageError
 	switch {
 	case err != nil && !errors.As(err, &damaged):
 		return nil, fmt.Errorf("store: %w", err)
-	case survey == nil || survey.OmittedTable == 0:
-		return survey, err
+	case inspection == nil || inspection.OmittedTable == 0:
+		return inspection, err
 	case err != nil:
 		// The error names the missing table, because it is the cause.
-		return nil, damage.New(badgerfile.TablePath(s.path, survey.OmittedTable), "it is missing")
+		return nil, damage.New(badgerfile.TablePath(s.path, inspection.OmittedTable), "it is missing")
 	}
-	s.log.Warn("a table that was never finished is left out of Badger's list; its rows are in the log, or in the tables before it", "table", survey.OmittedTable)
-	return survey, nil
+	s.log.Warn("a table that was never finished is left out of Badger's list; its rows are in the log, or in the tables before it", "table", inspection.OmittedTable)
+	return inspection, nil
 }
 
-// compareSurvey compares the tables with TABLES.
-func (s *Store) compareSurvey(survey *badgerfile.Inspection) error {
-	if err := s.compareCatalog(survey); err != nil {
+// compareInspection compares the tables with TABLES.
+func (s *Store) compareInspection(inspection *badgerfile.Inspection) error {
+	if err := s.compareCatalog(inspection); err != nil {
 		return err
 	}
-	if survey.Last == 0 {
+	if inspection.Last == 0 {
 		return damage.New(s.path, "nothing is in it, not even its schema version")
 	}
 	return nil
 }
 
 // compareCatalog returns an error if a table differs from its entry in TABLES. Tables without an entry are accepted.
-func (s *Store) compareCatalog(survey *badgerfile.Inspection) error {
+func (s *Store) compareCatalog(inspection *badgerfile.Inspection) error {
 	catalog, isDamaged, err := s.tables.Load()
 	if err != nil {
 		return err
@@ -72,7 +72,7 @@ func (s *Store) compareCatalog(survey *badgerfile.Inspection) error {
 	if isDamaged {
 		s.log.Warn("a damaged file is written again", "path", s.tables.Path())
 	}
-	for id, t := range survey.Tables {
+	for id, t := range inspection.Tables {
 		if k, ok := catalog[id]; ok && (k.Size != t.Size || k.Sum != t.Sum) {
 			return damage.New(badgerfile.TablePath(s.path, id), "it is not the table that had this number")
 		}

@@ -22,13 +22,13 @@ import (
 
 // flusher writes recent groups to Badger, in the background.
 type flusher struct {
-	wake    chan struct{} // receives a value when there are groups to write; closed at the end
-	idle    sync.Cond     // its lock is Store.mu; signalled when Store.full becomes nil, and when the store has failed
-	running sync.WaitGroup
-	writing sync.Mutex     // held while a transaction is made and written to Badger
-	entries []badger.Entry // memory for the rows of a transaction
-	places  []byte         // memory for the places of separated values in these rows
-	moves   uint64         // number of transactions that have moved values since the last one with groups (values_gc.go); guarded by writing
+	wake      chan struct{} // receives a value when there are groups to write; closed at the end
+	idle      sync.Cond     // its lock is Store.mu; signalled when Store.full becomes nil, and when the store has failed
+	running   sync.WaitGroup
+	writing   sync.Mutex     // held while a transaction is made and written to Badger
+	entries   []badger.Entry // memory for the rows of a transaction
+	places    []byte         // memory for the places of separated values in these rows
+	moveCount uint64         // number of transactions that have moved values since the last one with groups (values_gc.go); guarded by writing
 }
 
 // startFlusher starts the flusher. At this time, Badger has all groups up to the store's last one.
@@ -110,7 +110,7 @@ func (s *Store) flushFull() error {
 	if err := s.failure(); err != nil {
 		return err
 	}
-	if err := s.requireRoom(roomOf(full)); err != nil {
+	if err := s.requireRoom(logBytesOf(full)); err != nil {
 		return err
 	}
 	if err := s.write(full, last); err != nil {
@@ -155,13 +155,13 @@ func (s *Store) write(rows *recent.Rows, last uint64) (err error) {
 	if err := s.commit(txn, version(last)); err != nil {
 		return err
 	}
-	s.flusher.moves = 0
+	s.flusher.moveCount = 0
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.full, s.flushed = nil, last
 	s.lag.written = append(s.lag.written, lagMark{last, s.lag.full})
 	s.flusher.idle.Broadcast()
-	s.discard()
+	s.setDiscardVersion()
 	return nil
 }
 
@@ -231,9 +231,9 @@ func (s *Store) publish(newLast log.Mark, size int) {
 	s.lag.bytes += uint64(size)
 }
 
-// discard tells Badger the oldest version that a snapshot still reads, so that compaction may drop older versions. The caller
+// setDiscardVersion tells Badger the oldest version that a snapshot still reads, so that compaction may drop older versions. The caller
 // holds s.mu, so that no snapshot of an older version is opened at the same time.
-func (s *Store) discard() {
+func (s *Store) setDiscardVersion() {
 	oldest := s.flushed
 	if len(s.openSnapshots) > 0 {
 		oldest = s.openSnapshots[0].n

@@ -91,7 +91,7 @@ func (s *Store) replay() error {
 		if err := g.Read(f); err != nil {
 			return err
 		}
-		if err := s.requireRoom(groupRoom(g) + s.recentRoom()); err != nil {
+		if err := s.requireRoom(groupLogBytes(g) + s.recentLogBytes()); err != nil {
 			return err
 		}
 		if err := s.add(g); err != nil {
@@ -110,15 +110,15 @@ func (s *Store) replay() error {
 }
 
 // missingGroups returns the error for the case that groups are missing in the tables, and the log no longer has them.
-func (s *Store) missingGroups(survey *badgerfile.Inspection) error {
-	if survey.OmittedTable != 0 { // the error names the missing table, because it is the cause
-		return damage.New(badgerfile.TablePath(s.path, survey.OmittedTable), "it is missing")
+func (s *Store) missingGroups(inspection *badgerfile.Inspection) error {
+	if inspection.OmittedTable != 0 { // the error names the missing table, because it is the cause
+		return damage.New(badgerfile.TablePath(s.path, inspection.OmittedTable), "it is missing")
 	}
 	if _, err := os.Lstat(filepath.Join(s.path, valuesName)); errors.Is(err, fs.ErrNotExist) {
 		// Stores of this age computed the versions in tables from the groups in another way.
 		return fmt.Errorf("store: %s: %w: it has no files of values", s.path, ErrOlderSchema)
 	}
-	return damage.New(s.path, "its tables end with group %d, and the log begins with group %d", groupOf(survey.Last), s.groups.First())
+	return damage.New(s.path, "its tables end with group %d, and the log begins with group %d", groupOf(inspection.Last), s.groups.First())
 }
 
 // releaseSoon starts background work: it releases those groups of the log that are in tables, and then makes the next segment
@@ -140,7 +140,7 @@ func (s *Store) releaseGroups() error {
 	for _, t := range s.db.Tables() {
 		flushed = max(flushed, groupOf(t.MaxVersion))
 	}
-	s.noteTables(flushed)
+	s.recordFlushed(flushed)
 	switch err := s.directory(s.path).Sync(); {
 	case isOutOfHandles(err):
 		return nil // file handles become free when connections close, and then a later call succeeds
@@ -241,8 +241,8 @@ type lag struct {
 // lagMark is the number of a group, and the value of lag.bytes after this group.
 type lagMark struct{ group, bytes uint64 }
 
-// noteTables records that Badger's tables have all groups up to the given one.
-func (s *Store) noteTables(group uint64) {
+// recordFlushed records that Badger's tables have all groups up to the given one.
+func (s *Store) recordFlushed(group uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := &s.lag

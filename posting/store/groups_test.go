@@ -208,7 +208,7 @@ func TestRefusalLeavesTheTables(t *testing.T) {
 	hist := history{seed: 1, rows: 20, value: 4000, keys: manyKeys}
 	dir, killedDir := t.TempDir(), t.TempDir()
 	s := open(t, Options{Dir: dir, MemTable: minMemTable})
-	list := badgerfile.ListPath(s.path)
+	list := badgerfile.ManifestPath(s.path)
 	var stale []byte
 	for n := uint64(10); s.db.Levels()[0].NumTables < levelZeroTables-2; n += 10 {
 		hist.continueTo(t, s, n)
@@ -220,7 +220,7 @@ func TestRefusalLeavesTheTables(t *testing.T) {
 	waitForReleases(s)
 	copyTree(t, dir, killedDir)
 	closeStore(t, s)
-	list = badgerfile.ListPath(filepath.Join(killedDir, storeName))
+	list = badgerfile.ManifestPath(filepath.Join(killedDir, storeName))
 	right := readFile(t, list)
 	if err := os.WriteFile(list, stale, 0o600); err != nil {
 		t.Fatal(err)

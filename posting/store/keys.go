@@ -27,11 +27,11 @@ const (
 	prefixSingleRows = 'm' // the row of KeyLowWaterMark, and the row with the version of the schema
 )
 
-// keyRoom is the capacity of a new key. It is enough for most keys, so that such a key needs only one allocation.
-const keyRoom = 64
+// keyCapacity is the capacity of a new key. It is enough for most keys, so that such a key needs only one allocation.
+const keyCapacity = 64
 
 func orgKey(dst []byte, prefix byte, org ledger.ID) []byte {
-	dst = slices.Grow(dst, keyRoom)
+	dst = slices.Grow(dst, keyCapacity)
 	return append(append(dst, prefix), org[:]...)
 }
 

@@ -72,7 +72,7 @@ func (l *Loader) begin(size uint64) error {
 	}
 	need := size + size/8
 	l.batchRoom = minReserve + min(loadRoom+loadBatch+MaxValue, need)
-	if err := s.requireFree(minReserve + need + s.servingRoom()); err != nil {
+	if err := s.requireFree(minReserve + need + s.minFreeBytes()); err != nil {
 		return err
 	}
 	if err := os.RemoveAll(s.path); err != nil {

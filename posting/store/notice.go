@@ -117,7 +117,7 @@ func EachNotice(firstBooked ledger.Micros, row []byte, fn func(n *Notice) (more 
 			n.To = r.id()
 		}
 		n.Body = r.take(int(r.uvarint()))
-		if r.bad {
+		if r.hasFailed {
 			return fmt.Errorf("page of notices: cut short")
 		}
 		if more, err := fn(&n); err != nil || !more {

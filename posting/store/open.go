@@ -73,7 +73,7 @@ func (s *Store) open() error {
 	if err := s.createIfNew(); err != nil {
 		return err
 	}
-	survey, err := s.prepareFiles()
+	inspection, err := s.prepareFiles()
 	if err != nil {
 		return err
 	}
@@ -83,8 +83,8 @@ func (s *Store) open() error {
 	s.ready.Store(true)
 	// maxBatch is a little lower than the limits of Badger's transactions.
 	s.maxBatch = recent.Size{Rows: int(s.db.MaxBatchCount() * 9 / 10), Bytes: int(s.db.MaxBatchSize() * 9 / 10)}
-	s.last.N = groupOf(survey.Last)
-	s.flusher.moves = survey.Last - version(s.last.N)
+	s.last.N = groupOf(inspection.Last)
+	s.flusher.moveCount = inspection.Last - version(s.last.N)
 	s.startFlusher()
 	if err := s.checkSchema(); err != nil {
 		return err
@@ -116,7 +116,7 @@ func (s *Store) open() error {
 }
 
 // prepareFiles examines the files and prepares them for Badger. Meanwhile it holds the lock that Badger itself takes later.
-func (s *Store) prepareFiles() (survey *badgerfile.Inspection, err error) {
+func (s *Store) prepareFiles() (inspection *badgerfile.Inspection, err error) {
 	badgerLock, err := lockBadger(s.path)
 	if err != nil {
 		return nil, err
@@ -125,32 +125,32 @@ func (s *Store) prepareFiles() (survey *badgerfile.Inspection, err error) {
 	if err := s.openLog(); err != nil {
 		return nil, err
 	}
-	if survey, err = s.examine(); err != nil {
+	if inspection, err = s.examine(); err != nil {
 		return nil, err
 	}
-	if first := s.groups.First(); groupOf(survey.Last)+1 < first {
-		return nil, s.missingGroups(survey)
+	if first := s.groups.First(); groupOf(inspection.Last)+1 < first {
+		return nil, s.missingGroups(inspection)
 	}
 	if err := s.requireRoomToOpen(); err != nil {
 		return nil, err
 	}
-	if err := s.cleanFiles(survey); err != nil {
+	if err := s.cleanFiles(inspection); err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
-	return survey, nil
+	return inspection, nil
 }
 
 // cleanFiles removes files that a killed process has left incomplete, and writes TABLES.
-func (s *Store) cleanFiles(survey *badgerfile.Inspection) error {
+func (s *Store) cleanFiles(inspection *badgerfile.Inspection) error {
 	durable.RemoveLeftovers(s.options.Dir, identityName, catalogName, damagedFileName)
-	listEnd, err := survey.Clean()
+	listEnd, err := inspection.Clean()
 	if err != nil {
 		return err
 	}
-	if err := s.tables.Write(survey.Tables); err != nil {
+	if err := s.tables.Write(inspection.Tables); err != nil {
 		return err
 	}
-	s.audit, err = badgerfile.NewCompactionAudit(badgerfile.ListPath(s.path), listEnd)
+	s.audit, err = badgerfile.NewCompactionAudit(badgerfile.ManifestPath(s.path), listEnd)
 	return err
 }
 

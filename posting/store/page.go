@@ -46,7 +46,7 @@ func DecodePage(row []byte, fn func(*Line) (more bool, err error)) error {
 		for _, a := range [...]*money.Amount{&l.Amount, &l.Totals.DebitsPosted, &l.Totals.CreditsPosted, &l.Totals.DebitsPending, &l.Totals.CreditsPending} {
 			*a = r.amount()
 		}
-		if r.bad {
+		if r.hasFailed {
 			return fmt.Errorf("page: cut short")
 		}
 		if more, err := fn(&l); err != nil || !more {
@@ -57,12 +57,12 @@ func DecodePage(row []byte, fn func(*Line) (more bool, err error)) error {
 }
 
 func (r *reader) amount() money.Amount {
-	if r.bad {
+	if r.hasFailed {
 		return money.Amount{}
 	}
 	a, rest, err := money.ReadAmount(r.src)
 	if err != nil {
-		r.bad = true
+		r.hasFailed = true
 		return a
 	}
 	r.src = rest
@@ -76,7 +76,7 @@ func EncodeAmount(dst []byte, a money.Amount) []byte { return a.AppendBinary(dst
 func DecodeAmount(row []byte) (money.Amount, error) {
 	r := reader{src: row}
 	a := r.amount()
-	if r.bad || len(r.src) != 0 {
+	if r.hasFailed || len(r.src) != 0 {
 		return a, fmt.Errorf("counter: cut short")
 	}
 	return a, nil

@@ -66,7 +66,7 @@ func EachChunk(row []byte, fn func(head, lines []byte) error) error {
 	for len(r.src) > 0 {
 		head := r.take(int(r.uvarint()))
 		lines := r.take(int(r.uvarint()))
-		if r.bad || len(head) < 2 || len(lines) == 0 || head[0] != prefixPage && head[0] != prefixList {
+		if r.hasFailed || len(head) < 2 || len(lines) == 0 || head[0] != prefixPage && head[0] != prefixList {
 			return fmt.Errorf("page buffer: unknown form")
 		}
 		if err := fn(head, lines); err != nil {
@@ -76,9 +76,9 @@ func EachChunk(row []byte, fn func(head, lines []byte) error) error {
 	return nil
 }
 
-// Span returns the booked times of the first and the last line in lines. lines are the lines of a page or a chunk. kind is
+// BookedTimes returns the booked times of the first and the last line in lines. lines are the lines of a page or a chunk. kind is
 // the first byte of the page's head.
-func Span(kind byte, lines []byte) (first, last ledger.Micros, err error) {
+func BookedTimes(kind byte, lines []byte) (first, last ledger.Micros, err error) {
 	addTime := func(at ledger.Micros) {
 		if first == 0 {
 			first = at
@@ -93,11 +93,11 @@ func Span(kind byte, lines []byte) (first, last ledger.Micros, err error) {
 		})
 	case prefixList:
 		r := reader{src: lines}
-		for len(r.src) > 0 && !r.bad {
+		for len(r.src) > 0 && !r.hasFailed {
 			addTime(ledger.Micros(r.uvarint() >> 1))
 			r.id()
 		}
-		if r.bad {
+		if r.hasFailed {
 			err = fmt.Errorf("list page: cut short")
 		}
 	default:

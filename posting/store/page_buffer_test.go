@@ -161,12 +161,12 @@ func TestSpanIsFromTheFirstLineToTheLast(t *testing.T) {
 		"rows":               {prefixList, listLines(3, 4, 8), 3, 8},
 		"no lines":           {prefixPage, nil, 0, 0},
 	} {
-		if first, last, err := Span(c.kind, c.lines); first != c.first || last != c.last || err != nil {
+		if first, last, err := BookedTimes(c.kind, c.lines); first != c.first || last != c.last || err != nil {
 			t.Errorf("%s: from %d to %d (%v), want %d and %d", name, first, last, err, c.first, c.last)
 		}
 	}
 	for _, kind := range []byte{0, prefixBlock, prefixBuffer, 0xff} {
-		if _, _, err := Span(kind, pageLines(1)); err == nil {
+		if _, _, err := BookedTimes(kind, pageLines(1)); err == nil {
 			t.Errorf("pages of kind %q have a span", kind)
 		}
 	}
@@ -189,7 +189,7 @@ func TestTruncatedPageBufferRowIsRefused(t *testing.T) {
 	for kind, lines := range map[byte][]byte{prefixPage: pageLines(7, 7, 9), prefixList: listLines(3, 9, 1<<40)} {
 		hasSpan := map[int]bool{0: true} // keys are lengths at which the row may be cut
 		for n := 1; n <= len(lines); n++ {
-			_, _, err := Span(kind, lines[:n])
+			_, _, err := BookedTimes(kind, lines[:n])
 			hasSpan[n] = err == nil
 		}
 		cuts := 0
@@ -241,7 +241,7 @@ func FuzzPageBufferRow(f *testing.F) {
 		var rewritten []byte
 		err := EachChunk(row, func(head, lines []byte) error {
 			rewritten = AppendChunk(rewritten, head, lines)
-			first, last, err := Span(head[0], lines)
+			first, last, err := BookedTimes(head[0], lines)
 			if err == nil && first == 0 && last != 0 {
 				t.Errorf("lines from %d to %d", first, last)
 			}

@@ -7,8 +7,8 @@ import (
 	"mizan/ledger"
 )
 
-// Envelope is what the writer stores in every record's row before the payload.
-type Envelope struct {
+// RecordHeader is what the writer stores in every record's row before the payload.
+type RecordHeader struct {
 	Version     uint64
 	FirstSeq    uint64        // seq of the record's first event
 	LastSeq     uint64        // seq of the record's last event
@@ -31,15 +31,15 @@ const MaxPart = 96 << 10
 
 // The first byte of a record's row: the version of its form, and flags that tell which optional fields follow.
 const (
-	recordForm   = 1
+	recordFormat = 1
 	recordNumber = 1 << 1
 	recordSealed = 1 << 2
 )
 
 // EncodeRecord appends a record's row: the envelope and the payload, or the first MaxPart bytes
 // of a long payload.
-func EncodeRecord(dst []byte, e Envelope, payload []byte) []byte {
-	form := byte(recordForm)
+func EncodeRecord(dst []byte, e RecordHeader, payload []byte) []byte {
+	form := byte(recordFormat)
 	if e.Number != 0 {
 		form |= recordNumber
 	}
@@ -68,10 +68,10 @@ func EncodeRecord(dst []byte, e Envelope, payload []byte) []byte {
 
 // DecodeRecord parses the row of a record. The payload shares the memory of the row. If e.FurtherRows is not 0, the payload
 // is only the beginning.
-func DecodeRecord(row []byte) (e Envelope, payload []byte, ok bool) {
+func DecodeRecord(row []byte) (e RecordHeader, payload []byte, ok bool) {
 	r := reader{src: row}
 	form := r.byte()
-	if form&recordForm == 0 || form&^(recordForm|recordNumber|recordSealed) != 0 {
+	if form&recordFormat == 0 || form&^(recordFormat|recordNumber|recordSealed) != 0 {
 		return e, nil, false
 	}
 	e.Version = r.uvarint()
@@ -90,19 +90,19 @@ func DecodeRecord(row []byte) (e Envelope, payload []byte, ok bool) {
 	if form&recordSealed != 0 {
 		copy(e.Sealed[:], r.take(len(e.Sealed)))
 	}
-	return e, r.src, !r.bad
+	return e, r.src, !r.hasFailed
 }
 
 // reader parses a row from its beginning. When a value cannot be parsed, the reader sets bad, and from then on all methods
 // return zeros.
 type reader struct {
-	src []byte // the bytes that are not parsed yet
-	bad bool
+	src       []byte // the bytes that are not parsed yet
+	hasFailed bool
 }
 
 func (r *reader) take(n int) []byte {
-	if r.bad || n < 0 || len(r.src) < n {
-		r.bad = true
+	if r.hasFailed || n < 0 || len(r.src) < n {
+		r.hasFailed = true
 		return nil
 	}
 	part := r.src[:n:n]
@@ -118,12 +118,12 @@ func (r *reader) byte() byte {
 }
 
 func (r *reader) uvarint() uint64 {
-	if r.bad {
+	if r.hasFailed {
 		return 0
 	}
 	v, n := binary.Uvarint(r.src)
 	if n <= 0 {
-		r.bad = true
+		r.hasFailed = true
 		return 0
 	}
 	r.src = r.src[n:]
@@ -135,7 +135,7 @@ func (r *reader) id() (id ledger.ID) {
 	return id
 }
 
-// HashRecord returns the hash of a record that events contain (ledger.Stored.Record). It is the SHA-256 over the row that
+// HashRecord returns the hash of a record that events contain (ledger.StoredHashes.Record). It is the SHA-256 over the row that
 // EncodeRecord has made and, if the payload is long, over the further rows.
 func HashRecord(row []byte, parts ...[]byte) ledger.Hash {
 	if len(parts) == 0 {
@@ -148,11 +148,11 @@ func HashRecord(row []byte, parts ...[]byte) ledger.Hash {
 	return ledger.Hash(h.Sum(nil))
 }
 
-// HashSealed returns the hash for Envelope.Sealed. It is the SHA-256 of a sealed row (a ciphertext that is stored beside a
+// HashSealed returns the hash for RecordHeader.Sealed. It is the SHA-256 of a sealed row (a ciphertext that is stored beside a
 // record).
 func HashSealed(sealed []byte) ledger.Hash { return sha256.Sum256(sealed) }
 
-// AppendHashed appends those bytes of a notice that the hash in ledger.Stored.Notices covers. To get the input of the hash,
+// AppendHashed appends those bytes of a notice that the hash in ledger.StoredHashes.Notices covers. To get the input of the hash,
 // the caller appends all notices of one event in the order of their channels.
 func (n *Notice) AppendHashed(dst []byte) []byte {
 	dst = append(append(dst, n.Channel), n.To[:]...)
@@ -160,17 +160,17 @@ func (n *Notice) AppendHashed(dst []byte) []byte {
 	return append(dst, n.Body...)
 }
 
-// HashNotices returns the hash for ledger.Stored.Notices. input consists of the bytes that AppendHashed has appended.
+// HashNotices returns the hash for ledger.StoredHashes.Notices. input consists of the bytes that AppendHashed has appended.
 func HashNotices(input []byte) ledger.Hash { return sha256.Sum256(input) }
 
-// AppendHashedClaim appends those bytes of a claim that its hash in ledger.Stored.Claims covers: the length of the key of the
+// AppendHashedClaim appends those bytes of a claim that its hash in ledger.StoredHashes.Claims covers: the length of the key of the
 // claim's row, this key, and the claim's owner.
 func AppendHashedClaim(dst, key, owner []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(key)))
 	return append(append(dst, key...), owner...)
 }
 
-// HashClaim returns the hash for ledger.Stored.Claims. input consists of the bytes that AppendHashedClaim has appended.
+// HashClaim returns the hash for ledger.StoredHashes.Claims. input consists of the bytes that AppendHashedClaim has appended.
 func HashClaim(input []byte) ledger.Hash { return sha256.Sum256(input) }
 
 // ClaimIsHashed tells whether an event must contain the hash of a claim with this owner. If the owner is only the id of a

@@ -36,7 +36,7 @@ func (s *Store) Snapshot() *Snapshot {
 	if k := len(s.openSnapshots); k > 0 && s.openSnapshots[k-1].n == n {
 		s.openSnapshots[k-1].count++
 	} else {
-		s.openSnapshots = append(s.openSnapshots, liveReads{n: n, count: 1})
+		s.openSnapshots = append(s.openSnapshots, snapshotCount{n: n, count: 1})
 	}
 	sn := &Snapshot{store: s, n: s.last.N, txn: s.db.NewTransactionAt(lastVersion(n), false), flushed: n, openedAfterClose: s.isShut}
 	sn.recent = sn.recentSpace[:0]
@@ -63,7 +63,7 @@ func (sn *Snapshot) Close() {
 	if s.openSnapshots[i].count--; s.openSnapshots[i].count == 0 {
 		s.openSnapshots = slices.Delete(s.openSnapshots, i, i+1)
 		if i == 0 {
-			s.discard()
+			s.setDiscardVersion()
 		}
 	}
 }

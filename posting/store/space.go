@@ -15,7 +15,7 @@ import (
 
 const (
 	spaceRefresh = 200 * time.Millisecond
-	rowRoom      = 120                   // bytes that a row takes in addition to key and value: in Badger's log, and for the place of a separated value
+	rowLogBytes  = 120                   // bytes that a row takes in addition to key and value: in Badger's log, and for the place of a separated value
 	minReserve   = 2 << 20               // bytes that stay free for Badger's lists, the store's file TABLES, and the directory
 	minInodes    = 1000                  // minimum number of free inodes; compaction creates dozens of files
 	minHandles   = 16                    // free file handles that compaction needs
@@ -60,7 +60,9 @@ func (s *Store) LowSpace() bool {
 }
 
 // maxRecentRoom returns the maximum number of bytes that Badger's logs will take for groups that Badger does not have yet.
-func (s *Store) maxRecentRoom() uint64 { return 2 * uint64(s.maxBatch.Bytes+rowRoom*s.maxBatch.Rows) }
+func (s *Store) maxRecentRoom() uint64 {
+	return 2 * uint64(s.maxBatch.Bytes+rowLogBytes*s.maxBatch.Rows)
+}
 
 // segmentRoom returns the number of bytes that the next segment of the log needs. If its file exists already, it returns 0.
 func (s *Store) segmentRoom() uint64 {
@@ -128,22 +130,22 @@ func (s *Store) requireRoom(rows uint64) error {
 	return s.requireFree(need)
 }
 
-// groupRoom returns the number of bytes that Badger's log needs for a group.
-func groupRoom(g *Group) uint64 { return uint64(g.size + rowRoom*g.Rows() + 4096) }
+// groupLogBytes returns the number of bytes that Badger's log needs for a group.
+func groupLogBytes(g *Group) uint64 { return uint64(g.size + rowLogBytes*g.Rows() + 4096) }
 
-// recentRoom returns how many bytes Badger's logs will take for the groups that Badger does not have yet. The caller must be the
+// recentLogBytes returns how many bytes Badger's logs will take for the groups that Badger does not have yet. The caller must be the
 // goroutine that applies groups, or Apply must have returned.
-func (s *Store) recentRoom() uint64 {
+func (s *Store) recentLogBytes() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return roomOf(s.recent) + roomOf(s.full)
+	return logBytesOf(s.recent) + logBytesOf(s.full)
 }
 
-func roomOf(rows *recent.Rows) uint64 {
+func logBytesOf(rows *recent.Rows) uint64 {
 	if rows == nil {
 		return 0
 	}
-	return uint64(rows.Size().Bytes + rowRoom*rows.Size().Rows)
+	return uint64(rows.Size().Bytes + rowLogBytes*rows.Size().Rows)
 }
 
 func noSpaceError(dir string, free, need uint64) error {
@@ -236,8 +238,8 @@ func (s *Store) checkGate() error {
 	return nil
 }
 
-// servingRoom returns the number of bytes that must be free while a store is open. If fewer bytes are free, compaction waits.
-func (s *Store) servingRoom() uint64 {
+// minFreeBytes returns the number of bytes that must be free while a store is open. If fewer bytes are free, compaction waits.
+func (s *Store) minFreeBytes() uint64 {
 	return s.memTableRoom() + s.compactionRoom()
 }
 
@@ -281,10 +283,10 @@ func pause(levelZero int) time.Duration {
 
 // throttle lets Badger's compacting goroutines continue only one at a time, with a pause after each table.
 func (s *Store) throttle() {
-	s.pacing.mu.Lock()
-	defer s.pacing.mu.Unlock()
+	s.throttling.mu.Lock()
+	defer s.throttling.mu.Unlock()
 	if s.ready.Load() && !s.mayClose.Load() {
-		time.Sleep(time.Until(s.pacing.lastTable.Add(pause(s.db.Levels()[0].NumTables))))
+		time.Sleep(time.Until(s.throttling.lastTable.Add(pause(s.db.Levels()[0].NumTables))))
 	}
-	s.pacing.lastTable = time.Now()
+	s.throttling.lastTable = time.Now()
 }

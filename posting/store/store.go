@@ -72,7 +72,7 @@ type Store struct {
 	compactions        atomic.Uint64 // number of compactions that have ended
 	compactedTables    atomic.Uint64 // number of tables that compactions have begun
 	mayClose           atomic.Bool   // whether Close has checked that there is room for everything
-	pacing             struct {      // spreads compaction over time (see throttle)
+	throttling         struct {      // spreads compaction over time (see throttle)
 		mu        sync.Mutex
 		lastTable time.Time // when a compactor last began a table
 	}
@@ -86,19 +86,19 @@ type Store struct {
 	last          log.Mark   // number and hash of the last durable group
 	flushed       uint64     // number of the last group that Badger has
 	lag           lag
-	recent        *recent.Rows // the rows of the last groups; only Apply changes the pointer
-	full          *recent.Rows // rows of earlier groups, which are being written to Badger; nil: Badger has them
-	fullLast      uint64       // number of the last group in full
-	openSnapshots []liveReads  // open snapshots, by the state of Badger that they read, oldest state first
-	isShut        bool         // no snapshot can be opened any more
+	recent        *recent.Rows    // the rows of the last groups; only Apply changes the pointer
+	full          *recent.Rows    // rows of earlier groups, which are being written to Badger; nil: Badger has them
+	fullLast      uint64          // number of the last group in full
+	openSnapshots []snapshotCount // open snapshots, by the state of Badger that they read, oldest state first
+	isShut        bool            // no snapshot can be opened any more
 	flusher       flusher
 	maintenance   *valuesMaintenance
 
 	space spaceCache
 }
 
-// liveReads counts the open snapshots that read the same state of Badger.
-type liveReads struct {
+// snapshotCount counts the open snapshots that read the same state of Badger.
+type snapshotCount struct {
 	n     uint64 // number of the last group that Badger has in that state
 	count int
 }
@@ -163,7 +163,7 @@ func (s *Store) apply(g *Group) error {
 	if rows, bytes := s.MaxGroup(); g.Rows() > rows || g.size > bytes {
 		return fmt.Errorf("store: group %d has %d rows and %d bytes, more than %d and %d", g.n, g.Rows(), g.size, rows, bytes)
 	}
-	if err := s.requireRoom(groupRoom(g) + s.recentRoom()); err != nil {
+	if err := s.requireRoom(groupLogBytes(g) + s.recentLogBytes()); err != nil {
 		return err
 	}
 	if err := s.makeRecentRoom(g); err != nil {
@@ -252,7 +252,7 @@ func (s *Store) Close() error {
 	if err := s.failure(); err != nil {
 		return err
 	}
-	if err := s.requireRoom(s.recentRoom()); err != nil {
+	if err := s.requireRoom(s.recentLogBytes()); err != nil {
 		s.fail(err)
 		return err
 	}

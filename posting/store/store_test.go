@@ -147,10 +147,10 @@ func TestOldVersionsAreDroppedAfterTheirLastSnapshot(t *testing.T) {
 	flushed("3")
 	for _, step := range []struct {
 		toClose *Snapshot
-		want    []liveReads
+		want    []snapshotCount
 	}{
-		{snapshot1, []liveReads{{1, 1}, {2, 1}}},
-		{snapshot2, []liveReads{{1, 1}}},
+		{snapshot1, []snapshotCount{{1, 1}, {2, 1}}},
+		{snapshot2, []snapshotCount{{1, 1}}},
 		{alsoSnapshot1, nil},
 	} {
 		step.toClose.Close()

@@ -55,8 +55,8 @@ func writeEntry(t *testing.T, s *Store, e *badger.Entry) {
 	if err := txn.SetEntry(e); err != nil {
 		t.Fatal(err)
 	}
-	s.flusher.moves++
-	if err := s.commit(txn, version(last)+s.flusher.moves); err != nil {
+	s.flusher.moveCount++
+	if err := s.commit(txn, version(last)+s.flusher.moveCount); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -80,7 +80,7 @@ func TestInsiderChangeOfARowOfValuesIsFoundOrHarmless(t *testing.T) {
 		for name, changed := range map[string]values.File{
 			"shorter":    {Number: f.Number, Kind: f.Kind, Length: f.Length - 1 - random.Int64N(f.Length-1)},
 			"longer":     {Number: f.Number, Kind: f.Kind, Length: f.Length + 1 + random.Int64N(1000)},
-			"other kind": {Number: f.Number, Kind: values.Lasting + values.Replaceable - f.Kind, Length: f.Length},
+			"other kind": {Number: f.Number, Kind: values.Permanent + values.Replaceable - f.Kind, Length: f.Length},
 			"removed":    f.AsRemoved(),
 			"one more":   {Number: f.Number + 1000, Kind: f.Kind, Length: f.Length},
 		} {
@@ -127,7 +127,7 @@ func TestInsiderChangeOfARowOfValuesIsFoundOrHarmless(t *testing.T) {
 		case refusal != nil:
 			table.Add(kind, faults.Refused, "")
 		default:
-			table.Add(kind, faults.Held, "")
+			table.Add(kind, faults.Intact, "")
 		}
 		dropTree(t, dir)
 	}

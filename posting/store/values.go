@@ -36,7 +36,7 @@ const (
 // The values of other kinds stay in their rows. If a row is removed soon, its value costs less in a table. Sealed rows have
 // to be erased, and in a file their values would remain for longer.
 var separatedKinds = [256]values.Kind{
-	prefixBlock: values.Lasting, prefixPage: values.Lasting, prefixList: values.Lasting, prefixTree: values.Lasting,
+	prefixBlock: values.Permanent, prefixPage: values.Permanent, prefixList: values.Permanent, prefixTree: values.Permanent,
 	prefixRecord: values.Replaceable, prefixPart: values.Replaceable,
 }
 

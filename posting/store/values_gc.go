@@ -357,7 +357,7 @@ func (s *Store) move(batch []liveValue, emptied *values.File) error {
 		if s.LowSpace() {
 			return fmt.Errorf("store: %s: %w: values are not moved", s.options.Dir, ErrNoSpace)
 		}
-		if err := s.requireRoom(moveBytes + MaxValue + rowRoom*moveRows + s.maxRecentRoom()); err != nil {
+		if err := s.requireRoom(moveBytes + MaxValue + rowLogBytes*moveRows + s.maxRecentRoom()); err != nil {
 			return err
 		}
 		if done, err := s.tryMove(batch, emptied); done || err != nil {
@@ -376,7 +376,7 @@ func (s *Store) tryMove(batch []liveValue, emptied *values.File) (done bool, err
 		return false, err
 	}
 	defer func() { unlock(err) }()
-	if s.flusher.moves == versionsOfGroup-1 {
+	if s.flusher.moveCount == versionsOfGroup-1 {
 		return false, nil
 	}
 	txn := s.db.NewTransactionAt(math.MaxUint64, true)
@@ -389,8 +389,8 @@ func (s *Store) tryMove(batch []liveValue, emptied *values.File) (done bool, err
 		txn.Discard()
 		return true, nil
 	}
-	s.flusher.moves++
-	if err := s.commit(txn, version(last)+s.flusher.moves); err != nil {
+	s.flusher.moveCount++
+	if err := s.commit(txn, version(last)+s.flusher.moveCount); err != nil {
 		return false, err
 	}
 	if emptied != nil {

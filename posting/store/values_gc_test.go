@@ -85,7 +85,7 @@ func TestEachMoveHasAVersionOfItsOwn(t *testing.T) {
 	if got := versionsOf(s, row); got[0] != want[0]+1 {
 		t.Errorf("after another opening a move has the version %d, want %d", got[0], want[0]+1)
 	}
-	s.flusher.moves = versionsOfGroup - 1
+	s.flusher.moveCount = versionsOfGroup - 1
 	if done, err := s.tryMove(all[4:5], nil); done || err != nil {
 		t.Errorf("without a version left: %v, %v", done, err)
 	}

@@ -62,7 +62,7 @@ func (fixedClock) Now() time.Time { return fixture.StartTime }
 
 // restoreTo restores a backup and returns the new data directory. If from is a directory of backups, the newest
 // backup that is not later than the time at is restored; if at is empty, the newest of all.
-func restoreTo(t testing.TB, from, at string, keys backup.Sealer) (dir string, restored *backup.Restored) {
+func restoreTo(t testing.TB, from, at string, keys backup.Sealer) (dir string, restored *backup.RestoreResult) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "restored")
 	var instant time.Time
@@ -90,7 +90,7 @@ func TestRestoredStoreEqualsTheBackedUpStore(t *testing.T) {
 		}
 		server.Close()
 		dir, result := restoreTo(t, saved.Path, "", fixture.Keyring(t, source.Dir))
-		if result.Used != 1 || result.Header.ID != saved.Header.ID {
+		if result.UsedBackups != 1 || result.Header.ID != saved.Header.ID {
 			t.Errorf("restored %+v", result)
 		}
 		if digestOf(t, dir) != digestOf(t, source.Dir) {
@@ -132,8 +132,8 @@ func TestEachBackupOfAChainRestoresItsOwnState(t *testing.T) {
 			t.Errorf("backup %d is %s", i, listed.Header.Kind())
 		}
 		dir, result := restoreTo(t, backups, listed.Header.TakenAt.Format(time.RFC3339Nano), fixture.Keyring(t, source.Dir))
-		if result.Used != i+1 || result.Header.Group != listed.Header.Group {
-			t.Errorf("backup %d: %d were used, to group %d", i, result.Used, result.Header.Group)
+		if result.UsedBackups != i+1 || result.Header.Group != listed.Header.Group {
+			t.Errorf("backup %d: %d were used, to group %d", i, result.UsedBackups, result.Header.Group)
 		}
 		if digestOf(t, dir) != digests[i] {
 			t.Errorf("backup %d: the restored store has another digest", i)

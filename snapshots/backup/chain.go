@@ -24,7 +24,7 @@ func openChain(ctx context.Context, path string, at time.Time, keyring Sealer) (
 			c = nil
 		}
 	}()
-	chosen, err := choose(path, at, keyring)
+	chosen, err := chooseBackup(path, at, keyring)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -19,8 +19,8 @@ func (s *Service) Figures() Figures {
 	return s.figures
 }
 
-// noteEarlier records the time of a backup that an earlier process has taken.
-func (s *Service) noteEarlier(at time.Time) {
+// recordEarlierBackup records the time of a backup that an earlier process has taken.
+func (s *Service) recordEarlierBackup(at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if at.After(s.figures.LastSuccess) {

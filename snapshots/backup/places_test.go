@@ -28,7 +28,7 @@ func TestBackupMayHaveAnyFileName(t *testing.T) {
 	fixture.Must(t, os.Mkdir(filepath.Join(dir, "old"+backup.Suffix), 0o700))
 	for _, from := range []string{tuesday, dir} {
 		result, err := backup.Verify(t.Context(), from, time.Time{}, keys)
-		if err != nil || result.Used != 2 || result.Header.ID != increment.Header.ID {
+		if err != nil || result.UsedBackups != 2 || result.Header.ID != increment.Header.ID {
 			t.Errorf("%s is %+v, %v", from, result, err)
 		}
 	}
@@ -91,7 +91,7 @@ func TestDirectoryWithBackupsOfSeveralStoresIsRefused(t *testing.T) {
 		if from == secondDir {
 			break
 		}
-		if result, err := backup.Verify(t.Context(), dir, time.Time{}, keys); err != nil || result.Used != 2 {
+		if result, err := backup.Verify(t.Context(), dir, time.Time{}, keys); err != nil || result.UsedBackups != 2 {
 			t.Errorf("a store and what was before it: %+v, %v", result, err)
 		}
 	}

@@ -38,20 +38,20 @@ type RestoreConfig struct {
 	Log       *slog.Logger // nil: slog.Default
 }
 
-// Restored is the result of a restore.
-type Restored struct {
-	Header Header  // the header of the newest backup that was used
-	Used   int     // the number of backups that were used
-	Unused []error // what is wrong with other backups in the directory, which were not needed
-	Rows   uint64
-	Report *findings.Report
+// RestoreResult is the result of a restore.
+type RestoreResult struct {
+	Header       Header  // the header of the newest backup that was used
+	UsedBackups  int     // the number of backups that were used
+	UnusedFaults []error // what is wrong with other backups in the directory, which were not needed
+	Rows         uint64
+	Report       *findings.Report
 }
 
 // Restore creates a data directory from a backup and the backups that it needs. It creates the directory
 // under a temporary name, checks the store in it, and only then gives the directory its final name. After an error
 // Restore leaves nothing behind. It returns an *Error if a backup can't be used, a *TargetError if the directory
 // can't be used, store.ErrLocked, store.ErrNoSpace, or an error of the file system.
-func Restore(ctx context.Context, cfg RestoreConfig) (result *Restored, err error) {
+func Restore(ctx context.Context, cfg RestoreConfig) (result *RestoreResult, err error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
 	}
@@ -66,12 +66,12 @@ func Restore(ctx context.Context, cfg RestoreConfig) (result *Restored, err erro
 	if err := checkSchemas(backups); err != nil {
 		return nil, err
 	}
-	site, err := openSite(cfg.Data + Restoring)
+	site, err := openWorkDirectory(cfg.Data + Restoring)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, site.close()) }()
-	result = &Restored{Header: backups.newest().header, Used: len(backups), Unused: unusable}
+	result = &RestoreResult{Header: backups.newest().header, UsedBackups: len(backups), UnusedFaults: unusable}
 	if result.Rows, err = loadStore(ctx, backups, site.dir, cfg.Log); err != nil {
 		return nil, err
 	}
@@ -204,7 +204,7 @@ func compareHeads(j *posting.Journal, a *archive) error {
 // Verify reads a backup, and all backups that it needs, to the end. It checks that every part
 // can be decrypted and agrees with the manifest, and that the groups of all rows form one chain of
 // hashes, so that all rows belong to one store. It restores nothing. It returns the same kinds of errors as Restore.
-func Verify(ctx context.Context, path string, at time.Time, keyring Sealer) (result *Restored, err error) {
+func Verify(ctx context.Context, path string, at time.Time, keyring Sealer) (result *RestoreResult, err error) {
 	backups, unusable, err := openChain(ctx, path, at, keyring)
 	if err != nil {
 		return nil, err
@@ -213,7 +213,7 @@ func Verify(ctx context.Context, path string, at time.Time, keyring Sealer) (res
 	if err := checkSchemas(backups); err != nil {
 		return nil, err
 	}
-	result = &Restored{Header: backups.newest().header, Used: len(backups), Unused: unusable}
+	result = &RestoreResult{Header: backups.newest().header, UsedBackups: len(backups), UnusedFaults: unusable}
 	var rowCheck store.RowCheck
 	err = backups.merge(ctx, func(r store.StoredRow) error {
 		result.Rows++

@@ -153,7 +153,7 @@ func (s *Service) Save(dir string) (newBackup FoundBackup, err error) {
 		err = buffered.Flush()
 	}
 	if err == nil {
-		err = s.reread(f.Name())
+		err = s.verifyWritten(f.Name())
 	}
 	if err != nil {
 		return newBackup, err
@@ -192,7 +192,7 @@ func (s *Service) chooseBase(list []FoundBackup) (*Base, error) {
 		return nil, nil
 	}
 	for _, l := range chain {
-		err := s.reread(l.Path)
+		err := s.verifyWritten(l.Path)
 		if s.ctx.Err() != nil {
 			return nil, s.ctx.Err()
 		}
@@ -248,8 +248,8 @@ func requiredBackups(list []FoundBackup, l FoundBackup) (chain []FoundBackup) {
 	return chain
 }
 
-// reread checks a backup: it reads and decrypts the whole file, no faster than Options.Rate allows.
-func (s *Service) reread(path string) error {
+// verifyWritten checks a backup: it reads and decrypts the whole file, no faster than Options.Rate allows.
+func (s *Service) verifyWritten(path string) error {
 	a, err := openSealed(s.ctx, path, s.options.Keyring)
 	if err != nil {
 		return err
@@ -303,7 +303,7 @@ func (s *Service) Schedule(ctx context.Context, dir string, interval time.Durati
 		for _, l := range list {
 			if isOfStore(v.GroupHash, &l.Header) {
 				firstWait = min(interval, max(0, interval-time.Since(l.modTime)))
-				s.noteEarlier(l.modTime)
+				s.recordEarlierBackup(l.modTime)
 			}
 		}
 		v.Close()

@@ -115,16 +115,16 @@ func isBackup(path string) bool {
 	return err == nil && string(magic[:]) == backupMagic
 }
 
-// choice is a chosen backup, and the backups in the same directory.
-type choice struct {
+// chosenBackup is a chosen backup, and the backups in the same directory.
+type chosenBackup struct {
 	FoundBackup
 	folder
 }
 
-// choose returns the backup that a path names. If the path is a file, that file is the backup. If the path is a
+// chooseBackup returns the backup that a path names. If the path is a file, that file is the backup. If the path is a
 // directory, choose returns the newest backup in it that was not taken after at. If at is zero, choose returns the
 // newest of all.
-func choose(path string, at time.Time, keyring Sealer) (c choice, err error) {
+func chooseBackup(path string, at time.Time, keyring Sealer) (c chosenBackup, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return c, &Error{Path: path, What: reasonOf(err), Cause: ErrChoice}
@@ -189,7 +189,7 @@ func (s *folder) newest(dir string, at time.Time) (chosen FoundBackup, err error
 }
 
 // requiredChain returns the chosen backup and all backups that it needs, from the newest to the full backup.
-func (c *choice) requiredChain(ctx context.Context) (required []FoundBackup, err error) {
+func (c *chosenBackup) requiredChain(ctx context.Context) (required []FoundBackup, err error) {
 	next, err := c.undamagedCopy(ctx, c.FoundBackup)
 	for err == nil {
 		required = append(required, next)
@@ -219,7 +219,7 @@ func (c *choice) requiredChain(ctx context.Context) (required []FoundBackup, err
 
 // undamagedCopy returns l. If l is damaged, it returns the first undamaged copy of the same backup in the directory.
 // If there is no other copy, undamagedCopy does not read l to the end.
-func (c *choice) undamagedCopy(ctx context.Context, l FoundBackup) (FoundBackup, error) {
+func (c *chosenBackup) undamagedCopy(ctx context.Context, l FoundBackup) (FoundBackup, error) {
 	copies := []FoundBackup{l}
 	for _, listed := range c.list {
 		if listed.Path != l.Path && listed.Header.Base() == l.Header.Base() {
@@ -244,7 +244,7 @@ func (c *choice) undamagedCopy(ctx context.Context, l FoundBackup) (FoundBackup,
 }
 
 // unusableFiles returns what is wrong with those files in the directory that are not required.
-func (c *choice) unusableFiles(required []FoundBackup) []error {
+func (c *chosenBackup) unusableFiles(required []FoundBackup) []error {
 	unusable := slices.Clone(c.unreadable)
 	for _, l := range c.list {
 		if l.fault != nil && !slices.ContainsFunc(required, func(x FoundBackup) bool { return x.Path == l.Path }) {
@@ -258,7 +258,7 @@ func (c *choice) unusableFiles(required []FoundBackup) []error {
 // taken. It first checks the backup and all backups that this one needs: with Read if there is a keyring, and otherwise with
 // CheckWithoutKeys. It returns an *Error or an error of the file system.
 func ReadBase(ctx context.Context, path string, keyring Sealer) (Header, error) {
-	c, err := choose(path, time.Time{}, keyring)
+	c, err := chooseBackup(path, time.Time{}, keyring)
 	if err != nil {
 		return Header{}, err
 	}

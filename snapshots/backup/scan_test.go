@@ -36,7 +36,7 @@ func copyBackup(t testing.TB, l backup.FoundBackup, name string, change func([]b
 }
 
 // verifyBackup reads the backup at a path to the end.
-func verifyBackup(t testing.TB, from string, keys backup.Sealer) (*backup.Restored, error) {
+func verifyBackup(t testing.TB, from string, keys backup.Sealer) (*backup.RestoreResult, error) {
 	t.Helper()
 	return backup.Verify(t.Context(), from, time.Time{}, keys)
 }
@@ -113,7 +113,7 @@ func TestTruncatedBackupMattersOnlyIfNeeded(t *testing.T) {
 		at   time.Time
 	}{{dir, increment.Header.TakenAt}, {increment.Path, time.Time{}}} {
 		result, err := backup.Verify(t.Context(), from.path, from.at, keys)
-		if err != nil || result.Header.ID != increment.Header.ID || len(result.Unused) != 1 || !strings.Contains(result.Unused[0].Error(), newestPath) {
+		if err != nil || result.Header.ID != increment.Header.ID || len(result.UnusedFaults) != 1 || !strings.Contains(result.UnusedFaults[0].Error(), newestPath) {
 			t.Errorf("%s beside half a backup: %+v, %v", from.path, result, err)
 		}
 	}
@@ -136,7 +136,7 @@ func TestUnreadableHeaderStopsARestoreFromItsDirectory(t *testing.T) {
 	wantRefused(t, dir, keys, "name the file to use")
 	wantRefused(t, dir, keys, unreadablePath)
 	result, err := verifyBackup(t, increment.Path, keys)
-	if err != nil || len(result.Unused) != 1 || !strings.Contains(result.Unused[0].Error(), unreadablePath) {
+	if err != nil || len(result.UnusedFaults) != 1 || !strings.Contains(result.UnusedFaults[0].Error(), unreadablePath) {
 		t.Errorf("the file that is meant: %+v, %v", result, err)
 	}
 	copyBackup(t, increment, "unreadable.backup", func(b []byte) []byte { return bytes.Replace(b, []byte(`"version":1`), []byte(`"version":2`), 1) })
@@ -164,7 +164,7 @@ func TestWholeCopyOfABackupIsUsed(t *testing.T) {
 		copyBackup(t, increment, "increment-"+name, flipMiddle)
 		copyBackup(t, increment, "half-"+name, firstHalf)
 		for _, from := range []string{dir, increment.Path} {
-			if result, err := verifyBackup(t, from, keys); err != nil || result.Used != 2 || result.Header.ID != increment.Header.ID {
+			if result, err := verifyBackup(t, from, keys); err != nil || result.UsedBackups != 2 || result.Header.ID != increment.Header.ID {
 				t.Errorf("%s: %+v, %v", from, result, err)
 			}
 		}

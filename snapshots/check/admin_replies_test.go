@@ -22,19 +22,19 @@ func storeWithAdminKeys(t *testing.T) (w *fixture.Store, organization ledger.ID)
 	w = fixture.Copy(t)
 	server := fixture.Start(t, w)
 	defer server.Close()
-	keyAndAnswer := func(key string) (actors.Key, func(any) directoryactor.Answer) {
-		return actors.Key{Scope: actors.AdminKeyScope, Text: key}, func(any) directoryactor.Answer {
-			return directoryactor.Answer{Status: 200, Body: []byte("{}")}
+	keyAndAnswer := func(key string) (actors.Key, func(any) directoryactor.CachedReply) {
+		return actors.Key{Scope: actors.AdminKeyScope, Text: key}, func(any) directoryactor.CachedReply {
+			return directoryactor.CachedReply{Status: 200, Body: []byte("{}")}
 		}
 	}
 	key, answer := keyAndAnswer("make")
-	o, err := server.Directory.CreateOrganization(directoryactor.WithStoredReply(t.Context(), key, answer), directory.Organization{Name: "Made", Type: directory.Merchant, Status: directory.Active})
+	o, err := server.Directory.CreateOrganization(directoryactor.WithCachedReply(t.Context(), key, answer), directory.Organization{Name: "Made", Type: directory.Merchant, Status: directory.Active})
 	if err != nil {
 		t.Fatal(err)
 	}
 	key, answer = keyAndAnswer("change")
 	name := "Changed"
-	if _, err := server.Directory.PatchPartner(directoryactor.WithStoredReply(t.Context(), key, answer), w.FirstDemo.Org, w.FirstDemo.Partner, func(r *directory.Partner, _ *schema.Faults) { r.Name = name }); err != nil {
+	if _, err := server.Directory.PatchPartner(directoryactor.WithCachedReply(t.Context(), key, answer), w.FirstDemo.Org, w.FirstDemo.Partner, func(r *directory.Partner, _ *schema.Faults) { r.Name = name }); err != nil {
 		t.Fatal(err)
 	}
 	return w, o.ID
@@ -68,7 +68,7 @@ func TestFaultsInCachedAdminRepliesAreFound(t *testing.T) {
 			p.Group.Delete(store.KeyRecord(nil, w.FirstDemo.Org, adminReplySource("admin/change")))
 		}},
 		"a reply that can't be read": {[]int{3}, "can't be read", func(_ *fixture.Store, organization ledger.ID, p *fixture.Corrupter) {
-			p.ChangeRecord(organization, adminReplySource("admin/make"), func(_ *store.Envelope, _ []byte) []byte { return []byte{9} })
+			p.ChangeRecord(organization, adminReplySource("admin/make"), func(_ *store.RecordHeader, _ []byte) []byte { return []byte{9} })
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -126,7 +126,7 @@ func openingBalance(t *testing.T, server *fixture.Server, org ledger.ID) (openin
 			return true, nil
 		}
 		n, _, err := server.Directory.Settlement(org, source.ID)
-		if err == nil && n.Reference == directory.OpeningReference {
+		if err == nil && n.Reference == directory.OpeningBalanceReference {
 			opening = n
 		}
 		return true, err
@@ -163,7 +163,7 @@ func (a *shownAdminRecord) alteredLines(t *testing.T, org ledger.ID) (columns []
 	t.Helper()
 	var members map[string]json.RawMessage
 	fixture.Must(t, json.Unmarshal([]byte(fixture.ShowRecord(a.source.Kind, a.record)), &members))
-	for _, c := range directory.Types[a.source.Kind].Shown() {
+	for _, c := range directory.Types[a.source.Kind].ShownColumns() {
 		if _, shown := members[c.Name]; !shown || c.Secret || c.AbsentWhenNew {
 			continue
 		}
@@ -219,7 +219,7 @@ func TestEveryShownColumnIsComparedWithTheResponses(t *testing.T) {
 		}
 	})
 	for kind, records := range directory.Types {
-		for _, c := range records.Shown() {
+		for _, c := range records.ShownColumns() {
 			if !comparedColumns[c] && !c.Secret && !c.AbsentWhenNew {
 				t.Errorf("no answer of kind %c shows %s", kind, c.Name)
 			}
@@ -321,15 +321,15 @@ func TestCorruptedColumnContradictsItsResponse(t *testing.T) {
 	}
 	for _, f := range []struct {
 		name, recordName, wantText string
-		change                     func(*store.Envelope)
+		change                     func(*store.RecordHeader)
 	}{
-		{"a limit's time of creation", "sum", "another created_at", func(e *store.Envelope) { e.Started-- }},
-		{"a blocked card's time of change", "card", "another updated_at", func(e *store.Envelope) { e.Updated++ }},
-		{"a settlement's entry", "settlement with a bank", "another seq", func(e *store.Envelope) { e.SettledSeq++ }},
+		{"a limit's time of creation", "sum", "another created_at", func(e *store.RecordHeader) { e.Started-- }},
+		{"a blocked card's time of change", "card", "another updated_at", func(e *store.RecordHeader) { e.Updated++ }},
+		{"a settlement's entry", "settlement with a bank", "another seq", func(e *store.RecordHeader) { e.SettledSeq++ }},
 	} {
 		t.Run(f.name, func(t *testing.T) {
 			wantReported(t, f.recordName, []int{1, 3}, f.wantText, func(p *fixture.Corrupter, w *fixture.Store, s ledger.Source) {
-				p.ChangeRecord(w.FirstDemo.Org, s, func(e *store.Envelope, payload []byte) []byte {
+				p.ChangeRecord(w.FirstDemo.Org, s, func(e *store.RecordHeader, payload []byte) []byte {
 					f.change(e)
 					return payload
 				})

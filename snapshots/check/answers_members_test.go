@@ -23,8 +23,8 @@ import (
 // responseForm returns the transaction as a response would show it now.
 func (l *scenario) responseForm(lang string) []byte {
 	r := *l.record
-	r.Finished = l.stamp.Finished
-	view := jsonform.TransactionView{Started: l.stamp.Started, Lang: lang, WaitsForPayer: r.AwaitsPayer()}
+	r.Finished = l.header.Finished
+	view := jsonform.TransactionView{Started: l.header.Started, Lang: lang, WaitsForPayer: r.AwaitsPayer()}
 	if r.Status == payment.ActionRequired {
 		view.Action = r.Action
 	}
@@ -94,7 +94,7 @@ func TestEveryMemberOfATransactionIsCompared(t *testing.T) {
 			return withRate(terms(payment.Fees{Bps: 100, OnTop: true}), "0.9")
 		}
 		request := s.request(payment.Payment, 300)
-		request.Asset.Network, request.Customer, request.Description, request.Described = "bsc", []byte(`{"a":1}`), "goods", true
+		request.Asset.Network, request.Customer, request.Description, request.HasDescription = "bsc", []byte(`{"a":1}`), "goods", true
 		hostedRequest := request
 		hostedRequest.Method, hostedRequest.CardBIN, hostedRequest.CardLast4 = "", "", ""
 
@@ -103,13 +103,13 @@ func TestEveryMemberOfATransactionIsCompared(t *testing.T) {
 		charge.addForm("created")
 		charge.write(s.decider.Continue(charge.record, payment.Credentials{Method: payment.BankCard, CardBIN: "424242", CardLast4: "4242"}, pricedTerms(), uuid.New()))
 		charge.addForm("authorizing")
-		charge.answer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{
+		charge.answer(payment.ProviderAnswer{Verdict: payment.VerdictAction, Action: &payment.Action{
 			Type: "redirect", URL: "https://acs/", Material: []byte(`{"a":1}`), Destinations: []payment.Destination{{ID: "b"}}, ExpiresAt: ledger.MicrosOf(fixture.StartTime.Add(time.Minute)),
 		}})
 		charge.addForm("action_required")
-		charge.answer(payment.Answer{Verdict: payment.VerdictPending})
+		charge.answer(payment.ProviderAnswer{Verdict: payment.VerdictPending})
 		charge.addForm("charging")
-		charge.answer(payment.Answer{Verdict: payment.VerdictCharged, RRN: "1"})
+		charge.answer(payment.ProviderAnswer{Verdict: payment.VerdictCharged, RRN: "1"})
 		charge.addForm("charged")
 		charge.refund(100)
 		charge.addForm("refund asked")
@@ -137,13 +137,13 @@ func TestEveryMemberOfATransactionIsCompared(t *testing.T) {
 		secondHold.answerOperation(payment.VerdictCharged)
 
 		withAction := track("acting", s.create(request, pricedTerms()))
-		withAction.answer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{
+		withAction.answer(payment.ProviderAnswer{Verdict: payment.VerdictAction, Action: &payment.Action{
 			Type: "redirect", URL: "https://acs/", Material: []byte(`{"a":1}`), Destinations: []payment.Destination{{ID: "b"}}, ExpiresAt: ledger.MicrosOf(fixture.StartTime.Add(time.Minute)),
 		}})
 		withAction.addForm("action_required")
 
 		refusedPayment := track("refused", s.create(request, pricedTerms()))
-		refusedPayment.answer(payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}})
+		refusedPayment.answer(payment.ProviderAnswer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}})
 		refusedPayment.addForm("rejected")
 		d, ok := s.decider.DecideCorrection(refusedPayment.record, payment.Failure{Code: payment.ProcessingError})
 		if !ok {

@@ -44,7 +44,7 @@ func TestLostAcknowledgementAfterASyncErrorIsFound(t *testing.T) {
 		if r.Err != nil {
 			t.Fatal(r.Err)
 		}
-		d.Record.Finished, w.StartTimes[d.Record.ID] = r.Stamps[0].Finished, r.Stamps[0].Started
+		d.Record.Finished, w.StartTimes[d.Record.ID] = r.Headers[0].Finished, r.Headers[0].Started
 		w.Acknowledge(w.FirstDemo.Org, d.Record)
 		return d.Record
 	}

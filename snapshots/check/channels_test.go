@@ -32,7 +32,7 @@ func TestOnlyChargesHaveNoticesToOperators(t *testing.T) {
 			runScenario(t, &w.Store, func(s *scenarios) {
 				creation := s.decider.Create(uuid.New(), w.owner.Number, s.request(payment.Payment, 900), terms(payment.Fees{}))
 				intentChange := changeFor(w.FirstDemo.Org, &creation, 0)
-				outcome, ok := s.decider.DecideAnswer(creation.Record, payment.Answer{Verdict: payment.VerdictCharged, RRN: "000000000001"})
+				outcome, ok := s.decider.DecideProviderAnswer(creation.Record, payment.ProviderAnswer{Verdict: payment.VerdictCharged, RRN: "000000000001"})
 				if !ok {
 					t.Fatal("it is not charged")
 				}
@@ -74,7 +74,7 @@ func TestOnlyChargesOfReachablePayersHaveReceipts(t *testing.T) {
 				}
 				creation := s.decider.Create(uuid.New(), w.owner.Number, request, terms(payment.Fees{}))
 				intentChange := changeFor(w.FirstDemo.Org, &creation, 0)
-				outcome, ok := s.decider.DecideAnswer(creation.Record, payment.Answer{Verdict: payment.VerdictCharged, RRN: "000000000001"})
+				outcome, ok := s.decider.DecideProviderAnswer(creation.Record, payment.ProviderAnswer{Verdict: payment.VerdictCharged, RRN: "000000000001"})
 				if !ok {
 					t.Fatal("it is not charged")
 				}
@@ -95,7 +95,7 @@ func TestOnlyChargesOfReachablePayersHaveReceipts(t *testing.T) {
 }
 
 func (w *notifiedStore) operatorsNotice(event int, body []byte) posting.Notice {
-	return posting.Notice{Event: event, Channel: posting.Operators, To: w.terminals[acknowledging], Body: body}
+	return posting.Notice{Event: event, Channel: posting.OperatorAlert, To: w.terminals[acknowledging], Body: body}
 }
 
 // submit writes a change to the open store and waits until it is durable.
@@ -152,7 +152,7 @@ func TestNoticesOfASubscriptionMatchItsEvents(t *testing.T) {
 				}, subscription.Credential{Terminal: w.terminals[acknowledging], Asset: fixture.USD}, fixture.StartTime)
 				pause, err := creation.Record.Pause(fixture.StartTime)
 				fixture.Must(t, err)
-				pause.Record.Notified++
+				pause.Record.NotifiedEvents++
 				creationChange := s.subscriptionChange(&creation, 0)
 				pauseChange := s.subscriptionChange(&pause, 1)
 				notice := func(channel posting.Channel, body []byte) posting.Notice {

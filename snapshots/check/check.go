@@ -89,7 +89,7 @@ type checker struct {
 	directory    *directory.Check
 	answers      *answers.Check
 	timers       *timers
-	foreignKeys  []foreignKey
+	crossOrgKeys []crossOrgKey
 	replies      *scan.Replies
 	adminReplies []scan.RecordKey // cached replies to administration requests
 

@@ -161,7 +161,7 @@ func (d randomInput) createAccepted(t testing.TB, service *contractactor.Service
 func keepsContractOpen(r *contract.Record, handler *contract.ActionHandler) bool {
 	machine := r.Product.Machine(r.Reading)
 	for _, transition := range handler.Transitions {
-		if step, ok := machine.Next(r.Status, transition); ok && !machine.Final(step.To) {
+		if step, ok := machine.Next(r.Status, transition); ok && !machine.IsFinal(step.To) {
 			return true
 		}
 	}

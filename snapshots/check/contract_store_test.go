@@ -343,7 +343,7 @@ func (s *contractMaker) createSafekeepings(reading *contract.Reading) {
 	if reading.ReviewFirst {
 		return
 	}
-	s.act(trust, contract.PutIn, `{"amount":"10"}`, contract.Active)
+	s.act(trust, contract.DepositMoney, `{"amount":"10"}`, contract.Active)
 	s.act(trust, contract.Withdraw, `{"amount":"4"}`, contract.Active)
 	s.act(open("emptied", "trust"), contract.Close, `{"closed_by":"teller 7"}`, contract.Closed)
 }

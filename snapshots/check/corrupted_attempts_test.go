@@ -35,21 +35,21 @@ func (s *scenarios) refuseHosted(changes ...change) *scenario {
 	r.Method = ""
 	l.write(s.decider.Host(uuid.New(), s.w.FirstDemo.Partner, r))
 	l.enterCard()
-	l.answer(payment.Answer{Verdict: payment.VerdictRefused}, changes...)
+	l.answer(payment.ProviderAnswer{Verdict: payment.VerdictRefused}, changes...)
 	return l
 }
 
 // enterCard enters a card for the payer.
 func (l *scenario) enterCard(changes ...change) {
 	l.t.Helper()
-	l.write(l.decider.Continue(l.record, payment.Credentials{Method: payment.BankCard, Attempted: 1}, terms(fees()), uuid.New()), changes...)
+	l.write(l.decider.Continue(l.record, payment.Credentials{Method: payment.BankCard, AttemptedAt: 1}, terms(fees()), uuid.New()), changes...)
 }
 
 // settleAttempt makes the transaction for money that a provider moved late, for the scenario's first attempt, which had been
 // refused.
 func (l *scenario) settleAttempt(changes ...change) *scenario {
 	l.t.Helper()
-	ended := &l.record.Ended[0]
+	ended := &l.record.EndedAttempts[0]
 	return l.settleRefused(ended.Last().Terminal, ended.Reference, changes...)
 }
 
@@ -71,9 +71,9 @@ func (s *scenarios) refuseTwice() (l *scenario, first, second ledger.ID) {
 	l.write(s.decider.Host(uuid.New(), s.w.FirstDemo.Partner, r))
 	firstTerms, secondTerms := terms(payment.Fees{Fixed: money.FromUint64(7), OnTop: true}), terms(fees())
 	firstTerms.Route, secondTerms.Route = scan.SimulatorRoute, scan.SimulatorRoute
-	l.write(l.decider.Continue(l.record, payment.Credentials{Method: payment.BankCard, Attempted: 1}, firstTerms, uuid.New()))
+	l.write(l.decider.Continue(l.record, payment.Credentials{Method: payment.BankCard, AttemptedAt: 1}, firstTerms, uuid.New()))
 	l.reroute(secondTerms)
-	l.answer(payment.Answer{Verdict: payment.VerdictRefused})
+	l.answer(payment.ProviderAnswer{Verdict: payment.VerdictRefused})
 	return l, firstTerms.Terminal, secondTerms.Terminal
 }
 
@@ -92,7 +92,7 @@ func TestLateMoneyOfTwoTerminalsBreaksNoRule(t *testing.T) {
 			lines = append(lines, line+"}")
 		}
 		l, first, second := s.refuseTwice()
-		reference := l.record.Ended[0].Reference
+		reference := l.record.EndedAttempts[0].Reference
 		addLine("payment", first, reference, ledger.ID{}, "refused", "307")
 		addLine("payment", second, reference, ledger.ID{}, "refused", "300")
 		for terminal, amount := range map[ledger.ID]string{first: "307", second: "300"} {
@@ -107,7 +107,7 @@ func TestLateMoneyOfTwoTerminalsBreaksNoRule(t *testing.T) {
 		passedOver := s.create(s.request(payment.Payment, 300), terms(payment.Fees{}))
 		refused := passedOver.record.Terminal
 		passedOver.reroute(terms(fees()))
-		passedOver.answer(payment.Answer{Verdict: payment.VerdictCharged})
+		passedOver.answer(payment.ProviderAnswer{Verdict: payment.VerdictCharged})
 		passedOver.settleRefused(refused, passedOver.record.ID)
 	})
 	w.RewriteSimulatorLog(t, func(old []string) []string { return append(old, lines...) })
@@ -119,7 +119,7 @@ func TestSoundAttemptsBreakNoRule(t *testing.T) {
 	runScenario(t, w, func(s *scenarios) {
 		s.refuseHosted()
 		charged := s.retry()
-		charged.answer(payment.Answer{Verdict: payment.VerdictCharged})
+		charged.answer(payment.ProviderAnswer{Verdict: payment.VerdictCharged})
 		charged.refund(100)
 		late := charged.settleAttempt()
 		late.refundLate()
@@ -129,9 +129,9 @@ func TestSoundAttemptsBreakNoRule(t *testing.T) {
 		takenBack.answerOperation(payment.VerdictRefused)
 		takenBack.takeLateBack()
 		exhausted := s.retry()
-		exhausted.answer(payment.Answer{Verdict: payment.VerdictRefused})
+		exhausted.answer(payment.ProviderAnswer{Verdict: payment.VerdictRefused})
 		exhausted.enterCard()
-		exhausted.answer(payment.Answer{Verdict: payment.VerdictRefused})
+		exhausted.answer(payment.ProviderAnswer{Verdict: payment.VerdictRefused})
 		if exhausted.record.Status != payment.Rejected {
 			t.Errorf("%s after the last refusal", exhausted.record.Status)
 		}
@@ -140,7 +140,7 @@ func TestSoundAttemptsBreakNoRule(t *testing.T) {
 		fixture.Must(t, err)
 		abandoned.write(d)
 		stopped := s.refuseHosted()
-		stopped.write(s.decider.RefuseContinue(stopped.record, payment.Credentials{Method: payment.BankCard, Attempted: 1}, payment.Failure{Code: payment.NoTerminal}))
+		stopped.write(s.decider.RefuseContinue(stopped.record, payment.Credentials{Method: payment.BankCard, AttemptedAt: 1}, payment.Failure{Code: payment.NoTerminal}))
 	})
 	fixture.WantBroken(t, w.Check(t, check.Inputs{}))
 }
@@ -188,16 +188,16 @@ var attemptFaults = []fault{
 		s.refuseHosted(func(d *payment.Decision) { d.Due += ledger.Micros(365 * 24 * time.Hour / time.Microsecond) })
 	}),
 	scenarioFault("an ended attempt that the record has lost", "names 0 ended attempts, and its events have ended 1", func(s *scenarios) {
-		s.refuseHosted(func(d *payment.Decision) { d.Record.Ended = nil })
+		s.refuseHosted(func(d *payment.Decision) { d.Record.EndedAttempts = nil })
 	}),
 	scenarioFault("an ended attempt at a terminal to which it was not sent", "names 2 terminals of an attempt that was sent to 1", func(s *scenarios) {
 		s.refuseHosted(func(d *payment.Decision) {
-			terminals := &d.Record.Ended[0].Terminals
+			terminals := &d.Record.EndedAttempts[0].Terminals
 			*terminals = append([]payment.Attempt{{Terminal: uuid.New(), Outcome: payment.AttemptRefused}}, *terminals...)
 		})
 	}),
 	scenarioFault("an ended attempt without a reason", "does not say how it began or why it ended", func(s *scenarios) {
-		s.refuseHosted(func(d *payment.Decision) { d.Record.Ended[0].Terminals[0].Failure = payment.Failure{} })
+		s.refuseHosted(func(d *payment.Decision) { d.Record.EndedAttempts[0].Terminals[0].Failure = payment.Failure{} })
 	}),
 	scenarioFault("attempts of a payment that is not hosted", "is no hosted payment", func(s *scenarios) {
 		s.pay(300, terms(fees()), func(d *payment.Decision) { d.Record.HostedAttempts = 3 })
@@ -207,7 +207,7 @@ var attemptFaults = []fault{
 		w.CorruptAll(t)
 	}, []int{3}, "has 5 attempts, and its terminal gives 3"},
 	{"an ended attempt with another total", func(t *testing.T, w *fixture.Store) {
-		w.CorruptLater(w.Trades.Retried.ID, func(r *payment.Record) { r.Ended[0].Terminals[0].Total = money.FromUint64(1) })
+		w.CorruptLater(w.Trades.Retried.ID, func(r *payment.Record) { r.EndedAttempts[0].Terminals[0].Total = money.FromUint64(1) })
 		w.CorruptAll(t)
 	}, []int{3}, "another total at terminal"},
 	{"a lost claim on an attempt's reference", func(t *testing.T, w *fixture.Store) {
@@ -236,11 +236,11 @@ var attemptFaults = []fault{
 	scenarioFault("late money of a terminal to which the attempt was not sent", "is the late money of an attempt that its transaction does not have", func(s *scenarios) {
 		l, first, _ := s.refuseTwice()
 		l.settleRefused(first, l.record.ID)
-		s.w.CorruptLater(l.record.ID, func(r *payment.Record) { r.Ended[0].Terminals[0].Terminal = uuid.New() })
+		s.w.CorruptLater(l.record.ID, func(r *payment.Record) { r.EndedAttempts[0].Terminals[0].Terminal = uuid.New() })
 	}),
 	scenarioFault("a total at a terminal that was skipped", "to which it was not sent", func(s *scenarios) {
 		skipping := terms(fees())
-		skipping.Skipped = []payment.Attempt{{Terminal: uuid.New(), Outcome: payment.AttemptSkipped, Total: money.FromUint64(1)}}
+		skipping.SkippedTerminals = []payment.Attempt{{Terminal: uuid.New(), Outcome: payment.AttemptSkipped, Total: money.FromUint64(1)}}
 		s.create(s.request(payment.Payment, 300), skipping)
 	}),
 	scenarioFault("late money that is the merchant's", "", func(s *scenarios) {

@@ -46,7 +46,7 @@ func makeCheckpointAt(t *testing.T, w *fixture.Store, now time.Time) {
 	manual := clock.NewManual(now)
 	j := fixture.OpenJournal(t, w, manual, nil)
 	runtime := actors.New(actors.Options{Clock: manual, Journal: j, Log: fixture.NoLog})
-	runtime.Start(func(posting.Item) bool { return false })
+	runtime.Start(func(posting.DueItem) bool { return false })
 	fixture.Must(t, checkpoint.Start(runtime).MakeDue())
 	runtime.Stop()
 	fixture.Must(t, j.Close())

@@ -20,7 +20,7 @@ import (
 func changeContract(p *fixture.Corrupter, w *contractStore, name string, change func(r *contract.Record)) {
 	p.T.Helper()
 	id := w.contracts[name]
-	p.ChangeRecord(w.FirstDemo.Org, contractSource(id), func(_ *store.Envelope, payload []byte) []byte {
+	p.ChangeRecord(w.FirstDemo.Org, contractSource(id), func(_ *store.RecordHeader, payload []byte) []byte {
 		r, err := contract.ReadRecord(id, payload)
 		fixture.Must(p.T, err)
 		change(r)
@@ -40,12 +40,12 @@ func setColumn(name, column string, value any) func(*testing.T, *contractStore) 
 	return corruptContract(name, func(_ *contractStore, r *contract.Record) { columnNamed(r, column).Put(r.Values, value) })
 }
 
-// corruptStamp returns a function that changes the fields that the writer has added to a stored contract, such as its
+// corruptHeader returns a function that changes the fields that the writer has added to a stored contract, such as its
 // number.
-func corruptStamp(name string, change func(w *contractStore, e *store.Envelope)) func(*testing.T, *contractStore) {
+func corruptHeader(name string, change func(w *contractStore, e *store.RecordHeader)) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			p.ChangeRecord(w.FirstDemo.Org, contractSource(w.contracts[name]), func(e *store.Envelope, payload []byte) []byte {
+			p.ChangeRecord(w.FirstDemo.Org, contractSource(w.contracts[name]), func(e *store.RecordHeader, payload []byte) []byte {
 				change(w, e)
 				return payload
 			})
@@ -63,7 +63,7 @@ var columnFaults = []contractFault{
 	{"a contract in another status", []int{3}, "events lead to", corruptContract("lease secular", func(_ *contractStore, r *contract.Record) { r.Status = contract.TransferPending })},
 	{"a contract of another product", []int{3, 4}, "can't be read", func(t *testing.T, w *contractStore) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			p.ChangeRecord(w.FirstDemo.Org, contractSource(w.contracts["investment secular"]), func(_ *store.Envelope, payload []byte) []byte {
+			p.ChangeRecord(w.FirstDemo.Org, contractSource(w.contracts["investment secular"]), func(_ *store.RecordHeader, payload []byte) []byte {
 				payload[1] = contract.Partnership.Code
 				return payload
 			})
@@ -74,7 +74,7 @@ var columnFaults = []contractFault{
 	})},
 	{"a contract that can't be read", []int{3, 4}, "can't be read", func(t *testing.T, w *contractStore) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			p.ChangeRecord(w.FirstDemo.Org, contractSource(w.contracts["sale secular"]), func(*store.Envelope, []byte) []byte { return []byte{9} })
+			p.ChangeRecord(w.FirstDemo.Org, contractSource(w.contracts["sale secular"]), func(*store.RecordHeader, []byte) []byte { return []byte{9} })
 		})
 	}},
 	{"columns that contradict each other", []int{3, 4}, "contradict each other", setColumn("lease secular", "residual_value", money.FromUint64(5_000))},
@@ -119,10 +119,10 @@ func amountRow(n uint64) []byte { return store.EncodeAmount(nil, money.FromUint6
 // numberFaults are faults in the numbers of contracts, and in the counters that assign the numbers or count the
 // contracts.
 var numberFaults = []contractFault{
-	{"a number that another contract has", []int{4}, "which another contract has", corruptStamp("lease secular", func(_ *contractStore, e *store.Envelope) { e.Number = 2 })},
-	{"no number", []int{4}, "which was never assigned", corruptStamp("lease secular", func(_ *contractStore, e *store.Envelope) { e.Number = 0 })},
-	{"a number that was never assigned", []int{4}, "which was never assigned", corruptStamp("lease secular", func(_ *contractStore, e *store.Envelope) { e.Number = 1 << 40 })},
-	{"a gap", []int{4}, "of which the last is", corruptStamp("deposit", func(_ *contractStore, e *store.Envelope) { e.Number = 9 })},
+	{"a number that another contract has", []int{4}, "which another contract has", corruptHeader("lease secular", func(_ *contractStore, e *store.RecordHeader) { e.Number = 2 })},
+	{"no number", []int{4}, "which was never assigned", corruptHeader("lease secular", func(_ *contractStore, e *store.RecordHeader) { e.Number = 0 })},
+	{"a number that was never assigned", []int{4}, "which was never assigned", corruptHeader("lease secular", func(_ *contractStore, e *store.RecordHeader) { e.Number = 1 << 40 })},
+	{"a gap", []int{4}, "of which the last is", corruptHeader("deposit", func(_ *contractStore, e *store.RecordHeader) { e.Number = 9 })},
 	{"a sequence ahead of its contracts", []int{4}, "counter number/ID", corruptCounter("number/ID", "", amountRow(4))},
 	{"a sequence that was lost", []int{4}, "there is no counter number/SUK", corruptCounter("number/SUK", "", nil)},
 	{"a sequence that can't be read", []int{4}, "counter number/PN", corruptCounter("number/PN", "", []byte{0xff, 0xff})},
@@ -208,7 +208,7 @@ func replySource(w *contractStore, key string) ledger.Source {
 func corruptReply(change func(t *testing.T, w *contractStore, payload []byte) []byte) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			p.ChangeRecord(w.FirstDemo.Org, replySource(w, moveKey.ClaimKey()), func(_ *store.Envelope, payload []byte) []byte { return change(t, w, payload) })
+			p.ChangeRecord(w.FirstDemo.Org, replySource(w, moveKey.ClaimKey()), func(_ *store.RecordHeader, payload []byte) []byte { return change(t, w, payload) })
 		})
 	}
 }
@@ -314,7 +314,7 @@ var cachedReplyFaults = []contractFault{
 func corruptScreening(change func(s map[string]any)) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			p.ChangeRecord(w.FirstDemo.Org, ledger.Source{Kind: ledger.Screening, ID: w.screening}, func(_ *store.Envelope, payload []byte) []byte {
+			p.ChangeRecord(w.FirstDemo.Org, ledger.Source{Kind: ledger.Screening, ID: w.screening}, func(_ *store.RecordHeader, payload []byte) []byte {
 				screening := make(map[string]any)
 				fixture.Must(t, json.Unmarshal(payload[1:], &screening))
 				change(screening)
@@ -333,12 +333,12 @@ var screeningFaults = []contractFault{
 	{"an unknown ruleset", []int{3}, "the unknown ruleset 9", corruptScreening(func(s map[string]any) { s["ruleset"] = 9 })},
 	{"a screening that can't be read", []int{3}, "can't be read", func(t *testing.T, w *contractStore) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			p.ChangeRecord(w.FirstDemo.Org, ledger.Source{Kind: ledger.Screening, ID: w.screening}, func(*store.Envelope, []byte) []byte { return []byte{1, '{'} })
+			p.ChangeRecord(w.FirstDemo.Org, ledger.Source{Kind: ledger.Screening, ID: w.screening}, func(*store.RecordHeader, []byte) []byte { return []byte{1, '{'} })
 		})
 	}},
 	{"a screening that is not finished", []int{3}, "is not over", func(t *testing.T, w *contractStore) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			p.ChangeRecord(w.FirstDemo.Org, ledger.Source{Kind: ledger.Screening, ID: w.screening}, func(e *store.Envelope, payload []byte) []byte {
+			p.ChangeRecord(w.FirstDemo.Org, ledger.Source{Kind: ledger.Screening, ID: w.screening}, func(e *store.RecordHeader, payload []byte) []byte {
 				e.Finished = 0
 				return payload
 			})

@@ -74,7 +74,7 @@ func (b *contractScenarios) write(d *contract.Decision, version uint64) *crafted
 		}}
 	}
 	change.Steps = []posting.Step{step}
-	return &craftedContract{r, b.submit(change).Stamps[0].Version}
+	return &craftedContract{r, b.submit(change).Headers[0].Version}
 }
 
 func (b *contractScenarios) submit(change *posting.Change) posting.Receipt {
@@ -108,14 +108,14 @@ func (b *contractScenarios) find(name string) *craftedContract {
 	if err != nil || !found {
 		b.t.Fatalf("%s: %v, %v", name, found, err)
 	}
-	return &craftedContract{r.Record, r.Stamp.Version}
+	return &craftedContract{r.Record, r.Header.Version}
 }
 
 // act performs an action on a contract. change alters the decision before it is written.
 func (b *contractScenarios) act(r *craftedContract, action contract.Action, body string, change func(*contract.Decision)) *craftedContract {
 	b.t.Helper()
 	view := b.journal.View()
-	extract, err := contractactor.Extract(view, b.sample.FirstDemo.Org, r.ID, r.RegisterExtract(action, parseInput(b.t, body)))
+	extract, err := contractactor.LoadRegister(view, b.sample.FirstDemo.Org, r.ID, r.RegisterQuery(action, parseInput(b.t, body)))
 	view.Close()
 	fixture.Must(b.t, err)
 	r.Register = extract

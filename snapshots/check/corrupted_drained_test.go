@@ -54,7 +54,7 @@ var flushedLineFaults = []fault{
 	{"a line that is on a page and in the page buffer, after others that only the page buffer has", corruptAfter(withTraffic, func(w *fixture.Store, p *fixture.Corrupter, bufferRows []bufferRow) {
 		s := newestRows(bufferRows)[0]
 		lines := s.chunks[s.chunkWith(transferPrefix(1)(w))].lines
-		firstBooked, _, err := store.Span('p', lines)
+		firstBooked, _, err := store.BookedTimes('p', lines)
 		fixture.Must(p.T, err)
 		p.Group.Set(store.KeyPage(nil, w.FirstDemo.Org, transferAccount(1), firstBooked), lines)
 	}), []int{2}, ""},
@@ -64,7 +64,7 @@ var flushedLineFaults = []fault{
 			bufferRows := rowsWithLines(bufferRowsOf(p, w.FirstDemo.Org), list)
 			s := bufferRows[len(bufferRows)-1]
 			lines := s.chunks[s.chunkWith(list)].lines
-			firstBooked, _, err := store.Span('l', lines)
+			firstBooked, _, err := store.BookedTimes('l', lines)
 			fixture.Must(t, err)
 			p.Group.Set(store.KeyListPage(nil, w.FirstDemo.Org, payment.Transactions.Of(w.FirstDemo.Partner, money.Prod), firstBooked), lines)
 		})
@@ -96,7 +96,7 @@ var flushedLineFaults = []fault{
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			s := rowsWithLines(bufferRowsOf(p, w.FirstDemo.Org), transferPrefix(1)(w))[0]
 			lines := s.chunks[s.chunkWith(transferPrefix(1)(w))].lines
-			firstBooked, _, err := store.Span('p', lines)
+			firstBooked, _, err := store.BookedTimes('p', lines)
 			fixture.Must(t, err)
 			p.Group.Set(store.KeyPage(nil, w.FirstDemo.Org, transferAccount(1), firstBooked), lines)
 		})

@@ -47,7 +47,7 @@ var refundFaults = []fault{
 	scenarioFault("a refund that the record forgets in part", "and its entries say", func(s *scenarios) {
 		l := s.pay(300, terms(payment.Fees{}))
 		l.refund(100)
-		l.answerOperation(payment.VerdictCharged, func(d *payment.Decision) { d.Record.Refunded = money.FromUint64(99) })
+		l.answerOperation(payment.VerdictCharged, func(d *payment.Decision) { d.Record.RefundedAmount = money.FromUint64(99) })
 	}),
 	scenarioFault("a refund hidden by the refusal of a second one", `is "charged", and has refunded 100`, func(s *scenarios) {
 		l := s.pay(300, terms(payment.Fees{}))
@@ -82,7 +82,7 @@ func moveOne(entry *ledger.Entry, source, target ledger.Path) {
 func renameAccount(entry *ledger.Entry, oldPath, newPath ledger.Path) {
 	for i := range entry.Postings {
 		if p := &entry.Postings[i]; p.Account == oldPath {
-			p.Account, p.Spill = newPath, ""
+			p.Account, p.SplitWith = newPath, ""
 		}
 	}
 }
@@ -90,9 +90,9 @@ func renameAccount(entry *ledger.Entry, oldPath, newPath ledger.Path) {
 var returnFaults = []fault{
 	scenarioFault("a return of all of a charge that was refunded in part", "it is not the mirror of what was left of the charge", func(s *scenarios) {
 		l := s.chargeRefundedInPart()
-		refunded := l.record.Refunded
-		l.record.Refunded = money.Amount{}
-		l.reverse(func(d *payment.Decision) { d.Record.Refunded = refunded })
+		refunded := l.record.RefundedAmount
+		l.record.RefundedAmount = money.Amount{}
+		l.reverse(func(d *payment.Decision) { d.Record.RefundedAmount = refunded })
 	}),
 	scenarioFault("a return of another amount than it says", "its amounts do not add up", func(s *scenarios) {
 		s.chargeRefundedInPart().reverse(func(d *payment.Decision) { d.Return.Record.Amount = fixture.MustAdd(d.Return.Record.Amount, 1) })
@@ -146,7 +146,7 @@ func splitOff(entry *ledger.Entry, owed uint64, side ledger.Side) {
 		if p.Account != ledger.PartnerAvailable(1) {
 			continue
 		}
-		p.Spill = ""
+		p.SplitWith = ""
 		owedPosting := ledger.Posting{Account: ledger.PartnerReceivable(1), Asset: p.Asset, Side: side, Amount: money.FromUint64(owed)}
 		if p.Amount = subtract(p.Amount, owed); side != p.Side {
 			p.Amount = fixture.MustAdd(p.Amount, 2*owed)
@@ -169,7 +169,7 @@ var splitFaults = []fault{
 	}),
 	splitScenario("a payout that is owed though it was held", wrongSplit, func(s *scenarios) {
 		l := s.create(s.request(payment.Payout, 300), terms(fees()))
-		l.answer(payment.Answer{Verdict: payment.VerdictCharged}, func(d *payment.Decision) { splitOff(lastEvent(d).Entry, 5, ledger.Debit) })
+		l.answer(payment.ProviderAnswer{Verdict: payment.VerdictCharged}, func(d *payment.Decision) { splitOff(lastEvent(d).Entry, 5, ledger.Debit) })
 	}),
 	splitScenario("a credit and a debit in one entry", "moves a partner's balance in both directions", func(s *scenarios) {
 		s.pay(300, terms(fees()), func(d *payment.Decision) { splitOff(lastEvent(d).Entry, 5, ledger.Debit) })
@@ -181,7 +181,7 @@ var splitFaults = []fault{
 		t := terms(payment.Fees{})
 		t.Asset = r.Asset
 		l := s.create(r, t)
-		l.answer(payment.Answer{Verdict: payment.VerdictCharged}, func(d *payment.Decision) {
+		l.answer(payment.ProviderAnswer{Verdict: payment.VerdictCharged}, func(d *payment.Decision) {
 			renameAccount(lastEvent(d).Entry, ledger.PartnerAvailable(s.w.Trades.Partner), ledger.PartnerAvailable(s.w.Trades.Partner))
 		})
 	}),
@@ -201,7 +201,7 @@ var splitFaults = []fault{
 			s.w.FirstDemo.Partner = 7
 			l := s.pay(300, terms(payment.Fees{}))
 			payout := s.create(s.request(payment.Payout, 300), terms(payment.Fees{}))
-			payout.answer(payment.Answer{Verdict: payment.VerdictCharged})
+			payout.answer(payment.ProviderAnswer{Verdict: payment.VerdictCharged})
 			l.refund(300)
 		})
 	}, nil, ""},

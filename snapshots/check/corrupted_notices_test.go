@@ -23,13 +23,13 @@ var noticeFaults = []deliveryFault{
 	{"a counted notification without its notice", func(t *testing.T, w *notifiedStore) {
 		decider, request := decisionFor(&w.Store, "")
 		d := decider.Reject(uuid.New(), w.owner.Number, request, payment.Failure{Code: payment.UnexpectedCard})
-		d.Record.Notified, d.Record.Unwanted = 1, 1
+		d.Record.NotifiedChanges, d.Record.UnselectedChanges = 1, 1
 		w.Submit(t, changeWithoutCounts(w.FirstDemo.Org, &d, 0))
 	}, "has notified of 1 transitions, and 0 of the notices are there"},
 	{"a transition that was not counted", func(t *testing.T, w *notifiedStore) {
 		decider, request := decisionFor(&w.Store, "")
 		d := decider.Reject(uuid.New(), w.owner.Number, request, payment.Failure{Code: payment.UnexpectedCard})
-		d.Record.Unwanted = 1
+		d.Record.UnselectedChanges = 1
 		w.Submit(t, changeWithoutCounts(w.FirstDemo.Org, &d, 0))
 	}, "has notified of 0 transitions and not of 0 and 1, and its events have 2"},
 	{"a notice that is lost", func(t *testing.T, w *notifiedStore) {
@@ -74,7 +74,7 @@ var noticeFaults = []deliveryFault{
 	}), "is not for its record"},
 	{"a message to operators that can't be read", corruptNotice(func(n store.Notice) []store.Notice {
 		other := n
-		other.Channel, other.Body = byte(posting.Operators), []byte("{}")
+		other.Channel, other.Body = byte(posting.OperatorAlert), []byte("{}")
 		return []store.Notice{n, other}
 	}), "can't be read"},
 	{"a notice to another partner", corruptNotice(func(n store.Notice) []store.Notice {

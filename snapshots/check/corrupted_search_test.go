@@ -25,7 +25,7 @@ func makeSearch(t *testing.T, w *fixture.Store) {
 	manual := clock.NewManual(fixture.StartTime.Add(100 * 24 * time.Hour))
 	j := fixture.OpenJournal(t, w, manual, nil)
 	runtime := actors.New(actors.Options{Clock: manual, Journal: j, Log: fixture.NoLog})
-	runtime.Start(func(posting.Item) bool { return false })
+	runtime.Start(func(posting.DueItem) bool { return false })
 	f := follower.New(runtime)
 	searchactor.New(f, 0)
 	fixture.Must(t, f.Follow())
@@ -42,10 +42,10 @@ type searchRow struct {
 // storedSearch returns the first organization's rows of the index.
 func storedSearch(p *fixture.Corrupter, w *fixture.Store) (rows []searchRow) {
 	p.T.Helper()
-	keys, values := p.Rows(store.KeyKV(nil, w.FirstDemo.Org, search.Rows()))
+	keys, values := p.Rows(store.KeyKV(nil, w.FirstDemo.Org, search.RowPrefix()))
 	for i := range keys {
 		key := store.KVKey(keys[i])
-		if len(key) == len(search.Rows()) {
+		if len(key) == len(search.RowPrefix()) {
 			continue
 		}
 		var row searchRow
@@ -86,7 +86,7 @@ func TestSoundIndexOfTransactionsBreaksNoRule(t *testing.T) {
 	w.Submit(t, changeFor(w.FirstDemo.Org, &rejected, 0, txidClaim(w.FirstDemo.Org, 1, rejected.Record)))
 	fixture.WantBroken(t, w.Check(t, check.Inputs{}))
 	// A crash may come before the progress row is written.
-	w.Corrupt(t, func(p *fixture.Corrupter) { p.Group.Delete(store.KeyKV(nil, w.FirstDemo.Org, search.Rows())) })
+	w.Corrupt(t, func(p *fixture.Corrupter) { p.Group.Delete(store.KeyKV(nil, w.FirstDemo.Org, search.RowPrefix())) })
 	fixture.WantBroken(t, w.Check(t, check.Inputs{}))
 	makeSearch(t, w) // some entries are now in two rows
 	fixture.WantBroken(t, w.Check(t, check.Inputs{}))
@@ -117,7 +117,7 @@ func TestEveryWrongIndexOfTransactionsIsFound(t *testing.T) {
 			setSearch(p, w.FirstDemo.Org, row)
 		}},
 		{"a progress that is too high", "transactions are indexed up to event 1000000, which does not exist", func(p *fixture.Corrupter, w *fixture.Store, _ searchRow) {
-			key, row := search.EncodeIndexed(1_000_000)
+			key, row := search.EncodePosition(1_000_000)
 			p.Group.Set(store.KeyKV(nil, w.FirstDemo.Org, key), row)
 		}},
 		{"a progress without the rows", "lacks a value of the transaction", func(p *fixture.Corrupter, w *fixture.Store, _ searchRow) {
@@ -126,7 +126,7 @@ func TestEveryWrongIndexOfTransactionsIsFound(t *testing.T) {
 			}
 		}},
 		{"a progress that cannot be read", "unknown form", func(p *fixture.Corrupter, w *fixture.Store, _ searchRow) {
-			p.Group.Set(store.KeyKV(nil, w.FirstDemo.Org, search.Rows()), []byte{9})
+			p.Group.Set(store.KeyKV(nil, w.FirstDemo.Org, search.RowPrefix()), []byte{9})
 		}},
 		{"the same entry twice", "unknown form", func(p *fixture.Corrupter, w *fixture.Store, row searchRow) {
 			entry := search.EncodeRows(row.key.Bucket, row.key.Last, row.entries[:1])[0]
@@ -141,7 +141,7 @@ func TestEveryWrongIndexOfTransactionsIsFound(t *testing.T) {
 			p.Group.Set(store.KeyKV(nil, w.FirstDemo.Org, row.key.Encode()), value)
 		}},
 		{"a row with another key", "unknown form", func(p *fixture.Corrupter, w *fixture.Store, row searchRow) {
-			p.Group.Set(store.KeyKV(nil, w.FirstDemo.Org, append(search.Rows(), 9)), []byte{1})
+			p.Group.Set(store.KeyKV(nil, w.FirstDemo.Org, append(search.RowPrefix(), 9)), []byte{1})
 		}},
 		{"an organization that does not exist", "which is not one of a transaction", func(p *fixture.Corrupter, w *fixture.Store, row searchRow) {
 			setSearch(p, ledger.ID{77}, row)

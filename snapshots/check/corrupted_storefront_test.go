@@ -122,7 +122,7 @@ func (w *storefrontStore) begin(t *testing.T, server *fixture.Server, link ledge
 // changeStored changes the stored form of a record with columns.
 func changeStored[R any](p *fixture.Corrupter, org ledger.ID, columns *schema.Type[R], s ledger.Source, change func(*R)) {
 	p.T.Helper()
-	p.ChangeRecord(org, s, func(_ *store.Envelope, payload []byte) []byte {
+	p.ChangeRecord(org, s, func(_ *store.RecordHeader, payload []byte) []byte {
 		r := new(R)
 		fixture.Must(p.T, columns.ReadStored(payload, r, nil))
 		change(r)
@@ -166,7 +166,7 @@ func TestFaultsInTheStorefrontAreFound(t *testing.T) {
 	}
 	corruptTransaction := func(change func(r *payment.Record)) corruption {
 		return func(w *storefrontStore, p *fixture.Corrupter) {
-			p.ChangeRecord(w.FirstDemo.Org, fixture.TransactionSource(w.charged), func(_ *store.Envelope, payload []byte) []byte {
+			p.ChangeRecord(w.FirstDemo.Org, fixture.TransactionSource(w.charged), func(_ *store.RecordHeader, payload []byte) []byte {
 				r, err := paymentcodec.Decode(payload)
 				fixture.Must(p.T, err)
 				change(r)
@@ -233,10 +233,10 @@ func TestFaultsInTheStorefrontAreFound(t *testing.T) {
 			p.Group.Set(addressClaim(ledger.Link, fixture.NewID()), w.FirstDemo.Org[:])
 		}},
 		"a payment that was not counted": {[]int{2}, "its transactions make it 2", func(w *storefrontStore, p *fixture.Corrupter) {
-			w.setCounter(p, ledger.LinkBegunKey(w.link.ID), 1)
+			w.setCounter(p, ledger.LinkPaymentsKey(w.link.ID), 1)
 		}},
 		"a charge that was counted twice": {[]int{2}, "its transactions make it 1", func(w *storefrontStore, p *fixture.Corrupter) {
-			w.setCounter(p, ledger.LinkChargedKey(w.link.ID), 2)
+			w.setCounter(p, ledger.LinkChargesKey(w.link.ID), 2)
 		}},
 		"another amount than was charged": {[]int{2}, "its transactions make it 1250", func(w *storefrontStore, p *fixture.Corrupter) {
 			w.setCounter(p, ledger.LinkAmountKey(w.link.ID), 1251)

@@ -70,7 +70,7 @@ func newSubscriptionStore(t *testing.T) *subscriptionStore {
 // changeSubscription changes a subscription's payload.
 func changeSubscription(p *fixture.Corrupter, org, id ledger.ID, change func(r *subscription.Record)) {
 	p.T.Helper()
-	p.ChangeRecord(org, ledger.Source{Kind: ledger.Subscription, ID: id}, func(_ *store.Envelope, payload []byte) []byte {
+	p.ChangeRecord(org, ledger.Source{Kind: ledger.Subscription, ID: id}, func(_ *store.RecordHeader, payload []byte) []byte {
 		r, err := subscriptionactor.Decode(id, payload)
 		fixture.Must(p.T, err)
 		change(r)
@@ -91,7 +91,7 @@ func lastRenewalOf(p *fixture.Corrupter, org, id ledger.ID) (last ledger.ID) {
 // changeLastRenewal changes the record of the transaction that is a subscription's last renewal.
 func changeLastRenewal(p *fixture.Corrupter, org, id ledger.ID, change func(r *payment.Record)) {
 	p.T.Helper()
-	p.ChangeRecord(org, ledger.Source{Kind: ledger.Transaction, ID: lastRenewalOf(p, org, id)}, func(_ *store.Envelope, payload []byte) []byte {
+	p.ChangeRecord(org, ledger.Source{Kind: ledger.Transaction, ID: lastRenewalOf(p, org, id)}, func(_ *store.RecordHeader, payload []byte) []byte {
 		r, err := paymentcodec.Decode(payload)
 		fixture.Must(p.T, err)
 		change(r)
@@ -146,16 +146,16 @@ func TestFaultsInSubscriptionsAreFound(t *testing.T) {
 		"another initial payment":               {[]int{3}, "renews something else", corruptRecord(func(r *subscription.Record) { r.InitialPayment = fixture.NewID() })},
 		"another partner":                       {[]int{3, 4}, "renews something else", corruptRecord(func(r *subscription.Record) { r.Partner = 99 })},
 		"a payload that can't be read": {[]int{3, 4}, "can't be read", func(w *subscriptionStore, p *fixture.Corrupter) {
-			p.ChangeRecord(w.FirstDemo.Org, ledger.Source{Kind: ledger.Subscription, ID: w.renewed}, func(*store.Envelope, []byte) []byte { return []byte{9} })
+			p.ChangeRecord(w.FirstDemo.Org, ledger.Source{Kind: ledger.Subscription, ID: w.renewed}, func(*store.RecordHeader, []byte) []byte { return []byte{9} })
 		}},
 		"without a timer": {[]int{3}, "it has a timer: false", func(w *subscriptionStore, p *fixture.Corrupter) {
-			p.ChangeRecord(w.FirstDemo.Org, ledger.Source{Kind: ledger.Subscription, ID: w.renewed}, func(e *store.Envelope, payload []byte) []byte {
+			p.ChangeRecord(w.FirstDemo.Org, ledger.Source{Kind: ledger.Subscription, ID: w.renewed}, func(e *store.RecordHeader, payload []byte) []byte {
 				e.Due = 0
 				return payload
 			})
 		}},
 		"paused, with a timer": {[]int{3}, "it has a timer: true", func(w *subscriptionStore, p *fixture.Corrupter) {
-			p.ChangeRecord(w.FirstDemo.Org, ledger.Source{Kind: ledger.Subscription, ID: w.paused}, func(e *store.Envelope, payload []byte) []byte {
+			p.ChangeRecord(w.FirstDemo.Org, ledger.Source{Kind: ledger.Subscription, ID: w.paused}, func(e *store.RecordHeader, payload []byte) []byte {
 				e.Due = e.Updated + 1
 				return payload
 			})
@@ -177,10 +177,10 @@ func TestFaultsInSubscriptionsAreFound(t *testing.T) {
 			}
 		})},
 		"a transition that was not counted": {[]int{6}, "its events have 1 to be notified of", func(w *subscriptionStore, p *fixture.Corrupter) {
-			changeSubscription(p, w.FirstDemo.Org, w.paused, func(r *subscription.Record) { r.Unnotified = 0 })
+			changeSubscription(p, w.FirstDemo.Org, w.paused, func(r *subscription.Record) { r.UnnotifiedEvents = 0 })
 		}},
 		"a notice that does not exist": {[]int{6}, "of the notices are there", func(w *subscriptionStore, p *fixture.Corrupter) {
-			changeSubscription(p, w.FirstDemo.Org, w.paused, func(r *subscription.Record) { r.Notified, r.Unnotified = 1, 0 })
+			changeSubscription(p, w.FirstDemo.Org, w.paused, func(r *subscription.Record) { r.NotifiedEvents, r.UnnotifiedEvents = 1, 0 })
 		}},
 		"a name without its claim": {[]int{4}, "no claim on it", func(w *subscriptionStore, p *fixture.Corrupter) {
 			p.Group.Delete(renewalClaimKey(w.FirstDemo.Org, w.renewed, 2))

@@ -56,20 +56,20 @@ func TestSoundScenariosBreakNoRule(t *testing.T) {
 	runScenario(t, w, func(s *scenarios) {
 		noFees := payment.Fees{}
 		latePayment := s.create(s.request(payment.Payment, 300), terms(fees()))
-		latePayment.answer(payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no"}})
-		latePayment.answer(payment.Answer{Verdict: payment.VerdictCharged})
+		latePayment.answer(payment.ProviderAnswer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no"}})
+		latePayment.answer(payment.ProviderAnswer{Verdict: payment.VerdictCharged})
 		latePayment.refundLate()
 		latePayment.answerOperation(payment.VerdictCharged)
 		latePayout := s.create(s.request(payment.Payout, 300), terms(noFees))
-		latePayout.answer(payment.Answer{Verdict: payment.VerdictFailed, Failure: payment.Failure{Detail: "no"}})
-		latePayout.answer(payment.Answer{Verdict: payment.VerdictCharged})
+		latePayout.answer(payment.ProviderAnswer{Verdict: payment.VerdictFailed, Failure: payment.Failure{Detail: "no"}})
+		latePayout.answer(payment.ProviderAnswer{Verdict: payment.VerdictCharged})
 		refusedRefund := s.create(s.request(payment.Payment, 300), withRate(terms(noFees), "0.5"))
-		refusedRefund.answer(payment.Answer{Verdict: payment.VerdictRefused})
-		refusedRefund.answer(payment.Answer{Verdict: payment.VerdictCharged})
+		refusedRefund.answer(payment.ProviderAnswer{Verdict: payment.VerdictRefused})
+		refusedRefund.answer(payment.ProviderAnswer{Verdict: payment.VerdictCharged})
 		refusedRefund.refundLate()
 		refusedRefund.answerOperation(payment.VerdictRefused)
 		fullCapture := s.hold(payment.Payment, 300, terms(fees()))
-		fullCapture.answer(payment.Answer{Verdict: payment.VerdictCharged})
+		fullCapture.answer(payment.ProviderAnswer{Verdict: payment.VerdictCharged})
 		fullCapture.refund(100)
 		fullCapture.answerOperation(payment.VerdictPending)
 		fullCapture.answerOperation(payment.VerdictRefused)
@@ -90,8 +90,8 @@ var entryFaults = []fault{
 		runScenario(t, w, func(s *scenarios) {
 			sameTerms := terms(fees())
 			first, second = s.create(s.request(payment.Payout, 300), sameTerms), s.create(s.request(payment.Payout, 300), sameTerms)
-			first.answer(payment.Answer{Verdict: payment.VerdictRefused})
-			second.answer(payment.Answer{Verdict: payment.VerdictRefused})
+			first.answer(payment.ProviderAnswer{Verdict: payment.VerdictRefused})
+			second.answer(payment.ProviderAnswer{Verdict: payment.VerdictRefused})
 		})
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.ChangeJournal(w.FirstDemo.Org, -1, func(events []ledger.Event) []ledger.Event {
@@ -117,7 +117,7 @@ var entryFaults = []fault{
 	}),
 	splitScenario("a void of another amount than is held", "voids something else than is pending", func(s *scenarios) {
 		l := s.create(s.request(payment.Payout, 300), terms(payment.Fees{}))
-		l.answer(payment.Answer{Verdict: payment.VerdictRefused}, func(d *payment.Decision) { reduceBoth(lastEvent(d).Entry) })
+		l.answer(payment.ProviderAnswer{Verdict: payment.VerdictRefused}, func(d *payment.Decision) { reduceBoth(lastEvent(d).Entry) })
 	}),
 	{"a transfer", func(t *testing.T, w *fixture.Store) { w.Submit(t, transfer(w, true)) }, nil, ""},
 	{"a transfer without an entry", func(t *testing.T, w *fixture.Store) { w.Submit(t, transfer(w, false)) }, []int{3}, "it has no entry"},
@@ -125,7 +125,7 @@ var entryFaults = []fault{
 		var l *scenario
 		runScenario(t, w, func(s *scenarios) {
 			l = s.create(s.request(payment.Payout, 300), terms(fees()))
-			l.answer(payment.Answer{Verdict: payment.VerdictCharged})
+			l.answer(payment.ProviderAnswer{Verdict: payment.VerdictCharged})
 		})
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.ChangeJournal(w.FirstDemo.Org, -1, func(events []ledger.Event) []ledger.Event {
@@ -150,7 +150,7 @@ var entryFaults = []fault{
 	scenarioFault("a charge to another partner", "books other amounts than it says", func(s *scenarios) {
 		s.pay(300, terms(payment.Fees{}), func(d *payment.Decision) {
 			lastEvent(d).Entry.Postings[1].Account = ledger.PartnerAvailable(7)
-			lastEvent(d).Entry.Postings[1].Spill = ""
+			lastEvent(d).Entry.Postings[1].SplitWith = ""
 		})
 	}),
 	scenarioFault("a conversion that does not cross the exchange position", "books other amounts than it says", func(s *scenarios) {
@@ -192,13 +192,13 @@ var entryFaults = []fault{
 		l := s.create(s.request(payment.Payment, 300), freeTerms, func(d *payment.Decision) {
 			lastEvent(d).Entry = &ledger.Entry{Phase: ledger.Pending, Postings: postings}
 		})
-		l.answer(payment.Answer{Verdict: payment.VerdictCharged}, func(d *payment.Decision) {
+		l.answer(payment.ProviderAnswer{Verdict: payment.VerdictCharged}, func(d *payment.Decision) {
 			lastEvent(d).Entry.Phase, lastEvent(d).Entry.Released = ledger.Capture, postings
 		})
 	}),
 	scenarioFault("a payout that is sent without its hold", "and money was held for 0 of them", func(s *scenarios) {
 		l := s.create(s.request(payment.Payout, 300), terms(payment.Fees{}), func(d *payment.Decision) { lastEvent(d).Entry = nil })
-		l.answer(payment.Answer{Verdict: payment.VerdictCharged}, func(d *payment.Decision) {
+		l.answer(payment.ProviderAnswer{Verdict: payment.VerdictCharged}, func(d *payment.Decision) {
 			lastEvent(d).Entry.Phase, lastEvent(d).Entry.Released = ledger.Posted, nil
 		})
 	}),
@@ -233,8 +233,8 @@ func lastEventOf(events []ledger.Event, l *scenario) (last *ledger.Event) {
 func (s *scenarios) chargeLate(changes ...change) *scenario {
 	s.t.Helper()
 	l := s.create(s.request(payment.Payment, 300), terms(payment.Fees{}))
-	l.answer(payment.Answer{Verdict: payment.VerdictRefused})
-	l.answer(payment.Answer{Verdict: payment.VerdictCharged}, changes...)
+	l.answer(payment.ProviderAnswer{Verdict: payment.VerdictRefused})
+	l.answer(payment.ProviderAnswer{Verdict: payment.VerdictCharged}, changes...)
 	return l
 }
 
@@ -270,7 +270,7 @@ var intentFaults = []fault{
 		l := s.hold(payment.Payment, 300, terms(fees()))
 		l.commit(300)
 		l.record.Op = nil
-		l.answer(payment.Answer{Verdict: payment.VerdictCharged})
+		l.answer(payment.ProviderAnswer{Verdict: payment.VerdictCharged})
 	}),
 	scenarioFault("an intent apart from the choice of its terminal", "it is not part of the step that chose its terminal", func(s *scenarios) {
 		creation := s.decider.Create(uuid.New(), s.w.FirstDemo.Partner, s.request(payment.Payment, 300), terms(fees()))
@@ -282,7 +282,7 @@ var intentFaults = []fault{
 		l.write(choiceOnly)
 		s.pay(300, terms(fees()))
 		creation.Events = creation.Events[2:]
-		creation.Record.Unwanted = choiceOnly.Record.Unwanted
+		creation.Record.UnselectedChanges = choiceOnly.Record.UnselectedChanges
 		l.write(creation)
 	}),
 	scenarioFault("a terminal that the record does not name", "names 1 terminals, and was sent to 2", func(s *scenarios) {
@@ -300,7 +300,7 @@ var intentFaults = []fault{
 func (s *scenarios) createAwaitingPayer(changes ...change) *scenario {
 	s.t.Helper()
 	l := s.create(s.request(payment.Payment, 300), terms(fees()))
-	l.answer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Type: "redirect"}, KeepCard: true}, changes...)
+	l.answer(payment.ProviderAnswer{Verdict: payment.VerdictAction, Action: &payment.Action{Type: "redirect"}, KeepCard: true}, changes...)
 	return l
 }
 
@@ -316,17 +316,17 @@ var termFaults = []fault{
 			r := d.Record
 			r.Fee, r.MerchantAmount.Abs, r.DestAmount = fixture.MustAdd(r.Fee, 1), subtract(r.MerchantAmount.Abs, 1), subtract(r.DestAmount, 1)
 		})
-		l.answer(payment.Answer{Verdict: payment.VerdictCharged})
+		l.answer(payment.ProviderAnswer{Verdict: payment.VerdictCharged})
 	}),
 	scenarioFault("a conversion rounded up", "splits its amount another way than its terms", func(s *scenarios) {
 		l := s.create(s.request(payment.Payment, 301), withRate(terms(payment.Fees{}), "0.5"), func(d *payment.Decision) {
 			d.Record.DestAmount = fixture.MustAdd(d.Record.DestAmount, 1)
 		})
-		l.answer(payment.Answer{Verdict: payment.VerdictCharged})
+		l.answer(payment.ProviderAnswer{Verdict: payment.VerdictCharged})
 	}),
 	scenarioFault("a capture that the record does not mention", "was captured of what was held", func(s *scenarios) {
 		l := s.hold(payment.Payment, 300, terms(fees()))
-		l.answer(payment.Answer{Verdict: payment.VerdictCharged}, func(d *payment.Decision) { d.Record.Captured = money.Amount{} })
+		l.answer(payment.ProviderAnswer{Verdict: payment.VerdictCharged}, func(d *payment.Decision) { d.Record.CapturedAmount = money.Amount{} })
 	}),
 	scenarioFault("another fee than the terminal's", "has other fees than its terminal", func(s *scenarios) {
 		expensiveTerms := s.sandboxTerms()
@@ -357,7 +357,7 @@ func (s *scenarios) convert(rate string) {
 	convertingTerms.SettlementAsset = convertedPayment.SettlementAsset
 	s.w.FirstDemo.Partner = s.w.Trades.Partner
 	l := s.create(r, convertingTerms)
-	l.answer(payment.Answer{Verdict: payment.VerdictCharged})
+	l.answer(payment.ProviderAnswer{Verdict: payment.VerdictCharged})
 }
 
 var statusFaults = []fault{
@@ -370,7 +370,7 @@ var statusFaults = []fault{
 	}),
 	scenarioFault("a refused payout whose money stays held", "", func(s *scenarios) {
 		l := s.create(s.request(payment.Payout, 300), terms(fees()))
-		l.answer(payment.Answer{Verdict: payment.VerdictRefused}, func(d *payment.Decision) { lastEvent(d).Entry = nil })
+		l.answer(payment.ProviderAnswer{Verdict: payment.VerdictRefused}, func(d *payment.Decision) { lastEvent(d).Entry = nil })
 	}),
 	scenarioFault("a hold without an end", "and is held until 0", func(s *scenarios) {
 		s.hold(payment.Payment, 300, terms(fees()), func(d *payment.Decision) { d.Record.HoldUntil = 0 })

@@ -25,7 +25,7 @@ func makeTurnover(t *testing.T, w *fixture.Store) {
 	manual := clock.NewManual(fixture.StartTime.Add(100 * 24 * time.Hour))
 	j := fixture.OpenJournal(t, w, manual, nil)
 	runtime := actors.New(actors.Options{Clock: manual, Journal: j, Log: fixture.NoLog})
-	runtime.Start(func(posting.Item) bool { return false })
+	runtime.Start(func(posting.DueItem) bool { return false })
 	f := follower.New(runtime)
 	turnoveractor.New(f, 0)
 	fixture.Must(t, f.Follow())
@@ -35,14 +35,14 @@ func makeTurnover(t *testing.T, w *fixture.Store) {
 
 // turnoverRow is a stored row with the turnover of the first partner on one day.
 type turnoverRow struct {
-	place turnover.Place
+	place turnover.PartnerDay
 	*turnover.Row
 }
 
 // storedTurnover returns the first organization's stored turnover rows.
 func storedTurnover(p *fixture.Corrupter, w *fixture.Store) (rows []turnoverRow) {
 	p.T.Helper()
-	keys, values := p.Rows(store.KeyKV(nil, w.FirstDemo.Org, turnover.RowsOf(fixture.USD.Env, 0)))
+	keys, values := p.Rows(store.KeyKV(nil, w.FirstDemo.Org, turnover.PartnerRowPrefix(fixture.USD.Env, 0)))
 	for i := range keys {
 		place, err := turnover.ParseKey(store.KVKey(keys[i]))
 		fixture.Must(p.T, err)
@@ -91,7 +91,7 @@ func TestSoundTurnoverBreaksNoRule(t *testing.T) {
 	w.Submit(t, changeFor(w.FirstDemo.Org, &rejected, 0, txidClaim(w.FirstDemo.Org, 1, rejected.Record)))
 	fixture.WantBroken(t, w.Check(t, check.Inputs{}))
 	// A crash may happen before the row with the progress is written.
-	w.Corrupt(t, func(p *fixture.Corrupter) { p.Group.Delete(store.KeyKV(nil, w.FirstDemo.Org, turnover.Rows())) })
+	w.Corrupt(t, func(p *fixture.Corrupter) { p.Group.Delete(store.KeyKV(nil, w.FirstDemo.Org, turnover.RowPrefix())) })
 	fixture.WantBroken(t, w.Check(t, check.Inputs{}))
 }
 
@@ -137,7 +137,7 @@ func TestEveryWrongTurnoverIsFound(t *testing.T) {
 			p.Group.Set(store.KeyKV(nil, w.FirstDemo.Org, []byte{'v', 9}), row.Encode())
 		}},
 		{"events that do not exist", "which does not exist", func(p *fixture.Corrupter, w *fixture.Store, _ turnoverRow) {
-			key, row := turnover.EncodeCounted(1_000_000)
+			key, row := turnover.EncodePosition(1_000_000)
 			p.Group.Set(store.KeyKV(nil, w.FirstDemo.Org, key), row)
 		}},
 		{"an organization that does not exist", "of days on which nothing is counted", func(p *fixture.Corrupter, w *fixture.Store, row turnoverRow) {

@@ -94,19 +94,19 @@ func addOneToRow(oldRow []byte) []byte {
 
 var volumeFaults = []fault{
 	soundScenario("volumes that are given back, settled, settled in part and given up for another terminal", func(s *scenarios) {
-		s.create(s.request(payment.Payment, 300), s.withVolumes(terms(fees()))).answer(payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no"}})
+		s.create(s.request(payment.Payment, 300), s.withVolumes(terms(fees()))).answer(payment.ProviderAnswer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no"}})
 		s.pay(300, s.withVolumes(terms(fees())))
 		hold := s.hold(payment.Payment, 300, s.withVolumes(terms(fees())))
 		hold.commit(100)
 		hold.answerOperation(payment.VerdictCharged)
 		s.create(s.request(payment.Payment, 300), s.withVolumes(terms(fees()))).reroute(terms(fees()))
 		latePayout := s.create(s.request(payment.Payout, 300), s.withVolumes(terms(payment.Fees{})))
-		latePayout.answer(payment.Answer{Verdict: payment.VerdictFailed})
-		latePayout.answer(payment.Answer{Verdict: payment.VerdictCharged})
+		latePayout.answer(payment.ProviderAnswer{Verdict: payment.VerdictFailed})
+		latePayout.answer(payment.ProviderAnswer{Verdict: payment.VerdictCharged})
 	}),
 	volumeFault("a refused payment is not released", func(s *scenarios) {
 		s.create(s.request(payment.Payment, 300), s.withVolumes(terms(fees()))).
-			answer(payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no"}}, withoutGuards("volume/", true))
+			answer(payment.ProviderAnswer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no"}}, withoutGuards("volume/", true))
 	}),
 	volumeFault("a payment sent to another terminal is not released at the first", func(s *scenarios) {
 		s.create(s.request(payment.Payment, 300), s.withVolumes(terms(fees()))).reroute(s.withVolumes(terms(fees())), withoutGuards("volume/", true))
@@ -118,11 +118,11 @@ var volumeFaults = []fault{
 	}),
 	volumeFault("a settled payment is not counted", func(s *scenarios) {
 		s.create(s.request(payment.Payment, 300), s.withVolumes(terms(fees()))).
-			answer(payment.Answer{Verdict: payment.VerdictCharged, RRN: "000000000001"}, withoutGuards("settled/", false))
+			answer(payment.ProviderAnswer{Verdict: payment.VerdictCharged, RRN: "000000000001"}, withoutGuards("settled/", false))
 	}),
 	volumeFault("a settled payment is counted twice", func(s *scenarios) {
 		s.create(s.request(payment.Payment, 300), s.withVolumes(terms(fees()))).
-			answer(payment.Answer{Verdict: payment.VerdictCharged, RRN: "000000000001"}, func(d *payment.Decision) {
+			answer(payment.ProviderAnswer{Verdict: payment.VerdictCharged, RRN: "000000000001"}, func(d *payment.Decision) {
 				d.Counters = append(d.Counters, d.Counters...)
 			})
 	}),
@@ -132,11 +132,11 @@ var volumeFaults = []fault{
 	}),
 	volumeFault("a record forgets the volumes that it was counted in", func(s *scenarios) {
 		s.create(s.request(payment.Payment, 300), s.withVolumes(terms(fees()))).
-			answer(payment.Answer{Verdict: payment.VerdictPending}, func(d *payment.Decision) { d.Record.Volumes = nil })
+			answer(payment.ProviderAnswer{Verdict: payment.VerdictPending}, func(d *payment.Decision) { d.Record.Volumes = nil })
 	}),
 	scenarioFault("a record that is over keeps its volumes", "and counts towards volumes", func(s *scenarios) {
 		s.create(s.request(payment.Payment, 300), s.withVolumes(terms(fees()))).
-			answer(payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no"}}, func(d *payment.Decision) {
+			answer(payment.ProviderAnswer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no"}}, func(d *payment.Decision) {
 				d.Record.Volumes = slices.Clone(s.w.Trades.Volumes)
 			})
 	}),
@@ -156,7 +156,7 @@ var volumeFaults = []fault{
 	}),
 	{"a transaction that does not name its limits", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			p.ChangeRecord(w.FirstDemo.Org, fixture.TransactionSource(w.ChargedPayment.ID), func(_ *store.Envelope, payload []byte) []byte {
+			p.ChangeRecord(w.FirstDemo.Org, fixture.TransactionSource(w.ChargedPayment.ID), func(_ *store.RecordHeader, payload []byte) []byte {
 				r, err := paymentcodec.Decode(payload)
 				fixture.Must(t, err)
 				r.Volumes = nil

@@ -30,9 +30,9 @@ func changeFor(org ledger.ID, d *payment.Decision, version uint64, claims ...led
 		switch e := &d.Events[i]; {
 		case !payment.Notifiable(e):
 		case payment.NotifiedByDefault(payment.Status(e.To)):
-			d.Record.Unnotified++
+			d.Record.UnnotifiedChanges++
 		default:
-			d.Record.Unwanted++
+			d.Record.UnselectedChanges++
 		}
 	}
 	return changeWithoutCounts(org, d, version, claims...)
@@ -304,12 +304,12 @@ var stateFaults = []fault{
 			Terminal: w.ChargedPayment.Terminal, Asset: fixture.USD, Fees: payment.Fees{Fixed: fixture.MustAdd(w.ChargedPayment.Fee, 1)}, Route: "another",
 		})
 		w.Submit(t, changeFor(w.FirstDemo.Org, &charge, 0, txidClaim(w.FirstDemo.Org, 1, charge.Record)))
-		outcome, _ := decider.DecideAnswer(charge.Record, payment.Answer{Verdict: payment.VerdictCharged})
+		outcome, _ := decider.DecideProviderAnswer(charge.Record, payment.ProviderAnswer{Verdict: payment.VerdictCharged})
 		w.Submit(t, changeFor(w.FirstDemo.Org, &outcome, 3))
 	}, []int{3}, ""},
 	{"an entry of another amount than its record", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			p.ChangeRecord(w.SecondDemo.Org, fixture.FirstTransaction(p, w.SecondDemo.Org), func(_ *store.Envelope, payload []byte) []byte {
+			p.ChangeRecord(w.SecondDemo.Org, fixture.FirstTransaction(p, w.SecondDemo.Org), func(_ *store.RecordHeader, payload []byte) []byte {
 				r, _ := paymentcodec.Decode(payload)
 				r.Amount, r.AmountWithFee, r.DestAmount, r.MerchantAmount.Abs = fixture.MustAdd(r.Amount, 1), fixture.MustAdd(r.AmountWithFee, 1), fixture.MustAdd(r.DestAmount, 1), fixture.MustAdd(r.MerchantAmount.Abs, 1)
 				return paymentcodec.Encode(r)
@@ -318,7 +318,7 @@ var stateFaults = []fault{
 	}, []int{3}, ""},
 	{"a status that no event led to", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			p.ChangeRecord(w.FirstDemo.Org, fixture.TransactionSource(w.DeclinedPayment.ID), func(_ *store.Envelope, payload []byte) []byte {
+			p.ChangeRecord(w.FirstDemo.Org, fixture.TransactionSource(w.DeclinedPayment.ID), func(_ *store.RecordHeader, payload []byte) []byte {
 				r, _ := paymentcodec.Decode(payload)
 				r.Status = payment.Failed
 				return paymentcodec.Encode(r)
@@ -332,10 +332,14 @@ var stateFaults = []fault{
 			p.ChangeColumn(w.SecondDemo.Org, source, "active", false)
 		})
 	}, []int{3}, ""},
-	{"a version that no event led to", func(t *testing.T, w *fixture.Store) { w.RewriteStamp(t, func(e *store.Envelope) { e.Version++ }) }, []int{3}, ""},
-	{"another time of creation", func(t *testing.T, w *fixture.Store) { w.RewriteStamp(t, func(e *store.Envelope) { e.Started-- }) }, []int{3}, ""},
-	{"a hold that does not exist", func(t *testing.T, w *fixture.Store) { w.RewriteStamp(t, func(e *store.Envelope) { e.HeldSeq = 9 }) }, []int{3}, ""},
-	{"a settlement that does not exist", func(t *testing.T, w *fixture.Store) { w.RewriteStamp(t, func(e *store.Envelope) { e.SettledSeq = 9 }) }, []int{3}, ""},
+	{"a version that no event led to", func(t *testing.T, w *fixture.Store) { w.RewriteHeader(t, func(e *store.RecordHeader) { e.Version++ }) }, []int{3}, ""},
+	{"another time of creation", func(t *testing.T, w *fixture.Store) { w.RewriteHeader(t, func(e *store.RecordHeader) { e.Started-- }) }, []int{3}, ""},
+	{"a hold that does not exist", func(t *testing.T, w *fixture.Store) {
+		w.RewriteHeader(t, func(e *store.RecordHeader) { e.HeldSeq = 9 })
+	}, []int{3}, ""},
+	{"a settlement that does not exist", func(t *testing.T, w *fixture.Store) {
+		w.RewriteHeader(t, func(e *store.RecordHeader) { e.SettledSeq = 9 })
+	}, []int{3}, ""},
 	{"a transaction without its record", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.Group.Delete(store.KeyRecord(nil, w.FirstDemo.Org, fixture.TransactionSource(w.DeclinedPayment.ID)))
@@ -370,7 +374,7 @@ var stateFaults = []fault{
 		decider, request := decisionFor(w, "empty")
 		d := decider.Create(uuid.New(), 1, request, &payment.Terms{Terminal: uuid.New(), Asset: fixture.USD})
 		w.Submit(t, changeFor(w.FirstDemo.Org, &d, 0, txidClaim(w.FirstDemo.Org, 1, d.Record)))
-		outcome, _ := decider.DecideAnswer(d.Record, payment.Answer{Verdict: payment.VerdictCharged})
+		outcome, _ := decider.DecideProviderAnswer(d.Record, payment.ProviderAnswer{Verdict: payment.VerdictCharged})
 		outcome.Events[1].Entry = nil
 		w.Submit(t, changeFor(w.FirstDemo.Org, &outcome, 3))
 	}, []int{3}, ""},
@@ -379,7 +383,7 @@ var stateFaults = []fault{
 		request.Type = payment.Payout
 		d := decider.Create(uuid.New(), 1, request, &payment.Terms{Terminal: uuid.New(), Asset: fixture.USD})
 		w.Submit(t, changeFor(w.FirstDemo.Org, &d, 0, txidClaim(w.FirstDemo.Org, 1, d.Record)))
-		outcome, _ := decider.DecideAnswer(d.Record, payment.Answer{Verdict: payment.VerdictCharged})
+		outcome, _ := decider.DecideProviderAnswer(d.Record, payment.ProviderAnswer{Verdict: payment.VerdictCharged})
 		for i := range outcome.Events[1].Entry.Postings {
 			chargePosting := &outcome.Events[1].Entry.Postings[i]
 			chargePosting.Amount = fixture.MustAdd(chargePosting.Amount, 1)
@@ -402,7 +406,7 @@ var stateFaults = []fault{
 			t.Fatalf("%+v, %v", original, err)
 		}
 		original.Status = payment.Charged
-		d, ok := decider.DecideReversal(original, stored.Stamp.SettledSeq, uuid.New(), payment.Failure{})
+		d, ok := decider.DecideReversal(original, stored.Header.SettledSeq, uuid.New(), payment.Failure{})
 		if !ok {
 			t.Fatal("it can't be reversed")
 		}

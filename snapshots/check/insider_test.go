@@ -254,9 +254,9 @@ func TestInsiderChangeOfAnyRowIsFound(t *testing.T) {
 func countInsider(table *faults.Table, kind, change string, isDetected bool, description string) {
 	switch {
 	case isDetected:
-		table.Add(kind+": "+change, faults.Caught, "")
+		table.Add(kind+": "+change, faults.Detected, "")
 	case unprovenKinds[kind]:
-		table.Add(kind+" (no event proves it): "+change, faults.Held, "")
+		table.Add(kind+" (no event proves it): "+change, faults.Intact, "")
 	default:
 		table.Add(kind+": "+change, faults.Silent, description)
 	}
@@ -362,7 +362,7 @@ func (ins *insider) readAll() string {
 				})
 			}))
 			for _, at := range []ledger.Micros{ledger.MicrosOf(fixture.StartTime), ledger.MicrosOf(fixture.StartTime.AddDate(0, 0, 2)), view.Now()} {
-				fixture.Must(ins.t, new(balances.Reader).TrialBalance(view, org, balances.AsOf{At: at, Env: env}, func(a ledger.Account, t *ledger.Totals) (bool, error) {
+				fixture.Must(ins.t, new(balances.Reader).TrialBalance(view, org, balances.Query{At: at, Env: env}, func(a ledger.Account, t *ledger.Totals) (bool, error) {
 					fmt.Fprintln(&results, a, *t)
 					return true, nil
 				}))
@@ -399,7 +399,7 @@ func (ins *insider) lists(v *posting.View, org ledger.ID) (list []ledger.List) {
 // other rows.
 func (ins *insider) writeList(b *strings.Builder, v *posting.View, org ledger.ID, l ledger.List) {
 	isShown := make(map[ledger.ID]bool)
-	fixture.Must(ins.t, v.List(org, l, posting.Walk{}, func(row posting.ListRow) (bool, error) {
+	fixture.Must(ins.t, v.List(org, l, posting.ListRange{}, func(row posting.ListRow) (bool, error) {
 		if !isShown[row.ID] || row.IsCreation {
 			fmt.Fprintln(b, l, row)
 		}

@@ -86,8 +86,8 @@ func (c *orgCheck) checkJournal() error {
 	j.notices.End()
 	j.checkpoints.End()
 	j.turnover.End()
-	root, err := j.forest.tree.root()
-	c.Digest.AddHead(uint64(j.forest.tree.size), root)
+	root, err := j.treeRows.tree.root()
+	c.Digest.AddHead(uint64(j.treeRows.tree.size), root)
 	c.Report.Counts.Events += j.events
 	c.events = j.events
 	c.Report.Count(findings.RuleJournal, j.events)
@@ -116,7 +116,7 @@ func (c *orgCheck) treeRows() iter.Seq[treeRow] {
 // journal is the state of checkJournal after the events that it has read.
 type journal struct {
 	*orgCheck
-	forest      forest
+	treeRows    treeRowChecker
 	lastSeq     uint64        // seq of the last event
 	lastBooked  ledger.Micros // booked time of the last event
 	events      uint64
@@ -135,10 +135,10 @@ func (j *journal) checkBlock(block *store.BlockRow, tree []byte) error {
 	if block.First != j.lastSeq+1 {
 		j.Report.Breach(findings.RuleJournal, "organization %v: the block at %d follows event %d", org, block.First, j.lastSeq)
 	}
-	j.forest.beginBlock(block.First)
+	j.treeRows.beginBlock(block.First)
 	err := block.Each(func(seq uint64, canonical []byte) (bool, error) {
 		j.lastSeq = seq
-		if err := j.forest.add(canonical); err != nil {
+		if err := j.treeRows.add(canonical); err != nil {
 			return false, err
 		}
 		j.checkEvent(seq, canonical)
@@ -147,10 +147,10 @@ func (j *journal) checkBlock(block *store.BlockRow, tree []byte) error {
 	if err != nil {
 		return err
 	}
-	if j.forest.hasWrongRoot {
+	if j.treeRows.hasWrongRoot {
 		return nil
 	}
-	if fault := j.forest.compare(block.Root, tree); fault != "" {
+	if fault := j.treeRows.compare(block.Root, tree); fault != "" {
 		j.Report.Breach(findings.RuleJournal, "organization %v: the block at %d has %s", org, block.First, fault)
 	}
 	return nil

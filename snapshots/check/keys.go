@@ -18,21 +18,21 @@ import (
 // a key unique) must name the record for which the key was used: an existing record of the key's partner, or a
 // contract or a closed month of the organization. Every cached reply must belong to such a key.
 
-// foreignKey is a claim on an idempotency key that may name a record of another organization. Claims of
+// crossOrgKey is a claim on an idempotency key that may name a record of another organization. Claims of
 // administration requests may do so, because these claims belong to the platform's organization.
-type foreignKey struct {
+type crossOrgKey struct {
 	org       ledger.ID // the organization to which the claim belongs
 	record    ledger.Source
 	recordOrg ledger.ID // the organization to which the record belongs
 	reply     ledger.ID // the id of the cached reply, which belongs to recordOrg; zero if there is none
 }
 
-// readForeignKey parses a claim that may belong to an administration request. The owner is the claim's stored value.
+// readCrossOrgKey parses a claim that may belong to an administration request. The owner is the claim's stored value.
 // It ends with the id of the organization to which the record and the cached reply belong. If this id is missing, the
 // record is itself an organization.
-func readForeignKey(org ledger.ID, source ledger.Source, key string, owner []byte) foreignKey {
+func readCrossOrgKey(org ledger.ID, source ledger.Source, key string, owner []byte) crossOrgKey {
 	const prefixLen = 32 + 1 + 16 // the owner begins with the hash of the request and the kind and id of the record
-	k := foreignKey{org: org, record: source, recordOrg: source.ID}
+	k := crossOrgKey{org: org, record: source, recordOrg: source.ID}
 	if len(owner) == prefixLen+len(k.recordOrg) {
 		k.recordOrg, k.reply = ledger.ID(owner[prefixLen:]), directory.CachedReplyID(key)
 	}
@@ -54,7 +54,7 @@ func (c *orgCheck) checkKey(key string, owner []byte) {
 	}
 	h := o.Histories.Find(source)
 	if h == nil || h.Marks&scan.HasRow == 0 || o.ID == directory.PlatformOrg {
-		c.foreignKeys = append(c.foreignKeys, readForeignKey(o.ID, source, key, owner))
+		c.crossOrgKeys = append(c.crossOrgKeys, readCrossOrgKey(o.ID, source, key, owner))
 		return
 	}
 	if source.Kind == ledger.Subscription && partner != 0 {
@@ -72,7 +72,7 @@ func (c *orgCheck) checkKey(key string, owner []byte) {
 // checkReply checks that a cached reply shows an earlier state of an existing transaction or
 // contract.
 func (c *orgCheck) checkReply(r *scan.Record) {
-	c.CheckState(r, string(directory.StateGiven))
+	c.CheckState(r, string(directory.StateReplyStored))
 	switch {
 	case actors.ContractReply.Has(r.Payload):
 		c.contracts.CheckContractReply(r)
@@ -93,7 +93,7 @@ func (c *orgCheck) checkPaymentReply(r *scan.Record) {
 		return
 	}
 	h := r.Organization.Histories.Find(ledger.Source{Kind: ledger.Transaction, ID: reply.Record.ID})
-	if h == nil || uint64(h.Version) < reply.Stamp.Version || h.Last < reply.Stamp.LastSeq || h.Started != reply.Stamp.Started {
+	if h == nil || uint64(h.Version) < reply.Header.Version || h.LastSeq < reply.Header.LastSeq || h.Started != reply.Header.Started {
 		c.Fault(r, "shows transaction %v as it never was", reply.Record.ID)
 	}
 	c.replies.Shown[scan.RecordKey{Org: r.Organization.ID, ID: r.Source.ID}] = reply.Record.ID
@@ -104,7 +104,7 @@ func (c *orgCheck) checkAdminReply(r *scan.Record) {
 	if c.Keyring == nil {
 		return
 	}
-	if _, err := directoryactor.OpenAnswer(c.Keyring, r.Organization.ID, r.Source.ID, r.Payload); err != nil {
+	if _, err := directoryactor.OpenCachedReply(c.Keyring, r.Organization.ID, r.Source.ID, r.Payload); err != nil {
 		c.Fault(r, "can't be read: %v", err)
 	}
 }
@@ -124,7 +124,7 @@ func cutScope(key string) (partner int64, text string, ok bool) {
 	return partner, text, ok && err == nil && partner > 0
 }
 
-// checkKeys checks that the record in each foreignKey exists, and that every cached reply belongs to a key.
+// checkKeys checks that the record in each crossOrgKey exists, and that every cached reply belongs to a key.
 func (c *checker) checkKeys() error {
 	for place, shownID := range c.replies.Shown {
 		if recordID, found := c.replies.Keys[place]; !found || recordID != shownID && shownID != (ledger.ID{}) {
@@ -132,7 +132,7 @@ func (c *checker) checkKeys() error {
 		}
 	}
 	claimedReplies := make(map[scan.RecordKey]bool)
-	for _, k := range c.foreignKeys {
+	for _, k := range c.crossOrgKeys {
 		if history := c.StoredIn(k.recordOrg, k.record); history == nil || k.reply == (ledger.ID{}) && k.record.Kind != ledger.Organization {
 			c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) names %s, which does not exist", k.org, ledger.ClaimIdempotency, scan.NameOf(k.record))
 			continue

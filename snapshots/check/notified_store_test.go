@@ -209,7 +209,7 @@ func (n *notifyingServer) delivery(w *notifiedStore, r *payment.Record) notifier
 	if err != nil || !found {
 		n.T.Fatal(found, err)
 	}
-	return notifier.ID{Booked: stored.Stamp.Updated, Channel: 1}
+	return notifier.ID{Booked: stored.Header.Updated, Channel: 1}
 }
 
 // fill makes the partners, terminals and payments of the store.
@@ -249,7 +249,7 @@ func (w *notifiedStore) fill(t testing.TB) {
 	refunded := money.FromUint64(500)
 	_, err = n.Payments.Refund(paymentactor.AmountCommand{Command: paymentactor.Command{Author: ledger.ByPayer.Author(), Org: w.FirstDemo.Org, Partner: w.owner.Number, ID: w.acknowledged.ID}, Amount: &refunded})
 	fixture.Must(t, err)
-	fixture.Must(t, n.notifier.Post(w.FirstDemo.Org, w.terminals[acknowledging], alertMessage("Yesterday"), "summary/1"))
+	fixture.Must(t, n.notifier.PostBulletin(w.FirstDemo.Org, w.terminals[acknowledging], alertMessage("Yesterday"), "summary/1"))
 	n.Advance(time.Second)
 	lastPayment := n.pay(w, w.partnerWithAddress, usesPartners, goodCard)
 	if lastPayment.Status != payment.Charged || w.withoutTerminal.Status != payment.Rejected || w.withoutTerminal.Terminal != (ledger.ID{}) {

@@ -73,7 +73,7 @@ func TestTransactionCountsItsNotifications(t *testing.T) {
 				t.Fatal(found, err)
 			}
 			r, err := paymentcodec.Decode(stored.Payload)
-			if got := (counts{r.Notified, r.Unnotified, r.Unwanted}); err != nil || got != c.want {
+			if got := (counts{r.NotifiedChanges, r.UnnotifiedChanges, r.UnselectedChanges}); err != nil || got != c.want {
 				t.Errorf("%s: %+v (%v), want %+v", name, got, err, c.want)
 			}
 		}

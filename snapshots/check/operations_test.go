@@ -142,8 +142,8 @@ func TestLateMoneyIsComparedWithTheSimulatorLog(t *testing.T) {
 				routedTerms := terms(payment.Fees{})
 				routedTerms.Route = "simulator"
 				late = s.create(s.request(payment.Payment, 300), routedTerms)
-				late.answer(payment.Answer{Verdict: payment.VerdictRefused})
-				late.answer(payment.Answer{Verdict: payment.VerdictCharged})
+				late.answer(payment.ProviderAnswer{Verdict: payment.VerdictRefused})
+				late.answer(payment.ProviderAnswer{Verdict: payment.VerdictCharged})
 				late.refundLate()
 				if c.hasOutcome {
 					late.answerOperation(payment.VerdictCharged)

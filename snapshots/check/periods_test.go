@@ -31,12 +31,12 @@ func (b *contractScenarios) closeMonth(m period.Month, change func(*monthClosing
 	seen, _, err := view.Head(org)
 	fixture.Must(b.t, err)
 	r := &period.Record{Month: m, ClosedBy: period.ClosedBy{Login: "chief"}}
-	r.BalanceHash, r.Rows, err = balances.AtMonthEnd(view, org, m)
+	r.BalanceHash, r.Rows, err = balances.MonthEndHash(view, org, m)
 	fixture.Must(b.t, err)
 	view.Close()
 	c := &monthClosing{record: r, change: &posting.Change{
 		Author: ledger.BySystem.Author(),
-		Close:  &posting.Closing{Org: org, Month: m, Seen: seen},
+		Close:  &posting.Closing{Org: org, Month: m, SeenSeq: seen},
 		Steps:  []posting.Step{{Org: org, Source: m.Source(), Events: []ledger.Event{r.Event()}, Finish: true}},
 	}}
 	if change != nil {

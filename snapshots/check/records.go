@@ -12,7 +12,7 @@ import (
 )
 
 // For rule 3 of the checker (states of records), this file checks that records agree with their events. Each stored
-// record must have events, and each record with events must be stored. The stamp (the version, times and amounts that
+// record must have events, and each record with events must be stored. The header (the version, times and amounts that
 // the writer stores with a record) must agree with the events. A record that is due at an instant must have a timer
 // for that instant.
 
@@ -23,7 +23,7 @@ func (c *orgCheck) checkRecords() error {
 		c.Report.Counts.Records++
 		c.Report.Count(findings.RuleStates, 1)
 		_, source, ok := store.ParseRecordKey(key)
-		envelope, payload, valid := store.DecodeRecord(row)
+		header, payload, valid := store.DecodeRecord(row)
 		if !ok || !valid {
 			c.Report.Breach(findings.RuleStates, "organization %v: a record of an unknown form", o.ID)
 			return nil
@@ -33,7 +33,7 @@ func (c *orgCheck) checkRecords() error {
 			c.Report.Breach(findings.RuleStates, "organization %v: %s has no events", o.ID, scan.NameOf(source))
 			return nil
 		}
-		if envelope.FurtherRows > 0 { // the rest of the payload is in further rows
+		if header.FurtherRows > 0 { // the rest of the payload is in further rows
 			fullRecord, _, err := c.View.Record(o.ID, source)
 			if err != nil {
 				c.Report.Breach(findings.RuleStates, "organization %v: %v", o.ID, err)
@@ -41,10 +41,10 @@ func (c *orgCheck) checkRecords() error {
 			}
 			payload = fullRecord.Payload
 		}
-		r := &scan.Record{Organization: o, Source: source, History: h, Stamp: posting.Stamp(envelope), Payload: payload}
+		r := &scan.Record{Organization: o, Source: source, History: h, Header: posting.RecordHeader(header), Payload: payload}
 		h.Marks |= scan.HasRow
 		c.checkStoredHash(r, row)
-		c.checkStamp(r)
+		c.checkHeader(r)
 		c.checkPayload(r)
 		return nil
 	})
@@ -68,18 +68,18 @@ func (c *orgCheck) checkRecords() error {
 	return nil
 }
 
-// checkStamp compares a record's stamp with the record's events.
-func (c *orgCheck) checkStamp(r *scan.Record) {
-	s, h := &r.Stamp, r.History
+// checkHeader compares a record's header with the record's events.
+func (c *orgCheck) checkHeader(r *scan.Record) {
+	s, h := &r.Header, r.History
 	switch {
-	case s.Version != uint64(h.Version) || s.LastSeq != h.Last:
-		c.Fault(r, "is at version %d and event %d, and its events are at %d and %d", s.Version, s.LastSeq, h.Version, h.Last)
-	case s.FirstSeq != h.First:
-		c.Fault(r, "begins with event %d, and its events with %d", s.FirstSeq, h.First)
+	case s.Version != uint64(h.Version) || s.LastSeq != h.LastSeq:
+		c.Fault(r, "is at version %d and event %d, and its events are at %d and %d", s.Version, s.LastSeq, h.Version, h.LastSeq)
+	case s.FirstSeq != h.FirstSeq:
+		c.Fault(r, "begins with event %d, and its events with %d", s.FirstSeq, h.FirstSeq)
 	case s.Started != h.Started || s.Updated != h.Updated:
 		c.Fault(r, "has other times than its events")
-	case s.HeldSeq != h.Held || s.SettledSeq != h.Settled:
-		c.Fault(r, "holds %d and settled at %d, and its events say %d and %d", s.HeldSeq, s.SettledSeq, h.Held, h.Settled)
+	case s.HeldSeq != h.HeldSeq || s.SettledSeq != h.SettledSeq:
+		c.Fault(r, "holds %d and settled at %d, and its events say %d and %d", s.HeldSeq, s.SettledSeq, h.HeldSeq, h.SettledSeq)
 	}
 	if s.Due != 0 {
 		c.timers.require(r.Organization.ID, r.Source, s.Due)
@@ -120,7 +120,7 @@ func (c *orgCheck) checkPayload(r *scan.Record) {
 func (c *orgCheck) checkDirectoryRecord(r *scan.Record) {
 	if r.Source.Kind == ledger.AdminReply {
 		c.adminReplies = append(c.adminReplies, scan.RecordKey{Org: r.Organization.ID, ID: r.Source.ID})
-		c.CheckState(r, string(ledgerdirectory.StateGiven))
+		c.CheckState(r, string(ledgerdirectory.StateReplyStored))
 		c.checkAdminReply(r)
 		return
 	}
@@ -154,7 +154,7 @@ func (c *checker) checkTimers() error {
 		const microsPerSecond = 1_000_000
 		var stored []timer
 		// All timers of the seconds before nextSecond were processed.
-		nextSecond, err := c.View.DueItems(func(second int64, item posting.Item) {
+		nextSecond, err := c.View.DueItems(func(second int64, item posting.DueItem) {
 			t := timer{item.Org, item.Source, item.At}
 			if c.timers.required[t] && int64(item.At)/microsPerSecond == second {
 				delete(c.timers.required, t)

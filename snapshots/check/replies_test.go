@@ -37,7 +37,7 @@ func storeWithKey(t *testing.T) (w *fixture.Store, id ledger.ID, key actors.Key)
 func corruptSealedReply(change func(plaintext []byte) []byte) func(*fixture.Store, *fixture.Corrupter, []byte, ledger.Source) {
 	return func(w *fixture.Store, p *fixture.Corrupter, _ []byte, reply ledger.Source) {
 		keys := fixture.Keyring(p.T, w.Dir)
-		p.ChangeRecord(w.FirstDemo.Org, reply, func(_ *store.Envelope, payload []byte) []byte {
+		p.ChangeRecord(w.FirstDemo.Org, reply, func(_ *store.RecordHeader, payload []byte) []byte {
 			plaintext, err := actors.OpenReply(keys, actors.PaymentReply, w.FirstDemo.Org, reply.ID, payload)
 			fixture.Must(p.T, err)
 			sealed, err := actors.SealReply(keys, actors.PaymentReply, w.FirstDemo.Org, reply.ID, change(plaintext))
@@ -56,7 +56,7 @@ func TestCachedRepliesBelongToKeysAndShowPastStates(t *testing.T) {
 		"no fault":                {},
 		"a reply without its key": {[]int{4}, "belongs to no idempotency key", func(_ *fixture.Store, p *fixture.Corrupter, claim []byte, _ ledger.Source) { p.Group.Delete(claim) }},
 		"a reply of an unknown form": {[]int{3}, "is of an unknown form", func(w *fixture.Store, p *fixture.Corrupter, _ []byte, reply ledger.Source) {
-			p.ChangeRecord(w.FirstDemo.Org, reply, func(*store.Envelope, []byte) []byte { return []byte{9} })
+			p.ChangeRecord(w.FirstDemo.Org, reply, func(*store.RecordHeader, []byte) []byte { return []byte{9} })
 		}},
 		"a reply that can't be read": {[]int{3}, "can't be read: reply", corruptSealedReply(func(plaintext []byte) []byte { return plaintext[:3] })},
 		"a reply with a version that the transaction never had": {[]int{3}, "as it never was", corruptSealedReply(func(plaintext []byte) []byte {
@@ -64,7 +64,7 @@ func TestCachedRepliesBelongToKeysAndShowPastStates(t *testing.T) {
 			return plaintext
 		})},
 		"a reply that does not open": {[]int{3}, "can't be read: the sealed text can't be opened", func(w *fixture.Store, p *fixture.Corrupter, _ []byte, reply ledger.Source) {
-			p.ChangeRecord(w.FirstDemo.Org, reply, func(_ *store.Envelope, payload []byte) []byte {
+			p.ChangeRecord(w.FirstDemo.Org, reply, func(_ *store.RecordHeader, payload []byte) []byte {
 				payload[len(payload)-1] ^= 1
 				return payload
 			})

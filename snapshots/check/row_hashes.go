@@ -34,10 +34,10 @@ func (j *journal) followStoredHashes(e *ledger.Event) {
 		j.reportUnhashed()
 	}
 	j.unhashedRecord = ledger.Source{}
-	for _, claim := range e.Stored.Claims {
+	for _, claim := range e.StoredHashes.Claims {
 		j.claimsOfEvents.Add(j.seed, claim[:])
 	}
-	switch hasRecord := e.Stored.Record != (ledger.Hash{}); {
+	switch hasRecord := e.StoredHashes.Record != (ledger.Hash{}); {
 	case e.Source.Kind == ledger.Transfer && hasRecord:
 		j.EventFault(j.organization.ID, e, "it has the hash of a record, and a transfer has none")
 	case e.Source.Kind != ledger.Transfer && !hasRecord:
@@ -62,8 +62,8 @@ func (j *journal) reportUnhashed() {
 // the record's last event. It also records the hash of the sealed row beside the record.
 func (c *orgCheck) checkStoredHash(r *scan.Record, row []byte) {
 	h, seed := r.History, r.Organization.Histories.Seed
-	h.SealedHash = hash64(seed, r.Stamp.Sealed)
-	if r.Stamp.FurtherRows > 0 {
+	h.SealedHash = hash64(seed, r.Header.Sealed)
+	if r.Header.FurtherRows > 0 {
 		fullRow, _, err := c.View.StoredRecord(r.Organization.ID, r.Source)
 		if err != nil {
 			c.Report.Breach(findings.RuleStates, "organization %v: %v", r.Organization.ID, err)
@@ -72,7 +72,7 @@ func (c *orgCheck) checkStoredHash(r *scan.Record, row []byte) {
 		row = fullRow
 	}
 	if hash64(seed, sha256.Sum256(row)) != h.RecordHash {
-		c.Fault(r, "is not what was stored with event %d", h.Last)
+		c.Fault(r, "is not what was stored with event %d", h.LastSeq)
 	}
 }
 
@@ -135,7 +135,7 @@ func (c *checker) explainClaims() error {
 	orgs := scan.SortedIDs(keysOf(c.Organizations))
 	for _, org := range orgs {
 		err := c.View.EventsAscending(org, 1, func(e ledger.Event, _ []byte) (bool, error) {
-			for _, claim := range e.Stored.Claims {
+			for _, claim := range e.StoredHashes.Claims {
 				claimEvents[claim] = claimEvent{org, e.Seq}
 			}
 			return true, c.Interrupted()

@@ -35,7 +35,7 @@ type scenario struct {
 	version uint64
 	settled uint64
 	due     ledger.Micros
-	stamp   posting.Stamp
+	header  posting.RecordHeader
 }
 
 // change is a function that alters a decision before the decision is written.
@@ -85,7 +85,7 @@ func (s *scenarios) create(r payment.Request, terms *payment.Terms, changes ...c
 func (s *scenarios) pay(amount uint64, terms *payment.Terms, changes ...change) *scenario {
 	s.t.Helper()
 	l := s.create(s.request(payment.Payment, amount), terms)
-	l.answer(payment.Answer{Verdict: payment.VerdictCharged, RRN: "000000000001"}, changes...)
+	l.answer(payment.ProviderAnswer{Verdict: payment.VerdictCharged, RRN: "000000000001"}, changes...)
 	return l
 }
 
@@ -94,20 +94,20 @@ func (s *scenarios) hold(kind payment.Type, amount uint64, terms *payment.Terms,
 	s.t.Helper()
 	terms.TwoPhase, terms.HoldTTL = true, time.Hour
 	l := s.create(s.request(kind, amount), terms)
-	l.answer(payment.Answer{Verdict: payment.VerdictHeld}, changes...)
+	l.answer(payment.ProviderAnswer{Verdict: payment.VerdictHeld}, changes...)
 	return l
 }
 
 // write makes a decision durable.
-func (l *scenario) write(d payment.Decision, changes ...change) posting.Stamp {
+func (l *scenario) write(d payment.Decision, changes ...change) posting.RecordHeader {
 	l.t.Helper()
-	stamp, err := l.tryWrite(d, changes...)
+	header, err := l.tryWrite(d, changes...)
 	fixture.Must(l.t, err)
-	return stamp
+	return header
 }
 
 // tryWrite is like write, but returns the writer's error.
-func (l *scenario) tryWrite(d payment.Decision, changes ...change) (posting.Stamp, error) {
+func (l *scenario) tryWrite(d payment.Decision, changes ...change) (posting.RecordHeader, error) {
 	for _, alter := range changes {
 		alter(&d)
 	}
@@ -129,16 +129,16 @@ func (l *scenario) tryWrite(d payment.Decision, changes ...change) (posting.Stam
 	l.j.Submit(c, func(r posting.Receipt) { done <- r })
 	r := <-done
 	if r.Err != nil {
-		return posting.Stamp{}, r.Err
+		return posting.RecordHeader{}, r.Err
 	}
-	l.record, l.version, l.settled, l.due, l.stamp = d.Record, r.Stamps[0].Version, r.Stamps[0].SettledSeq, r.Stamps[0].Due, r.Stamps[0]
-	return r.Stamps[0], nil
+	l.record, l.version, l.settled, l.due, l.header = d.Record, r.Headers[0].Version, r.Headers[0].SettledSeq, r.Headers[0].Due, r.Headers[0]
+	return r.Headers[0], nil
 }
 
 // answer applies the provider's answer to the charge.
-func (l *scenario) answer(a payment.Answer, changes ...change) {
+func (l *scenario) answer(a payment.ProviderAnswer, changes ...change) {
 	l.t.Helper()
-	d, ok := l.decider.DecideAnswer(l.record, a)
+	d, ok := l.decider.DecideProviderAnswer(l.record, a)
 	if !ok {
 		l.t.Fatalf("%s: the answer says nothing", l.record.Status)
 	}
@@ -148,7 +148,7 @@ func (l *scenario) answer(a payment.Answer, changes ...change) {
 // answerOperation applies the provider's answer to the operation that is under way, such as a refund.
 func (l *scenario) answerOperation(v payment.Verdict, changes ...change) {
 	l.t.Helper()
-	d, ok := l.decider.DecideOpAnswer(l.record, l.record.Op.ID, payment.Answer{Verdict: v, Failure: payment.Failure{Detail: "no"}})
+	d, ok := l.decider.DecideOpAnswer(l.record, l.record.Op.ID, payment.ProviderAnswer{Verdict: v, Failure: payment.Failure{Detail: "no"}})
 	if !ok {
 		l.t.Fatal("no operation is under way")
 	}
@@ -180,7 +180,7 @@ func (l *scenario) cancel(changes ...change) {
 
 func (l *scenario) reroute(terms *payment.Terms, changes ...change) {
 	l.t.Helper()
-	d, ok := l.decider.Reroute(l.record, payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no"}}, terms)
+	d, ok := l.decider.Reroute(l.record, payment.ProviderAnswer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no"}}, terms)
 	if !ok {
 		l.t.Fatal("it can't be sent on")
 	}
@@ -303,7 +303,7 @@ func (l *scenario) nextEvent(r *rand.Rand) (d payment.Decision, ok bool) {
 	decider := l.decider
 	decider.Due = l.due
 	part := money.FromUint64(uint64(1 + r.IntN(200)))
-	answer := payment.Answer{
+	answer := payment.ProviderAnswer{
 		Verdict: payment.Verdict(1 + r.IntN(int(payment.VerdictNotSent))), Failure: payment.Failure{Detail: "no"}, KeepCard: r.IntN(2) == 0, Action: new(payment.Action),
 		Status: []payment.Status{"", payment.AuthRequired, payment.Unknown}[r.IntN(3)], RRN: "000000000001",
 	}
@@ -317,7 +317,7 @@ func (l *scenario) nextEvent(r *rand.Rand) (d payment.Decision, ok bool) {
 	case (l.record.Status == payment.Charged || l.record.Status == payment.Refunded) && n < 9:
 		d, err = decider.Refund(l.record, &part, uuid.New())
 	case n < 4:
-		return decider.DecideAnswer(l.record, answer)
+		return decider.DecideProviderAnswer(l.record, answer)
 	case n < 6:
 		d, err = decider.Commit(l.record, &part, uuid.New())
 	case n < 7:
@@ -333,7 +333,7 @@ func (l *scenario) nextEvent(r *rand.Rand) (d payment.Decision, ok bool) {
 }
 
 // unaskedEvent draws an event that the partner did not request: one caused by time, by a provider or by the payer.
-func (l *scenario) unaskedEvent(r *rand.Rand, decider payment.DecisionContext, answer payment.Answer) (d payment.Decision, ok bool) {
+func (l *scenario) unaskedEvent(r *rand.Rand, decider payment.DecisionContext, answer payment.ProviderAnswer) (d payment.Decision, ok bool) {
 	decider.Now = decider.Now.Add(2 * time.Hour)
 	switch r.IntN(6) {
 	case 0:
@@ -353,7 +353,7 @@ func (l *scenario) unaskedEvent(r *rand.Rand, decider payment.DecisionContext, a
 		}
 	case 5:
 		if l.record.AwaitsPayer() {
-			return decider.Continue(l.record, payment.Credentials{Method: payment.BankCard, Attempted: 1}, l.otherTerms(r, payment.Fees{Bps: 100}), uuid.New()), true
+			return decider.Continue(l.record, payment.Credentials{Method: payment.BankCard, AttemptedAt: 1}, l.otherTerms(r, payment.Fees{Bps: 100}), uuid.New()), true
 		}
 	}
 	return d, ok

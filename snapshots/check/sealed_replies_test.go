@@ -65,21 +65,21 @@ func textOfPayment(r paymentactor.Result, err error) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%x %v %v", paymentcodec.Encode(r.Record), r.Stamp, r.Replay), nil
+	return fmt.Sprintf("%x %v %v", paymentcodec.Encode(r.Record), r.Header, r.Replay), nil
 }
 
 func textOfContract(r contractactor.Result, err error) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%x %v %v", contract.AppendRecord(nil, r.Record), r.Stamp, r.Replay), nil
+	return fmt.Sprintf("%x %v %v", contract.AppendRecord(nil, r.Record), r.Header, r.Replay), nil
 }
 
 func textOfSubscription(r subscriptionactor.Result, err error) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%x %v %v", subscriptionactor.Encode(r.Record), r.Stamp, r.Replay), nil
+	return fmt.Sprintf("%x %v %v", subscriptionactor.Encode(r.Record), r.Header, r.Replay), nil
 }
 
 func (a *storeWithReplies) pay() (paymentactor.Result, error) {
@@ -107,8 +107,8 @@ func (a *storeWithReplies) subscribe() (subscriptionactor.Result, error) {
 
 func (a *storeWithReplies) renamePartner() error {
 	name := "Changed"
-	ctx := directoryactor.WithStoredReply(a.server.T.Context(), a.keyOf(actors.AdminKeyScope), func(any) directoryactor.Answer {
-		return directoryactor.Answer{Status: 200, Body: []byte(`{"name":"Changed"}`)}
+	ctx := directoryactor.WithCachedReply(a.server.T.Context(), a.keyOf(actors.AdminKeyScope), func(any) directoryactor.CachedReply {
+		return directoryactor.CachedReply{Status: 200, Body: []byte(`{"name":"Changed"}`)}
 	})
 	_, err := a.server.Directory.PatchPartner(ctx, a.FirstDemo.Org, a.FirstDemo.Partner, func(r *directory.Partner, _ *schema.Faults) { r.Name = name })
 	return err
@@ -181,7 +181,7 @@ func newStoreWithReplies(t *testing.T) *storeWithReplies {
 		"a write of the administration": {
 			[][]byte{record(ledger.AdminReply, directory.CachedReplyID(admin.ClaimKey())), claim(directory.PlatformOrg, admin.ClaimKey())},
 			func() (string, error) {
-				answer, _, err := a.server.Directory.StoredReply(admin)
+				answer, _, err := a.server.Directory.FindCachedReply(admin)
 				return fmt.Sprintf("%d %s %d %d", answer.Status, answer.Body, answer.Booked, answer.Seq), err
 			},
 			func() string { return "" },

@@ -180,7 +180,7 @@ func providerSettlement(t *testing.T, w *fixture.Store, partner int64, terminal 
 	t.Helper()
 	c := settlement(w.FirstDemo.Org, partner, false, 10, 0)
 	s := &c.Steps[0]
-	record, err := directory.Settlements.Read(schema.Envelope{}, s.Record, schema.NoKeys)
+	record, err := directory.Settlements.Read(schema.RowMetadata{}, s.Record, schema.NoKeys)
 	fixture.Must(t, err)
 	record.Terminal = terminal
 	s.Record, s.List = storedSettlement(record), directory.SettlementsWithProvider.Of(partner, money.Prod)

@@ -22,13 +22,19 @@ func TestFixtureHasTransactionsOfEveryKind(t *testing.T) {
 		status  payment.Status
 		matches func(*payment.Record) bool
 	}{
-		{"refunded", trades.Refunded, payment.Refunded, func(r *payment.Record) bool { return r.Refunded == money.FromUint64(667) && !r.RefundedFee.IsZero() }},
-		{"returned", trades.Reversed, payment.Reversed, func(r *payment.Record) bool { return r.Refunded == money.FromUint64(400) && r.ReturnID != ledger.ID{} }},
+		{"refunded", trades.Refunded, payment.Refunded, func(r *payment.Record) bool {
+			return r.RefundedAmount == money.FromUint64(667) && !r.RefundedFee.IsZero()
+		}},
+		{"returned", trades.Reversed, payment.Reversed, func(r *payment.Record) bool {
+			return r.RefundedAmount == money.FromUint64(400) && r.ReturnID != ledger.ID{}
+		}},
 		{"with a pending refund", trades.RefundPending, payment.Refunding, func(r *payment.Record) bool { return r.Op != nil }},
 		{"with a refused refund", trades.RefundRefused, payment.Charged, func(r *payment.Record) bool {
-			return r.LastRefund() != nil && r.LastRefund().Status == payment.RefundFailed && r.Refunded.IsZero()
+			return r.LastRefund() != nil && r.LastRefund().Status == payment.RefundFailed && r.RefundedAmount.IsZero()
 		}},
-		{"captured", trades.Captured, payment.Refunded, func(r *payment.Record) bool { return r.Captured == money.FromUint64(1_500) && !r.Refunded.IsZero() }},
+		{"captured", trades.Captured, payment.Refunded, func(r *payment.Record) bool {
+			return r.CapturedAmount == money.FromUint64(1_500) && !r.RefundedAmount.IsZero()
+		}},
 		{"held", trades.Held, payment.PaymentHeld, func(r *payment.Record) bool { return r.HoldUntil != 0 }},
 		{"voided", trades.Voided, payment.Failed, func(r *payment.Record) bool { return r.Failure.Code == payment.CancelledByCaller }},
 		{"converted", trades.Converted, payment.Refunded, func(r *payment.Record) bool { return !r.Rate.IsZero() && r.DestAmount != r.MerchantAmount.Abs }},
@@ -39,7 +45,7 @@ func TestFixtureHasTransactionsOfEveryKind(t *testing.T) {
 		{"hosted and unpaid", trades.HostedUnpaid, payment.Created, func(r *payment.Record) bool { return r.Hosted && r.Route == "" }},
 		{"hosted and paid", trades.HostedPaid, payment.Charged, func(r *payment.Record) bool { return r.Hosted && r.Route != "" }},
 		{"deposited on a chain", trades.ChainDeposit, payment.Charged, func(r *payment.Record) bool { return !r.Rate.IsZero() && r.Asset.Network != "" && r.RailMeta != nil }},
-		{"made with keys", trades.WithKeys, payment.Refunded, func(r *payment.Record) bool { return r.Refunded == money.FromUint64(18) }},
+		{"made with keys", trades.WithKeys, payment.Refunded, func(r *payment.Record) bool { return r.RefundedAmount == money.FromUint64(18) }},
 	} {
 		if c.record.Status != c.status || !c.matches(c.record) {
 			t.Errorf("%s is %s: %+v", c.name, c.record.Status, c.record)

@@ -68,15 +68,15 @@ func (j *journal) followTransition(e *ledger.Event, closedHold scan.Hold) {
 	}
 	o := j.organization
 	h := o.Histories.FindOrAdd(e.Source)
-	j.checkEntry(e, closedHold, h.Held != 0)
-	if e.Version != uint64(h.Version)+1 || e.Previous != h.Last {
+	j.checkEntry(e, closedHold, h.HeldSeq != 0)
+	if e.Version != uint64(h.Version)+1 || e.Previous != h.LastSeq {
 		j.EventFault(j.organization.ID, e, "it does not follow the record's previous event")
 	}
 	if !o.Histories.IsInState(h, e.Source.Kind, e.From) {
 		j.EventFault(j.organization.ID, e, "it begins in a state that the record was not in")
 	}
 	if e.Version == 1 {
-		h.First, h.Started = e.Seq, e.Booked
+		h.FirstSeq, h.Started = e.Seq, e.Booked
 	}
 	if e.Source.Kind == ledger.Transaction {
 		j.transactions.FollowIntent(h, e)
@@ -96,8 +96,8 @@ func (j *journal) followTransition(e *ledger.Event, closedHold scan.Hold) {
 	if e.Source.Kind == ledger.Reply {
 		j.contracts.FollowReply(h, e)
 	}
-	h.Version, h.Last, h.Updated = uint32(e.Version), e.Seq, e.Booked
-	h.RecordHash = hash64(o.Histories.Seed, e.Stored.Record)
+	h.Version, h.LastSeq, h.Updated = uint32(e.Version), e.Seq, e.Booked
+	h.RecordHash = hash64(o.Histories.Seed, e.StoredHashes.Record)
 	if h.RecordHash != 0 {
 		o.Histories.FollowChange(h, e.Booked)
 	}

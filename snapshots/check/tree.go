@@ -70,8 +70,8 @@ func (t *tree) edge() []store.Subtree {
 	return edge
 }
 
-// forest computes the expected content of the tree rows while blocks are read.
-type forest struct {
+// treeRowChecker computes the expected content of the tree rows while blocks are read.
+type treeRowChecker struct {
 	tree         tree
 	firstSeq     uint64          // seq of the first event of the block that is being read
 	crossing     []store.Subtree // complete subtrees that begin before this block and end within it
@@ -79,9 +79,11 @@ type forest struct {
 }
 
 // beginBlock must be called before the events of a block are added.
-func (f *forest) beginBlock(firstSeq uint64) { f.firstSeq, f.crossing = firstSeq, f.crossing[:0] }
+func (f *treeRowChecker) beginBlock(firstSeq uint64) {
+	f.firstSeq, f.crossing = firstSeq, f.crossing[:0]
+}
 
-func (f *forest) add(canonical []byte) error {
+func (f *treeRowChecker) add(canonical []byte) error {
 	return f.tree.add(canonical, func(s store.Subtree) {
 		if s.Index<<s.Level < f.firstSeq-1 {
 			f.crossing = append(f.crossing, s)
@@ -90,7 +92,7 @@ func (f *forest) add(canonical []byte) error {
 }
 
 // compare says what is wrong with a block's root and tree row. It returns an empty text if nothing is wrong.
-func (f *forest) compare(root [32]byte, row []byte) string {
+func (f *treeRowChecker) compare(root [32]byte, row []byte) string {
 	want, err := f.tree.root()
 	if err != nil {
 		return err.Error()

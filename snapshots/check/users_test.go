@@ -161,8 +161,8 @@ func TestRetiredTokenInForceIsFound(t *testing.T) {
 			addUsers(t, w)
 			w.Corrupt(t, func(p *fixture.Corrupter) {
 				platform := ledger.Source{Kind: ledger.Platform, ID: directory.PlatformID}
-				p.ChangeRecord(directory.PlatformOrg, platform, func(_ *store.Envelope, payload []byte) []byte {
-					stored, err := directory.Platforms.Read(schema.Envelope{}, payload, nil)
+				p.ChangeRecord(directory.PlatformOrg, platform, func(_ *store.RecordHeader, payload []byte) []byte {
+					stored, err := directory.Platforms.Read(schema.RowMetadata{}, payload, nil)
 					fixture.Must(t, err)
 					return fixture.WithColumn(t, payload, directory.Platforms.ByName(f.column), f.value(stored))
 				})

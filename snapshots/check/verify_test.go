@@ -73,7 +73,7 @@ $`
 
 func TestVerifyPrintsDetailsBeneathABrokenRule(t *testing.T) {
 	w := fixture.Copy(t)
-	w.RewriteStamp(t, func(e *store.Envelope) { e.Version++ })
+	w.RewriteHeader(t, func(e *store.RecordHeader) { e.Version++ })
 	exit, out := verify(t, check.VerifyConfig{Data: w.Dir})
 	want := `(?m)^rule 3 FAIL \d+ the state of every record follows from its events\n  organization \S+: transaction ` + w.DeclinedPayment.ID.String() + ` is at version 7 .*\nrule 4 ok`
 	if exit != 1 || !regexp.MustCompile(want).MatchString(out) {
@@ -88,7 +88,7 @@ func TestDetailsAreBounded(t *testing.T) {
 	}
 	w.Corrupt(t, func(p *fixture.Corrupter) {
 		for range 100 {
-			p.ChangeRecord(w.FirstDemo.Org, fixture.TransactionSource(w.DeclinedPayment.ID), func(e *store.Envelope, payload []byte) []byte { return payload })
+			p.ChangeRecord(w.FirstDemo.Org, fixture.TransactionSource(w.DeclinedPayment.ID), func(e *store.RecordHeader, payload []byte) []byte { return payload })
 			_, rows := p.Rows(store.KeyRecord(nil, w.FirstDemo.Org, fixture.TransactionSource(w.DeclinedPayment.ID)))
 			id := fixture.NewID()
 			p.Group.Set(store.KeyRecord(nil, w.FirstDemo.Org, fixture.TransactionSource(id)), rows[0])

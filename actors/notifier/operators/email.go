@@ -141,7 +141,7 @@ func (p *mailer) send(ctx context.Context, addresses []string, l Email, date tim
 		} else if letter == nil {
 			result.addFailure(addresses[i], failure{reason: invalidAddress})
 		} else if !letter.IsDelivered() {
-			result.addFailure(addresses[i], p.letterFailure(ctx, deadline, letter, err))
+			result.addFailure(addresses[i], p.emailFailure(ctx, deadline, letter, err))
 		}
 	}
 	_ = client.CloseWithSMTPClient(session) // accepted messages stay accepted
@@ -196,8 +196,8 @@ func (p *mailer) openFailure(ctx context.Context, deadline time.Time, err error)
 	return p.connectionFailure(ctx, deadline, err)
 }
 
-// letterFailure returns the reason why the server refused an e-mail. sessionErr is the error of the whole session.
-func (p *mailer) letterFailure(ctx context.Context, deadline time.Time, letter *mail.Msg, sessionErr error) failure {
+// emailFailure returns the reason why the server refused an e-mail. sessionErr is the error of the whole session.
+func (p *mailer) emailFailure(ctx context.Context, deadline time.Time, letter *mail.Msg, sessionErr error) failure {
 	var sendError *mail.SendError
 	if errors.As(letter.SendError(), &sendError) && sendError.ErrorCode() != 0 {
 		return smtpRefusal(sendError.ErrorCode(), sendError.EnhancedStatusCode())

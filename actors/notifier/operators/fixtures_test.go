@@ -37,7 +37,7 @@ const shortBound = 30 * time.Millisecond
 
 var startTime = time.Date(2026, 9, 3, 10, 15, 30, 123456000, time.UTC)
 
-var message = alerts.Message{Kind: alerts.Large, Subject: "Large payment: 10.00 USD", Text: "A payment of 10.00 USD.\nEntirely charged.\n"}
+var message = alerts.Message{Kind: alerts.LargeTransaction, Subject: "Large payment: 10.00 USD", Text: "A payment of 10.00 USD.\nEntirely charged.\n"}
 
 const token = "123456:CANARY-token_of-the-bot"
 

@@ -67,7 +67,7 @@ func (s *Simulator) Close() error {
 		s.log.failure = fmt.Errorf("%w: %w", errNotWritten, os.ErrClosed)
 	}
 	for pending := s.log.lastPending(); pending != nil; pending = s.log.lastPending() {
-		pending.share()
+		pending.makeShared()
 		s.mu.Unlock()
 		_ = s.wait(pending) // if the batch failed, the callers that wait for it get the error
 		s.mu.Lock()

@@ -52,17 +52,17 @@ func (b *batch) lineAt(i int) []byte {
 	return b.text[b.lines[i].offset-b.begin : end-b.begin]
 }
 
-// share lets several callers wait for the batch.
-func (b *batch) share() {
+// makeShared lets several callers wait for the batch.
+func (b *batch) makeShared() {
 	if b.ended == nil {
 		b.ended = make(chan struct{})
 	}
 }
 
-// collect returns the batch to which the next line is added.
-func (l *callLog) collect() *batch {
+// currentBatch returns the batch to which the next line is added.
+func (l *callLog) currentBatch() *batch {
 	if b := l.collecting; b != nil {
-		b.share() // from now on several callers use the batch
+		b.makeShared() // from now on several callers use the batch
 		return b
 	}
 	b := l.spare
@@ -71,7 +71,7 @@ func (l *callLog) collect() *batch {
 	}
 	if b.begin = l.durable; l.writing != nil {
 		b.begin, b.previous = l.writing.end(), l.writing
-		l.writing.share()
+		l.writing.makeShared()
 	}
 	l.collecting = b
 	return b
@@ -109,7 +109,7 @@ func (l *callLog) newestPending(key []byte, hash uint64) (text []byte, offset in
 		}
 		for i := len(b.lines) - 1; i >= 0; i-- {
 			if b.lines[i].hash == hash && bytes.HasPrefix(b.lineAt(i), key) {
-				b.share()
+				b.makeShared()
 				return bytes.Clone(b.lineAt(i)), b.lines[i].offset, b
 			}
 		}
@@ -136,7 +136,7 @@ func (l *callLog) pendingAt(offset int64) []byte {
 func (s *Simulator) lockForLine() {
 	s.mu.Lock()
 	for b := s.log.collecting; b != nil && len(b.text)+maxLine > maxBatch; b = s.log.collecting {
-		b.share()
+		b.makeShared()
 		s.mu.Unlock()
 		_ = s.wait(b) // if the batch failed, the callers that wait for it get the error
 		s.mu.Lock()
@@ -153,7 +153,7 @@ func (s *Simulator) write(key []byte, hash uint64, line *record) (*batch, error)
 	if line.batch != nil && line.batch.err != nil {
 		return nil, line.batch.err // the new line continues a line of the charge that could not be written
 	}
-	b := s.log.collect()
+	b := s.log.currentBatch()
 	begin := len(b.text)
 	line.inBatch = uint64(begin)
 	b.text = appendLine(append(b.text, key...), line)
@@ -181,13 +181,13 @@ func (s *Simulator) flush(b *batch) error {
 		<-b.previous.ended
 		b.previous = nil
 	}
-	if s.log.isShared {
+	if s.log.wasShared {
 		for range gatherYields {
 			runtime.Gosched()
 		}
 	}
 	s.mu.Lock()
-	s.log.isShared = len(b.lines) > 1
+	s.log.wasShared = len(b.lines) > 1
 	err := b.err // if the previous batch failed, this batch failed with it
 	if err == nil {
 		s.log.collecting, s.log.writing = nil, b

@@ -55,25 +55,25 @@ const (
 type payerAction string
 
 const (
-	asksRedirect payerAction = "redirect" // 3-D Secure: the payer is sent to the challenge page
-	asksForm     payerAction = "form"     // 3-D Secure: a form is posted to the challenge page
-	asksPassword payerAction = "otp"      // a one-time password
-	asksPage     payerAction = "page"     // the payer opens the challenge page (Action.Page and Action.Code)
-	asksDeposit  payerAction = "deposit"  // a deposit on a chain, which the payer confirms on the challenge page
-	asksChoice   payerAction = "choice"   // the choice of a receiving institution
+	actionRedirect payerAction = "redirect" // 3-D Secure: the payer is sent to the challenge page
+	actionForm     payerAction = "form"     // 3-D Secure: a form is posted to the challenge page
+	actionPassword payerAction = "otp"      // a one-time password
+	actionPage     payerAction = "page"     // the payer opens the challenge page (Action.Page and Action.Code)
+	actionDeposit  payerAction = "deposit"  // a deposit on a chain, which the payer confirms on the challenge page
+	actionChoice   payerAction = "choice"   // the choice of a receiving institution
 
-	asksSignature payerAction = "signature" // the signature of a payload that has a reserved sequence number
+	actionSignature payerAction = "signature" // the signature of a payload that has a reserved sequence number
 )
 
 // isOnPage tells whether the payer carries out the action on the challenge page.
 func (a payerAction) isOnPage() bool {
-	return a == asksRedirect || a == asksForm || a == asksPage || a == asksDeposit
+	return a == actionRedirect || a == actionForm || a == actionPage || a == actionDeposit
 }
 
 // needsCardAgain tells whether the charge needs the card again to continue, because the rail keeps
 // no cards.
 func (a payerAction) needsCardAgain() bool {
-	return a == asksRedirect || a == asksForm || a == asksPassword
+	return a == actionRedirect || a == actionForm || a == actionPassword
 }
 
 // decision is the rail's decision on a charge.
@@ -128,9 +128,9 @@ var listedCards = map[actors.Operation]map[string]decision{
 		"4000000000009995": refusedDecision(reasonFunds),
 		"4000000000000069": refusedDecision(reasonExpired),
 		"4000000000000119": failedDecision(reasonProcessing),
-		"4000000000003220": awaitingDecision(asksRedirect),
-		"4000000000003063": awaitingDecision(asksForm),
-		"4000002500003155": awaitingDecision(asksPassword),
+		"4000000000003220": awaitingDecision(actionRedirect),
+		"4000000000003063": awaitingDecision(actionForm),
+		"4000002500003155": awaitingDecision(actionPassword),
 		"4000000000000077": slowDecision,
 		"4000000000000341": timedOutDecision,
 		"4000000000000259": chargedBackDecision,
@@ -158,12 +158,12 @@ func cardDecision(operation actors.Operation, number []byte) decision {
 // actionOfMethod lists the money_storage types for which the payer of a payment, or the recipient of a
 // payout, has to act. A charge or a payout of any other type is made at once.
 var actionOfMethod = map[actors.Operation]map[string]payerAction{
-	actors.Pay:    {"sbp": asksPage, "qr_code": asksPage, "crypto": asksDeposit, "native_gas": asksSignature},
-	actors.PayOut: {"sbp": asksPage, "qr_code": asksPage, "crypto": asksDeposit, "open_banking": asksChoice, "sepa": asksChoice},
+	actors.Pay:    {"sbp": actionPage, "qr_code": actionPage, "crypto": actionDeposit, "native_gas": actionSignature},
+	actors.PayOut: {"sbp": actionPage, "qr_code": actionPage, "crypto": actionDeposit, "open_banking": actionChoice, "sepa": actionChoice},
 }
 
-// opensCharge tells whether the operation begins a charge; all other operations continue an existing charge.
-func opensCharge(operation actors.Operation) bool {
+// beginsCharge tells whether the operation begins a charge; all other operations continue an existing charge.
+func beginsCharge(operation actors.Operation) bool {
 	return operation == actors.Pay || operation == actors.PayOut
 }
 
@@ -177,7 +177,7 @@ func Accepts(operation actors.Operation, method string) bool {
 // decide returns the rail's decision on a call that opens a charge. The terminal's forced outcome comes
 // first, because it applies to every charge of the terminal; then the method decides, then the card.
 func decide(call *actors.Call, now time.Time) decision {
-	assert.That(opensCharge(call.Operation), "simulator: operation %d opens no charge", call.Operation)
+	assert.That(beginsCharge(call.Operation), "simulator: operation %d opens no charge", call.Operation)
 	d := decideWithoutHold(call, now)
 	if call.Hold {
 		return d.authorizedOnly()

@@ -30,8 +30,8 @@ const (
 
 // States of a challenge.
 const (
-	ChallengeOpen = "waiting"
-	ChallengeOver = "answered" // the payer has decided, or the charge was voided, so nothing is left to decide
+	ChallengeOpen     = "waiting"
+	ChallengeAnswered = "answered" // the payer has decided, or the charge was voided, so nothing is left to decide
 )
 
 // passwordMaterial is the value of additional_params_for_auth if a charge requires a one-time password.
@@ -45,7 +45,7 @@ var ErrNoChallenge = errors.New("simulator: no such challenge")
 type Challenge struct {
 	Amount    string      // decimal digits, in minor units of Asset
 	Asset     money.Asset // the asset of Amount
-	State     string      // ChallengeOpen or ChallengeOver
+	State     string      // ChallengeOpen or ChallengeAnswered
 	ReturnURL string      // address to which the payer returns afterwards; empty if the call had none
 }
 
@@ -57,25 +57,25 @@ func (s *Simulator) action(line *record) *payment.Action {
 	}
 	address := s.challengeURL + "?" + query.Encode()
 	switch line.charge.payerAction {
-	case asksRedirect:
+	case actionRedirect:
 		return &payment.Action{Type: "redirect", Method: "get", URL: address}
-	case asksForm:
+	case actionForm:
 		return &payment.Action{
 			Type: "auth_3ds_form", Method: "post", URL: s.challengeURL, Page: address,
 			Params: payment.ActionParams(map[string]string{
 				TerminalParam: line.terminal.String(), ReferenceParam: line.reference.String(), TokenParam: token,
 			}),
 		}
-	case asksPassword:
+	case actionPassword:
 		return &payment.Action{Type: "none", Material: []byte(passwordMaterial), Requires: []string{"otp"}}
-	case asksSignature:
+	case actionSignature:
 		material := appendText(nil, `{"payload":`, line.charge.payload(line.reference))
 		material = append(strconv.AppendUint(append(material, `,"sequence":`...), line.charge.sequence, 10), '}')
 		return &payment.Action{Type: "none", Material: material, Requires: []string{"signature"}, ExpiresAt: ledger.MicrosOf(line.charge.expires)}
-	case asksChoice:
+	case actionChoice:
 		return &payment.Action{Destinations: slices.Clone(destinations)}
 	}
-	if line.charge.payerAction == asksDeposit {
+	if line.charge.payerAction == actionDeposit {
 		deposit := line.depositAddress()
 		return &payment.Action{Page: address, Code: deposit, Deposit: deposit}
 	}
@@ -111,7 +111,7 @@ func (s *Simulator) Challenge(terminal, reference ledger.ID, token string) (Chal
 		return Challenge{}, err
 	}
 	c := &line.charge
-	shown := Challenge{Amount: c.amount.String(), Asset: assetOf(c.asset), State: ChallengeOver, ReturnURL: c.returnURL}
+	shown := Challenge{Amount: c.amount.String(), Asset: assetOf(c.asset), State: ChallengeAnswered, ReturnURL: c.returnURL}
 	if c.awaitsPayer() {
 		shown.State = ChallengeOpen
 	}

@@ -353,7 +353,7 @@ func TestLateDecisionChangesNothing(t *testing.T) {
 		if gotURL != returnURL || org != id(99) || err != nil || !bytes.Equal(before, sim.content()) {
 			t.Errorf("%s: %q, %v, %v", what, gotURL, org, err)
 		}
-		if shown, err := sim.Challenge(id(7), id(1), tokenOfCharge1()); shown.State != ChallengeOver || err != nil {
+		if shown, err := sim.Challenge(id(7), id(1), tokenOfCharge1()); shown.State != ChallengeAnswered || err != nil {
 			t.Errorf("%s: the page shows %+v, %v", what, shown, err)
 		}
 		sim.expect(what, sim.submit(completeCall(1, 3, redirectCard)), want)

@@ -56,7 +56,7 @@ func (c *charge) open(call *actors.Call, d *decision, now time.Time) {
 	switch {
 	case d.payerAction.isOnPage():
 		c.asset, c.returnURL = call.Asset.String(), d.returnURL
-	case d.payerAction == asksSignature:
+	case d.payerAction == actionSignature:
 		c.asset = call.Asset.String()
 		c.reserveSequence(now)
 	}
@@ -130,7 +130,7 @@ func (c *charge) outcome(reference ledger.ID, now time.Time) actors.Outcome {
 
 // cryptoMeta returns a copy of the object as bytes if the charge is a crypto deposit, and otherwise nil.
 func (c *charge) cryptoMeta(object string) []byte {
-	if c.payerAction != asksDeposit {
+	if c.payerAction != actionDeposit {
 		return nil
 	}
 	return []byte(object)

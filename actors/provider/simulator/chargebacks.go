@@ -34,7 +34,7 @@ func chargeKeyOf(r *actors.Report) chargeKey { return chargeKey{r.Terminal, r.Re
 func (line *record) chargeback() actors.Report {
 	return actors.Report{
 		Org: line.org, Reference: line.reference, Terminal: line.terminal,
-		At: line.charge.at, Kind: actors.TakenBack,
+		At: line.charge.at, Kind: actors.Reversal,
 	}
 }
 
@@ -118,7 +118,7 @@ func sortUnique(list []actors.Report) []actors.Report {
 // parseIfChargeback parses a line that mentions a chargeback. For any other line it returns nil without
 // parsing it; these are most lines. If the line is damaged, it returns errDamaged.
 func parseIfChargeback(text []byte, offset int64) (*record, error) {
-	if !isSealed(text) {
+	if !hasValidSum(text) {
 		return nil, errDamaged
 	}
 	i := bytes.Index(text, nextStepPrefix)
@@ -141,7 +141,7 @@ func (s *Simulator) Reports(ctx context.Context, since, until time.Time) ([]acto
 	}
 	pending := s.log.lastPending()
 	if pending != nil {
-		pending.share()
+		pending.makeShared()
 	}
 	s.mu.Unlock()
 	// One of the lines that are not durable yet may be a refund that cancels a chargeback. Lines that are

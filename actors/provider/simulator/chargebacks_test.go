@@ -25,7 +25,7 @@ func (sim *testSimulator) reportedCalls(since, until time.Time) []int {
 	numbers := []int{}
 	for _, r := range list {
 		n := int(r.Reference[15])
-		if r.Org != id(99) || r.Terminal != id(7) || r.Kind != actors.TakenBack || !r.At.Equal(chargedBackAt(n)) || r.Failure != (payment.Failure{}) {
+		if r.Org != id(99) || r.Terminal != id(7) || r.Kind != actors.Reversal || !r.At.Equal(chargedBackAt(n)) || r.Failure != (payment.Failure{}) {
 			sim.t.Errorf("reported %+v", r)
 		}
 		numbers = append(numbers, n)

@@ -23,11 +23,11 @@ const checkpointMagic = "mizan simulator checkpoint 1\n"
 // CheckpointSuffix is appended to the name of the log to get the name of its checkpoint.
 const CheckpointSuffix = ".checkpoint"
 
-// A checkpoint is a file beside the log. It contains the index, the sieve and the chargebacks of all lines up to an
+// A checkpoint is a file beside the log. It contains the index, the Bloom filter and the chargebacks of all lines up to an
 // offset, so that a start need not read these lines. Its parts are:
 //
 //	checkpointMagic, offset, number of lines, length of the last line, that line
-//	indexBound, words of the sieve, number of entries of the ring, position of the oldest one, entries (hash, offset), sieve
+//	indexBound, words of the Bloom filter, number of entries of the ring, position of the oldest one, entries (hash, offset), Bloom filter
 //	instant after which all chargebacks are listed, number of chargebacks, chargebacks (org, reference, terminal, instant)
 //	CRC-32C of all these parts
 //
@@ -45,14 +45,14 @@ func (s *Simulator) appendCheckpoint(dst []byte, last []byte) []byte {
 	put(int64(len(last)))
 	dst = append(dst, last...)
 	put(int64(s.index.bound))
-	put(int64(len(s.index.sieve)))
+	put(int64(len(s.index.bloomFilter)))
 	put(int64(len(s.index.ring)))
 	put(int64(s.index.oldest))
 	for _, entry := range s.index.ring {
 		dst = binary.LittleEndian.AppendUint64(dst, entry.hash)
 		dst = binary.LittleEndian.AppendUint64(dst, uint64(entry.offset))
 	}
-	for _, word := range s.index.sieve {
+	for _, word := range s.index.bloomFilter {
 		dst = binary.LittleEndian.AppendUint64(dst, word)
 	}
 	put(s.chargebacks.completeAfter.UnixMicro())
@@ -99,10 +99,10 @@ func (r *checkpointReader) count(size int64) int64 {
 	return n
 }
 
-// learnCheckpoint fills the index, the sieve and the chargebacks from a checkpoint, and returns the part of the log that
-// the checkpoint covers. If the checkpoint is damaged or belongs to another log, learnCheckpoint changes nothing and
+// loadCheckpoint fills the index, the Bloom filter and the chargebacks from a checkpoint, and returns the part of the log that
+// the checkpoint covers. If the checkpoint is damaged or belongs to another log, loadCheckpoint changes nothing and
 // returns an empty section.
-func (s *Simulator) learnCheckpoint(content []byte, length int64) section {
+func (s *Simulator) loadCheckpoint(content []byte, length int64) section {
 	sumAt := len(content) - crc32.Size
 	if sumAt < len(checkpointMagic) || string(content[:len(checkpointMagic)]) != checkpointMagic ||
 		binary.LittleEndian.Uint32(content[sumAt:]) != crc32.Checksum(content[:sumAt], castagnoli) {
@@ -114,8 +114,8 @@ func (s *Simulator) learnCheckpoint(content []byte, length int64) section {
 	if covered.end > length || !s.log.hasLine(last, covered.end) {
 		return section{}
 	}
-	restored := newIndex(s.index.bound, 64*len(s.index.sieve))
-	if r.number() != int64(restored.bound) || r.number() != int64(len(restored.sieve)) {
+	restored := newIndex(s.index.bound, 64*len(s.index.bloomFilter))
+	if r.number() != int64(restored.bound) || r.number() != int64(len(restored.bloomFilter)) {
 		return section{}
 	}
 	entries, oldest := r.count(16), r.number()
@@ -130,13 +130,13 @@ func (s *Simulator) learnCheckpoint(content []byte, length int64) section {
 		}
 		restored.append(entry)
 	}
-	for i := range restored.sieve {
-		restored.sieve[i] = uint64(r.number())
+	for i := range restored.bloomFilter {
+		restored.bloomFilter[i] = uint64(r.number())
 	}
 	list := chargebacks{bound: s.chargebacks.bound, completeAfter: time.UnixMicro(r.number()).UTC()}
 	reports := r.count(3*16 + 8)
 	for range reports {
-		report := actors.Report{Kind: actors.TakenBack}
+		report := actors.Report{Kind: actors.Reversal}
 		copy(report.Org[:], r.bytes(16))
 		copy(report.Reference[:], r.bytes(16))
 		copy(report.Terminal[:], r.bytes(16))
@@ -154,7 +154,7 @@ func (s *Simulator) learnCheckpoint(content []byte, length int64) section {
 // hasLine tells whether the log's file contains this line, and the line ends at the offset end.
 func (l *callLog) hasLine(text []byte, end int64) bool {
 	begin := end - int64(len(text))
-	if begin < 0 || !isSealed(text) {
+	if begin < 0 || !hasValidSum(text) {
 		return false
 	}
 	found := make([]byte, len(text))
@@ -192,7 +192,7 @@ func (s *Simulator) checkpointIfDue() {
 // next start only takes longer.
 func (s *Simulator) writeCheckpoint() {
 	s.mu.Lock()
-	sizeNow := len(checkpointMagic) + maxLine + 16*len(s.index.ring) + 8*len(s.index.sieve) + (3*16+8)*len(s.chargebacks.reports)
+	sizeNow := len(checkpointMagic) + maxLine + 16*len(s.index.ring) + 8*len(s.index.bloomFilter) + (3*16+8)*len(s.chargebacks.reports)
 	s.mu.Unlock()
 	content := make([]byte, sizeNow+sizeNow/16)
 	for i := 0; i < len(content); i += os.Getpagesize() {

@@ -135,7 +135,7 @@ func checkpointAndLog(t *testing.T) (checkpoint, log []byte) {
 func learnedFrom(t *testing.T, checkpoint, log []byte, within bounds) section {
 	t.Helper()
 	s := newSimulator(&memoryFile{log}, &Options{Clock: clock.NewManual(start), BaseURL: baseURL, Key: testKey}, within)
-	covered := s.learnCheckpoint(checkpoint, int64(len(log)))
+	covered := s.loadCheckpoint(checkpoint, int64(len(log)))
 	if covered == (section{}) && (len(s.index.ring) > 0 || len(s.index.positions) > 0 || s.chargebacks.reports != nil) {
 		t.Fatal("something was learned from a checkpoint that was ignored")
 	}
@@ -172,7 +172,7 @@ func TestACheckpointThatIsDamagedOrOfAnotherLogIsIgnored(t *testing.T) {
 		t.Error("used for another log")
 	}
 	for what, change := range map[string]func(b *bounds){
-		"index": func(b *bounds) { b.index++ }, "sieve": func(b *bounds) { b.sieveBits *= 2 }, "chargebacks": func(b *bounds) { b.chargebackReports = 0 },
+		"index": func(b *bounds) { b.index++ }, "sieve": func(b *bounds) { b.filterBits *= 2 }, "chargebacks": func(b *bounds) { b.chargebackReports = 0 },
 	} {
 		within := smallBounds
 		change(&within)

@@ -23,10 +23,10 @@
 //     separate charge at each.
 //  6. A call with the operation and request of an earlier call is a repetition. It gets the outcome of the earlier
 //     call and changes nothing. A repeated Pay or PayOut is recognised only while its charge is among the last
-//     indexBound charges. For older charges the log is not searched: the sieve (a Bloom filter) mistakes some new
+//     indexBound charges. For older charges the log is not searched: the Bloom filter mistakes some new
 //     references for known ones, and searching the log for each of these would slow down all payments.
 //  7. Calls of one charge are handled one after another.
-//  8. Memory is bounded: it holds the last indexBound charges, a sieve of fixed size, the last chargebackBound
+//  8. Memory is bounded: it holds the last indexBound charges, a Bloom filter of fixed size, the last chargebackBound
 //     chargebacks and two batches of maxBatch bytes. Everything older is read from the log. Lines that are not
 //     durable yet are only in the batches.
 //  9. A damaged line is never misread: a line is accepted only if the simulator would write it again byte for byte. Open

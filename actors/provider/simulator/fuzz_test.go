@@ -15,7 +15,7 @@ func FuzzALine(f *testing.F) {
 		setUp(sim)
 		sim.submit(followUpCall(1, actors.Refund, 92, 5))
 		for text := range bytes.Lines(sim.content()) {
-			f.Add(text[:len(text)-sealSize])
+			f.Add(text[:len(text)-sumSize])
 		}
 	}
 	const offset = 1 << 40

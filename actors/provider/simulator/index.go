@@ -6,10 +6,10 @@ const (
 	// indexBound is the number of newest charges that are found without searching the log.
 	indexBound = 262_144
 
-	// sieveBits is the size of the sieve (a Bloom filter): 4 MiB. If the log has a million calls, an inquiry
+	// filterBits is the size of the Bloom filter: 4 MiB. If the log has a million calls, an inquiry
 	// for an unknown reference searches the log in 2 of 10,000 cases; with ten million calls, in 1 of 4.
-	sieveBits   = 1 << 25
-	sieveProbes = 4 // number of bits that each hash sets in the sieve
+	filterBits   = 1 << 25
+	filterProbes = 4 // number of bits that each hash sets in the Bloom filter
 )
 
 // index finds a charge's newest line by the charge's key (the reference and terminal, with which every line begins).
@@ -20,9 +20,9 @@ type index struct {
 	ring      []indexEntry      // in order of insertion; once the ring is full, a new entry replaces the oldest one
 	oldest    int               // position of the oldest entry in the ring
 
-	// sieve is a Bloom filter, which can say for certain that a charge is unknown. After a crash most inquiries
-	// are about calls that never arrived. Without the sieve, each of these inquiries would search the whole log.
-	sieve []uint64
+	// bloomFilter is a Bloom filter, which can say for certain that a charge is unknown. After a crash most inquiries
+	// are about calls that never arrived. Without the Bloom filter, each of these inquiries would search the whole log.
+	bloomFilter []uint64
 }
 
 // indexEntry says where the newest line of a charge begins.
@@ -33,9 +33,9 @@ type indexEntry struct {
 
 func newIndex(bound, sieveBits int) index {
 	return index{
-		bound:     bound,
-		positions: make(map[uint64]uint32),
-		sieve:     make([]uint64, sieveBits/64),
+		bound:       bound,
+		positions:   make(map[uint64]uint32),
+		bloomFilter: make([]uint64, sieveBits/64),
 	}
 }
 
@@ -46,9 +46,9 @@ func (x *index) hash(key []byte) uint64 { return xxhash.Sum64(key) }
 // put stores where a charge's newest line is. If the charge is already in the index, its position in the ring does
 // not change, so further lines do not keep it in the index for longer.
 func (x *index) put(hash uint64, offset int64) {
-	for i := range uint64(sieveProbes) {
+	for i := range uint64(filterProbes) {
 		word, bit := x.probe(hash, i)
-		x.sieve[word] |= bit
+		x.bloomFilter[word] |= bit
 	}
 	if position, known := x.positions[hash]; known {
 		x.ring[position].offset = offset
@@ -81,16 +81,16 @@ func (x *index) find(hash uint64) (offset int64, found bool) {
 
 // mayContain returns false if it is certain that no charge with this hash is in the log.
 func (x *index) mayContain(hash uint64) bool {
-	for i := range uint64(sieveProbes) {
-		if word, bit := x.probe(hash, i); x.sieve[word]&bit == 0 {
+	for i := range uint64(filterProbes) {
+		if word, bit := x.probe(hash, i); x.bloomFilter[word]&bit == 0 {
 			return false
 		}
 	}
 	return true
 }
 
-// probe returns the i-th bit of a hash in the sieve, as the index of a word and a mask. The bit is found by double hashing.
+// probe returns the i-th bit of a hash in the Bloom filter, as the index of a word and a mask. The bit is found by double hashing.
 func (x *index) probe(hash, i uint64) (word, bit uint64) {
-	position := (hash + i*(hash>>32|1)) & uint64(len(x.sieve)*64-1) // the number of bits is a power of two
+	position := (hash + i*(hash>>32|1)) & uint64(len(x.bloomFilter)*64-1) // the number of bits is a power of two
 	return position / 64, 1 << (position % 64)
 }

@@ -16,7 +16,7 @@ func (sim *testSimulator) forget() {
 }
 
 func TestIndexHoldsOnlyTheLastCharges(t *testing.T) {
-	index := newIndex(3, sieveBits)
+	index := newIndex(3, filterBits)
 	for n := range uint64(10) {
 		index.put(n<<32|n, int64(n))
 		if len(index.positions) > 3 || len(index.ring) > 3 {
@@ -43,7 +43,7 @@ func TestIndexHoldsOnlyTheLastCharges(t *testing.T) {
 }
 
 func TestSieveRecognisesMostUnknownCharges(t *testing.T) {
-	index := newIndex(16, sieveBits)
+	index := newIndex(16, filterBits)
 	hash := func(n uint64) uint64 { u := id(n); return index.hash(u[:]) }
 	const calls = 200_000
 	for n := range uint64(calls) {
@@ -85,8 +85,8 @@ func TestChargesDroppedFromTheIndexAreFoundInTheLog(t *testing.T) {
 		sim.expect("inquiry", sim.inquire(n), chargedOutcome(n))
 	}
 	sim.expect("unknown", sim.inquire(calls), notFoundOutcome)
-	for i := range sim.index.sieve { // so that the sieve rejects nothing, as after very many calls
-		sim.index.sieve[i] = ^uint64(0)
+	for i := range sim.index.bloomFilter { // so that the Bloom filter rejects nothing, as after very many calls
+		sim.index.bloomFilter[i] = ^uint64(0)
 	}
 	sim.expect("unknown, although the sieve is full", sim.inquire(calls), notFoundOutcome)
 }

@@ -20,7 +20,7 @@ const (
 )
 
 // victimBounds make the victim write checkpoints often. The index is large enough for the test's own calls.
-var victimBounds = bounds{chunkSize: chunkSize, checkpointEvery: 3000, index: indexBound, sieveBits: 1 << 16, chargebackReports: chargebackBound}
+var victimBounds = bounds{chunkSize: chunkSize, checkpointEvery: 3000, index: indexBound, filterBits: 1 << 16, chargebackReports: chargebackBound}
 
 // victimCalls returns the calls that the victim (the child process that the test kills) makes for a charge. Every
 // fourth charge is held, captured and refunded.

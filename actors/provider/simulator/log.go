@@ -23,7 +23,7 @@ type file interface {
 
 // callLog is the log: a file of whole lines, which may be followed by zero bytes, and the lines that are not in the file yet.
 // The bytes before the offset durable never change, so a goroutine that has read durable under Simulator.mu may read these
-// bytes without mu. Simulator.mu guards the other fields, except paddedTo and isShared, which only the goroutine that writes a
+// bytes without mu. Simulator.mu guards the other fields, except paddedTo and wasShared, which only the goroutine that writes a
 // batch uses.
 type callLog struct {
 	file      file
@@ -33,7 +33,7 @@ type callLog struct {
 	lastLine   int64  // offset at which the last durable line begins
 	lineCount  int    // number of durable lines
 	paddedTo   int64  // offset at which the zero bytes after the lines end
-	isShared   bool   // the last batch had several lines
+	wasShared  bool   // the last batch had several lines
 	writing    *batch // the lines that are being written; nil if none
 	collecting *batch // the lines that will be written next; nil if none
 	spare      *batch // its buffers are reused by the next batch
@@ -52,7 +52,7 @@ func (l *callLog) readLine(offset, size int64) ([]byte, error) {
 			return nil, err
 		}
 		if end := bytes.IndexByte(part, '\n') + 1; end > 0 {
-			if !isSealed(part[:end]) {
+			if !hasValidSum(part[:end]) {
 				return nil, errDamaged
 			}
 			return part[:end], nil

@@ -357,7 +357,7 @@ func TestLineWithAWrongValueIsDamaged(t *testing.T) {
 		{`"captured":"1000"`, `"captured": "1000"`}, {`"captured"`, `"Captured"`}, {`"outcome":"charged"`, `"outcome":"\u0063harged"`},
 	} {
 		begins := bytes.LastIndexByte(content[:len(content)-1], '\n') + 1
-		body := content[begins : len(content)-sealSize]
+		body := content[begins : len(content)-sumSize]
 		changed := bytes.Replace(body, []byte(change[0]), []byte(change[1]), 1)
 		if bytes.Equal(body, changed) {
 			t.Fatalf("%s is not in %s", change[0], body)

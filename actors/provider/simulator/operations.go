@@ -63,9 +63,9 @@ func refusedResult(reason string) result {
 // charge's state at the instant now. openingDecision is used only if the call opens a charge.
 func (c charge) perform(call *actors.Call, openingDecision *decision, now time.Time) (result, charge) {
 	switch {
-	case opensCharge(call.Operation) && c.operation != 0:
+	case beginsCharge(call.Operation) && c.operation != 0:
 		return refusedResult(reasonInUse), c
-	case opensCharge(call.Operation):
+	case beginsCharge(call.Operation):
 		c = charge{}
 		c.open(call, openingDecision, now)
 		return result{verdict: c.verdict, reason: c.reason}, c
@@ -122,14 +122,14 @@ func (c *charge) completionDecision(call *actors.Call, now time.Time) decision {
 // on the charge that follows from this.
 func (c *charge) checkAction(call *actors.Call, now time.Time) (decision, bool) {
 	switch {
-	case c.payerAction == asksPassword:
+	case c.payerAction == actionPassword:
 		return refusedDecision(reasonAuthentication), textField(call.Material, "otp") == password
-	case c.payerAction == asksSignature && now.After(c.expires):
+	case c.payerAction == actionSignature && now.After(c.expires):
 		return awaitingDecision(c.payerAction), false // another payment may have got the sequence number meanwhile
-	case c.payerAction == asksSignature:
+	case c.payerAction == actionSignature:
 		digest := sha256.Sum256([]byte(c.payload(call.Reference)))
 		return refusedDecision(reasonAuthentication), textField(call.Material, "signature") == hex.EncodeToString(digest[:])
-	case c.payerAction == asksChoice:
+	case c.payerAction == actionChoice:
 		isChosen := func(d payment.Destination) bool { return d.ID == call.Choice }
 		return refusedDecision(reasonDestination), slices.ContainsFunc(destinations, isChosen)
 	case c.answer == "":
@@ -241,7 +241,7 @@ func (call *callFields) undoOutcome(verdict payment.Verdict, now time.Time) acto
 // requestOf returns the request's id, which distinguishes an operation on a charge from other operations of the
 // same kind. For an operation that opens a charge it returns the zero id, because a charge is opened only once.
 func requestOf(operation actors.Operation, request ledger.ID) ledger.ID {
-	if opensCharge(operation) {
+	if beginsCharge(operation) {
 		return ledger.ID{}
 	}
 	return request

@@ -40,8 +40,8 @@ const (
 // The prefix occurs nowhere else in a line, because in free text a backslash precedes each quotation mark.
 var nextStepPrefix = []byte(`"then":"`)
 
-// sealSize is the length of a line's seal: the field with the checksum, the closing brace and the newline.
-const sealSize = len(sumKey) + 2*crc32.Size + len(lineEnd)
+// sumSize is the length of a line's seal: the field with the checksum, the closing brace and the newline.
+const sumSize = len(sumKey) + 2*crc32.Size + len(lineEnd)
 
 const (
 	lineStart = `{"reference":"`
@@ -224,13 +224,13 @@ func appendSum(dst, body []byte) []byte {
 	return append(dst, lineEnd...)
 }
 
-// isSealed tells whether a line (including its newline) contains the right checksum.
-func isSealed(text []byte) bool {
-	if len(text) < keySize+sealSize || len(text) > maxLine {
+// hasValidSum tells whether a line (including its newline) contains the right checksum.
+func hasValidSum(text []byte) bool {
+	if len(text) < keySize+sumSize || len(text) > maxLine {
 		return false
 	}
-	var wantSeal [sealSize]byte
-	body, seal := text[:len(text)-sealSize], text[len(text)-sealSize:]
+	var wantSeal [sumSize]byte
+	body, seal := text[:len(text)-sumSize], text[len(text)-sumSize:]
 	return bytes.Equal(seal, appendSum(wantSeal[:0], body))
 }
 
@@ -288,7 +288,7 @@ type lineFields struct {
 // appendLine would write the same values differently.
 func parseLine(text []byte, offset int64) (*record, error) {
 	var decoded lineFields
-	if !isSealed(text) || json.Unmarshal(text, &decoded) != nil {
+	if !hasValidSum(text) || json.Unmarshal(text, &decoded) != nil {
 		return nil, errDamaged
 	}
 	line := &record{
@@ -341,7 +341,7 @@ func (line *record) isConsistent() bool {
 	if (c.operation == 0) != (c.verdict == payment.VerdictNotFound) || (c.operation != 0) == c.at.IsZero() {
 		return false
 	}
-	if (c.payerAction == asksSignature) != (c.sequence > 0) || (c.sequence > 0) == c.expires.IsZero() {
+	if (c.payerAction == actionSignature) != (c.sequence > 0) || (c.sequence > 0) == c.expires.IsZero() {
 		return false
 	}
 	switch c.verdict {

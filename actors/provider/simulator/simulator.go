@@ -79,11 +79,11 @@ type Simulator struct {
 
 // bounds are the sizes that a test may set to small values.
 type bounds struct {
-	chunkSize, checkpointEvery          int64
-	index, sieveBits, chargebackReports int
+	chunkSize, checkpointEvery           int64
+	index, filterBits, chargebackReports int
 }
 
-var usualBounds = bounds{chunkSize, checkpointEvery, indexBound, sieveBits, chargebackBound}
+var usualBounds = bounds{chunkSize, checkpointEvery, indexBound, filterBits, chargebackBound}
 
 var _ actors.Provider = (*Simulator)(nil)
 
@@ -121,7 +121,7 @@ func newSimulator(f file, options *Options, within bounds) *Simulator {
 		onSyncFailure: options.OnSyncFailure, onDamage: options.OnDamage,
 		checkpointPath: options.Path + CheckpointSuffix, checkpointEvery: within.checkpointEvery,
 		log:         callLog{file: f, chunkSize: within.chunkSize},
-		index:       newIndex(within.index, within.sieveBits),
+		index:       newIndex(within.index, within.filterBits),
 		chargebacks: chargebacks{bound: within.chargebackReports},
 	}
 }
@@ -172,7 +172,7 @@ func (s *Simulator) submit(ctx context.Context, call *actors.Call) submission {
 	chargeLock := &s.chargeLocks[hash%lockCount]
 	chargeLock.Lock()
 	defer chargeLock.Unlock()
-	if !opensCharge(call.Operation) {
+	if !beginsCharge(call.Operation) {
 		return s.resume(ctx, key, hash, call, nil)
 	}
 	openingDecision := decide(call, s.clock.Now())
@@ -336,7 +336,7 @@ func (s *Simulator) writeReissue(ctx context.Context, question *actors.Inquiry) 
 	s.lockForLine()
 	defer s.mu.Unlock()
 	now := s.clock.Now()
-	if c := &newest.charge; c.payerAction != asksSignature || !c.awaitsPayer() || !now.After(c.expires) {
+	if c := &newest.charge; c.payerAction != actionSignature || !c.awaitsPayer() || !now.After(c.expires) {
 		return newest.batch, nil
 	}
 	line := *newest

@@ -7,10 +7,10 @@ import (
 	"fmt"
 )
 
-// readLog fills the index, the sieve and the chargebacks from the checkpoint and from the log's later lines, and
+// readLog fills the index, the Bloom filter and the chargebacks from the checkpoint and from the log's later lines, and
 // verifies that none of these lines is damaged. It returns the part of the log that the checkpoint covers.
 func (s *Simulator) readLog(length int64) (covered section, err error) {
-	covered = s.learnCheckpoint(readCheckpoint(s.checkpointPath), length)
+	covered = s.loadCheckpoint(readCheckpoint(s.checkpointPath), length)
 	part := section{begin: covered.end, end: length, lineCount: covered.lineCount}
 	err = s.log.eachLine(context.Background(), part, func(offset int64, text []byte) error {
 		if err := s.addToIndex(text, offset); err != nil {
@@ -34,7 +34,7 @@ func (s *Simulator) readLog(length int64) (covered section, err error) {
 	return covered, err
 }
 
-// addToIndex adds a line to the index, the sieve and the chargebacks. If the line is damaged, it returns errDamaged.
+// addToIndex adds a line to the index, the Bloom filter and the chargebacks. If the line is damaged, it returns errDamaged.
 func (s *Simulator) addToIndex(text []byte, offset int64) error {
 	line, err := parseIfChargeback(text, offset)
 	if err != nil {
@@ -82,7 +82,7 @@ func isTornBatch(written []byte, begin int64) bool {
 		offset += int64(len(part))
 		text := bytes.TrimLeft(part, "\x00")
 		switch hasNewline := bytes.HasSuffix(part, []byte("\n")); {
-		case isSealed(text):
+		case hasValidSum(text):
 			line, err := parseLine(text, offset-int64(len(text)))
 			if err != nil || line.offset-int64(line.inBatch) > begin {
 				return false
@@ -100,7 +100,7 @@ func isTornBatch(written []byte, begin int64) bool {
 func isBeginningOfLine(text []byte) bool {
 	withNewline := append(bytes.Clone(text[:len(text)-1]), '\n')
 	prefixLength := min(len(text), len(lineStart))
-	return string(text[:prefixLength]) == lineStart[:prefixLength] && !isSealed(withNewline)
+	return string(text[:prefixLength]) == lineStart[:prefixLength] && !hasValidSum(withNewline)
 }
 
 // hasZerosOfBlocksOnly tells whether zero bytes fill only whole blocks of the disk. The first block may be partly

@@ -40,7 +40,7 @@ func (f *memoryFile) Sync() error  { return nil }
 func (f *memoryFile) Close() error { return nil }
 
 // smallBounds make a simulator that is opened quickly.
-var smallBounds = bounds{chunkSize: 2 * maxLine, checkpointEvery: checkpointEvery, index: 64, sieveBits: 1 << 12, chargebackReports: 64}
+var smallBounds = bounds{chunkSize: 2 * maxLine, checkpointEvery: checkpointEvery, index: 64, filterBits: 1 << 12, chargebackReports: 64}
 
 // startWith starts a simulator with a log's content, and returns the content that the start leaves.
 func startWith(content []byte) ([]byte, error) {

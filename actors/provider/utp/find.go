@@ -218,7 +218,7 @@ type account struct {
 // all terminals of an account return equal values.
 func accountOf(t *directory.Terminal) account {
 	a := account{Connection: *connectionOf(t), env: t.Env.String()}
-	if a.Env.Valid() {
+	if a.Env.IsValid() {
 		a.env = a.Env.String()
 	}
 	a.WebhookSecret, a.Env = "", 0

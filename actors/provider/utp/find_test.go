@@ -174,13 +174,13 @@ func TestReversalsAndCorrectionsAreReported(t *testing.T) {
 		t.Fatalf("reports are %+v, %v", found, err)
 	}
 	wantReversal := actors.Report{
-		Org: platform.terminals[0].Org, Reference: reference, Terminal: platform.terminals[0].ID, Kind: actors.TakenBack, Failure: payment.Failure{Detail: "chargeback"},
+		Org: platform.terminals[0].Org, Reference: reference, Terminal: platform.terminals[0].ID, Kind: actors.Reversal, Failure: payment.Failure{Detail: "chargeback"},
 		At: time.Date(2026, 9, 3, 10, 14, 0, 250000000, time.UTC),
 	}
-	if found[0] != wantReversal || found[2].Terminal != secondTerminal.ID || found[2].Org != secondTerminal.Org || found[2].Kind != actors.TakenBack {
+	if found[0] != wantReversal || found[2].Terminal != secondTerminal.ID || found[2].Org != secondTerminal.Org || found[2].Kind != actors.Reversal {
 		t.Errorf("reports are %+v", found)
 	}
-	if c := found[1]; c.Kind != actors.Corrected || c.Terminal != secondTerminal.ID || !c.At.Equal(time.Date(2026, 9, 3, 10, 14, 0, 500000000, time.UTC)) {
+	if c := found[1]; c.Kind != actors.Correction || c.Terminal != secondTerminal.ID || !c.At.Equal(time.Date(2026, 9, 3, 10, 14, 0, 500000000, time.UTC)) {
 		t.Errorf("the correction is %+v", c)
 	}
 	got := platform.requests()
@@ -229,9 +229,9 @@ func TestPlatformsArePolledEveryFiveMinutes(t *testing.T) {
 }
 
 func TestAClosedChargeIsExamined(t *testing.T) {
-	for status, want := range map[string]actors.ReportKind{"reversed": actors.TakenBack, "failed": actors.Corrected, "charged": actors.Settled} {
+	for status, want := range map[string]actors.ReportKind{"reversed": actors.Reversal, "failed": actors.Correction, "charged": actors.LateSettlement} {
 		r := startPlatform(t, respond(200, theirBody(status)))
-		report, found := r.Examine(t.Context(), r.question(actors.Pay, 0))
+		report, found := r.InquireReport(t.Context(), r.question(actors.Pay, 0))
 		if !found || report.Kind != want || report.Reference != reference || report.Terminal != r.terminals[0].ID || report.Org != r.terminals[0].Org {
 			t.Errorf("%s: %+v, %v", status, report, found)
 		}
@@ -240,7 +240,7 @@ func TestAClosedChargeIsExamined(t *testing.T) {
 		"nothing new": respond(200, theirBody("rejected")), "no answer": respond(503, ``), "not found": respond(404, ``),
 	} {
 		r := startPlatform(t, answer)
-		if report, found := r.Examine(context.Background(), r.question(actors.Pay, 0)); found {
+		if report, found := r.InquireReport(context.Background(), r.question(actors.Pay, 0)); found {
 			t.Errorf("%s: %+v", name, report)
 		}
 	}

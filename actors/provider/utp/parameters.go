@@ -46,7 +46,7 @@ const (
 // Parameters describes the fields of Connection, as the columns of a record type. The columns have no numbers,
 // because a terminal's parameters are stored as one object.
 var Parameters = schema.NewType[Connection]("parameters of a terminal of "+Name,
-	schema.Bound(schema.Text(0, keyBaseURL, schema.Transient, schema.Required, schema.AtMost(directory.MaxURL), schema.Rule(addressRule),
+	schema.BoundField(schema.Text(0, keyBaseURL, schema.Transient, schema.Required, schema.AtMost(directory.MaxURL), schema.Rule(addressRule),
 		schema.Help("the platform's URL: https, up to but without `/api/v1`; http only to this machine, in a sandbox")),
 		func(c *Connection) string { return c.BaseURL },
 		func(c *Connection, address string) { c.BaseURL = strings.TrimSuffix(address, "/") }),
@@ -58,10 +58,10 @@ var Parameters = schema.NewType[Connection]("parameters of a terminal of "+Name,
 		schema.Help("signs that platform's notifications; without it none is accepted")), func(c *Connection) *string { return &c.WebhookSecret }),
 	schema.Field(schema.Text(0, "ca_pem", schema.Transient, schema.Settable, schema.AtMost(directory.MaxParams), schema.Rule(certificateRule),
 		schema.Help("certificates (PEM) that are trusted for base_url in place of the system's certificates")), func(c *Connection) *string { return &c.CA }),
-	schema.Bound(schema.Word(0, "env", []string{money.Prod.String(), money.Test.String()}, schema.Transient, schema.Settable,
+	schema.BoundField(schema.Word(0, "env", []string{money.Prod.String(), money.Test.String()}, schema.Transient, schema.Settable,
 		schema.Help("environment of the transactions on that platform; the terminal's own if absent")),
 		func(c *Connection) string {
-			if c.Env.Valid() {
+			if c.Env.IsValid() {
 				return c.Env.String()
 			}
 			return ""

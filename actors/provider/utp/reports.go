@@ -31,7 +31,7 @@ const (
 var reportedStatuses = []struct {
 	status string
 	what   actors.ReportKind
-}{{statusReversed, actors.TakenBack}, {statusFailed, actors.Corrected}}
+}{{statusReversed, actors.Reversal}, {statusFailed, actors.Correction}}
 
 // NextReport returns the time of the next poll. It returns false if no terminal is connected to a platform.
 func (p *Provider) NextReport(since time.Time) (time.Time, bool) {
@@ -137,7 +137,7 @@ func (tx *transaction) report(t *directory.Terminal, reference ledger.ID, what a
 		at = readAt
 	}
 	failure := tx.failure(payment.ProcessingError, reasonFailed)
-	if what == actors.TakenBack {
+	if what == actors.Reversal {
 		failure = payment.Failure{Detail: cmp.Or(tx.reason, reasonTakenBack)}
 	}
 	return actors.Report{Org: t.Org, Reference: reference, Terminal: t.ID, At: at, Kind: what, Failure: failure}
@@ -145,18 +145,18 @@ func (tx *transaction) report(t *directory.Terminal, reference ledger.ID, what a
 
 // Examine implements Examiner of actors/payment: it asks the other platform about a charge that has ended here.
 // If no response comes, Examine returns false, and a reversal or a failure is found by the next poll.
-func (p *Provider) Examine(ctx context.Context, q *actors.Inquiry) (actors.Report, bool) {
+func (p *Provider) InquireReport(ctx context.Context, q *actors.Inquiry) (actors.Report, bool) {
 	s := subject{terminal: q.Terminal, reference: q.Reference, operation: q.Operation, ChargeState: q.ChargeState}
 	tx, _ := p.find(ctx, &s)
 	if tx == nil {
 		return actors.Report{}, false
 	}
-	what := actors.Settled
+	what := actors.LateSettlement
 	switch {
 	case tx.status == statusReversed:
-		what = actors.TakenBack
+		what = actors.Reversal
 	case tx.status == statusFailed:
-		what = actors.Corrected
+		what = actors.Correction
 	case !tx.hasSettled():
 		return actors.Report{}, false
 	}

@@ -142,7 +142,7 @@ func (p *Provider) refundOutcome(tx *transaction, s *subject, lastRefundID strin
 	if tx.refundID == "" || tx.refundID == lastRefundID {
 		return // the id belongs to an earlier refund, so the platform does not know our refund
 	}
-	refundedAfter, err := s.Refunded.Add(s.amount)
+	refundedAfter, err := s.RefundedAmount.Add(s.amount)
 	isAmountShown := tx.refundedAmount != nil && err == nil
 	switch {
 	case tx.status == statusRefunding:
@@ -173,6 +173,6 @@ func (p *Provider) logDifference(tx *transaction, s *subject) {
 		moved = *tx.capturedAmount
 	}
 	p.log.Error("a platform has moved another amount than it was asked to", "reference", s.reference.String(),
-		"terminal", s.terminal.ID.String(), "operation", s.operation.String(), "asked", s.amount.String(), "before", s.Refunded.String(),
+		"terminal", s.terminal.ID.String(), "operation", s.operation.String(), "asked", s.amount.String(), "before", s.RefundedAmount.String(),
 		slog.String("in_all", moved.String()))
 }

@@ -187,7 +187,7 @@ func TestOutcomeOfAnOperationFollowsFromTheTransaction(t *testing.T) {
 		platform := startPlatform(t, respond(200, c.theirTransaction))
 		call, q := platform.followUpCall(c.operation, 400), platform.question(c.operation, 400)
 		call.Meta = []byte(`{"utp_id":"their-id"` + c.meta + `}`)
-		call.Refunded = money.FromUint64(c.returnedBefore)
+		call.RefundedAmount = money.FromUint64(c.returnedBefore)
 		q.ChargeState = call.ChargeState
 		submitted, inquired := platform.submit(call), platform.inquire(q)
 		if submitted.Verdict != c.wantSubmitted || inquired.Verdict != c.wantInquired {

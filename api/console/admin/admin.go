@@ -5,7 +5,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"mizan/api/console/described"
+	"mizan/api/console/apispec"
 	"mizan/api/console/resource"
 	"mizan/api/console/view"
 	"mizan/api/console/visit"
@@ -15,7 +15,7 @@ import (
 
 // Config contains the descriptions from which the pages are generated.
 type Config struct {
-	Catalog *described.Catalog
+	Catalog *apispec.Catalog
 	Routes  func() []web.Route // returns the routes of the API
 }
 

@@ -4,14 +4,14 @@ import (
 	"html/template"
 	"net/url"
 
-	"mizan/api/console/described"
+	"mizan/api/console/apispec"
 	"mizan/api/console/labels"
 	"mizan/api/console/resource"
 	"mizan/api/console/visit"
 )
 
 // kinds returns the configuration of each kind of record in this area. The columns in Columns are the first columns of a list.
-func kinds(catalog *described.Catalog) []resource.Kind {
+func kinds(catalog *apispec.Catalog) []resource.Kind {
 	return []resource.Kind{
 		{Name: "partners", List: "listPartners", Columns: []string{"id", "name", "active"}, Hidden: []string{"lang", "notify_url", "source_addresses"},
 			Above: hint(func(t *areaTexts) string { return t.Health.Window }),
@@ -20,7 +20,7 @@ func kinds(catalog *described.Catalog) []resource.Kind {
 			Hidden: []string{"merchant_adapter"}},
 		{Name: "circuits", List: "listCircuits", Columns: []string{"terminal_id", "name", "partner_id", "provider", "state", "failures"},
 			Above: hint(func(t *areaTexts) string { return t.Circuits.Hint })},
-		{Name: "keys", List: "listApiKeys", Columns: []string{"id", "name", "prefix", "partner_id"}, Once: []string{"key"}},
+		{Name: "keys", List: "listApiKeys", Columns: []string{"id", "name", "prefix", "partner_id"}, ShownOnce: []string{"key"}},
 		{Name: "limits", List: "listLimits", Columns: []string{"id", "partner_id", "kind", "max_amount", "max_count", "window", "scope", "active"},
 			Hidden: []string{"currency", "network"}, SkipParts: []string{"getLimitUsage"}, Section: usageSection,
 			Extra: []resource.Extra{{Label: func(t *labels.Texts) string { return textsIn(t.Lang).Usage.Title }, Cells: usageCells}}},
@@ -43,8 +43,8 @@ var figures = []resource.Figures{{Name: "system", Operation: "getSystem", ByOper
 func changes() resource.Kind {
 	return resource.Kind{
 		Name: "changes", List: "listEvents", Above: hint(func(t *areaTexts) string { return t.Changes.Hint }),
-		Columns: []string{"booked_at", "author", "kind", "event", "source", "from", "to", "seq"}, Only: url.Values{"kind": {"administration"}},
-		Without: []string{"getEvent"}, // the auditor's page shows more about an event
+		Columns: []string{"booked_at", "author", "kind", "event", "source", "from", "to", "seq"}, FixedFilters: url.Values{"kind": {"administration"}},
+		HiddenOperations: []string{"getEvent"}, // the auditor's page shows more about an event
 		Cells: map[string]func(*labels.Texts, map[string]any) template.HTML{
 			"source": sourceCell, "author": authorCell, "seq": seqCell, "event": eventCell, "from": stateCell("from"), "to": stateCell("to"),
 		},

@@ -44,8 +44,8 @@ func usageOf(v *visit.Visit, limit map[string]any) (template.HTML, error) {
 	case limit["kind"] == "per_transaction":
 		return muted(t.Usage.None), nil
 	}
-	answer := v.Call(web.Call{Method: fiber.MethodGet, Path: "/api/v1/limits/" + id + "/usage"})
-	if refused := answer.Refused(); refused != nil {
+	answer := v.Call(web.InternalRequest{Method: fiber.MethodGet, Path: "/api/v1/limits/" + id + "/usage"})
+	if refused := answer.Refusal(); refused != nil {
 		return "", refused
 	}
 	var usage struct {

@@ -21,7 +21,7 @@ type treeNode struct {
 
 type nodeAsset struct {
 	groupRow
-	Balance sided
+	Balance sidedBalance
 }
 
 // maxNodeAssets is how many balances the tree shows beside a node.

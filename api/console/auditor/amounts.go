@@ -2,23 +2,23 @@ package auditor
 
 import "mizan/ledger/money"
 
-// sided is a balance with its side, debit or credit.
-type sided struct {
+// sidedBalance is a balance with its side, debit or credit.
+type sidedBalance struct {
 	Amount string // minor units, not negative; a balance of "0" has no side
 	Debit  bool
 	Credit bool
 }
 
 // sidedOf returns the difference between debits and credits. If a text is not an amount, it counts as 0.
-func sidedOf(debits, credits string) sided {
+func sidedOf(debits, credits string) sidedBalance {
 	d, _ := money.Parse(debits)
 	c, _ := money.Parse(credits)
 	difference := money.Difference(d, c)
-	return sided{Amount: difference.Abs.String(), Debit: !difference.IsZero() && !difference.Negative, Credit: !difference.IsZero() && difference.Negative}
+	return sidedBalance{Amount: difference.Abs.String(), Debit: !difference.IsZero() && !difference.Negative, Credit: !difference.IsZero() && difference.Negative}
 }
 
 // balanceOf returns the balance of the posted amounts.
-func (t *totals) balanceOf() sided { return sidedOf(t.DebitsPosted, t.CreditsPosted) }
+func (t *totals) balanceOf() sidedBalance { return sidedOf(t.DebitsPosted, t.CreditsPosted) }
 
 // Held tells whether the account contains held money.
 func (t *totals) Held() bool { return !isZero(t.DebitsPending) || !isZero(t.CreditsPending) }

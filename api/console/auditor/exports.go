@@ -38,7 +38,7 @@ func showExports(v *visit.Visit) error {
 	}
 	problem := ""
 	if chosen != "" {
-		answer := v.Call(web.Call{Method: fiber.MethodHead, Path: apiExport, Query: q})
+		answer := v.Call(web.InternalRequest{Method: fiber.MethodHead, Path: apiExport, Query: q})
 		switch {
 		case answer.IsOK():
 			p.Download = address(exportsPath+"/download", q)
@@ -46,9 +46,9 @@ func showExports(v *visit.Visit) error {
 				p.Size = sizeText(v, bytes)
 			}
 		case answer.Status == fiber.StatusUnprocessableEntity:
-			problem, _ = refusedFields(answer.Refused())
+			problem, _ = refusedFields(answer.Refusal())
 		default:
-			return answer.Refused()
+			return answer.Refusal()
 		}
 	}
 	return v.Show(templates, "exports", visit.PageContent{Status: status(problem), Title: v.T.Menu["exports"], Problem: problem, Page: &p})
@@ -69,8 +69,8 @@ func sizeText(v *visit.Visit, bytes int64) string {
 
 // download is GET /console/ledger/exports/download. It sends the exported file.
 func download(v *visit.Visit) error {
-	answer := v.Call(web.Call{Method: fiber.MethodGet, Path: apiExport, Query: exportQuery(v)})
-	if refused := answer.Refused(); refused != nil {
+	answer := v.Call(web.InternalRequest{Method: fiber.MethodGet, Path: apiExport, Query: exportQuery(v)})
+	if refused := answer.Refusal(); refused != nil {
 		return refused
 	}
 	answer.SendTo(v.Request)

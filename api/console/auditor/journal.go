@@ -218,7 +218,7 @@ func readEvent(v *visit.Visit, text string) (event, error) {
 	}
 	var answer struct{ Data event }
 	err = v.Get(apiEvents+"/"+text, nil, &answer)
-	var refused *web.Refused
+	var refused *web.RefusedError
 	if errors.As(err, &refused) && refused.Status == fiber.StatusNotFound {
 		return event{}, errNoEvent
 	}

@@ -144,7 +144,7 @@ func pagerOf(path string, q url.Values, next string) (p pager) {
 // refusedFields checks whether the API has refused the page's parameters (422). If it has, refusedFields returns the problem as
 // text, and the page is shown without rows. Any other error is returned as unanswered, for [visit.Visit.Fail].
 func refusedFields(err error) (problem string, unanswered error) {
-	var refused *web.Refused
+	var refused *web.RefusedError
 	if err == nil || !errors.As(err, &refused) || refused.Status != fiber.StatusUnprocessableEntity {
 		return "", err
 	}

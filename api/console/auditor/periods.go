@@ -105,12 +105,12 @@ func sendClosing(v *visit.Visit, problem string, status int) error {
 }
 
 // errNoMonth means that the month in the page's address is malformed.
-var errNoMonth = &web.Refused{Status: fiber.StatusNotFound, Code: "not_found"}
+var errNoMonth = &web.RefusedError{Status: fiber.StatusNotFound, Code: "not_found"}
 
 // closePeriod is POST /console/ledger/periods/{month}/close.
 func closePeriod(v *visit.Visit) error {
 	answer := v.Do(fiber.MethodPost, apiPeriods+"/"+url.PathEscape(v.Parameter("month"))+"/close", nil)
-	refused := answer.Refused()
+	refused := answer.Refusal()
 	switch {
 	case refused == nil:
 		return v.Redirect(periodsPath, true)

@@ -41,7 +41,7 @@ func showProof(v *visit.Visit) error {
 	p := proofPage{Organization: v.Principal.Org.String(), Seq: v.Query("seq"), Older: v.Query("from"), Codes: t.Refusals, Kinds: kindNames(labels.In(v.T.Lang))}
 	crumbs, title, problem := []view.Crumb(nil), v.T.Menu["proof"], ""
 	err := p.read(v)
-	var refused *web.Refused
+	var refused *web.RefusedError
 	switch {
 	case errors.Is(err, errNoEvent):
 		problem = t.Proof.NoEvent

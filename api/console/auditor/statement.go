@@ -47,7 +47,7 @@ type statementPage struct {
 	HasEnd  bool // the query names the last day of the period; otherwise the period ends now
 
 	Choices          []nodeChoice // the account's assets, if the person must choose one
-	Opening, Closing sided
+	Opening, Closing sidedBalance
 	Debits, Credits  string // sums of the debits and of the credits that were posted in the period, in minor units
 	Held             *totals
 	Lines            []line
@@ -58,7 +58,7 @@ type statementPage struct {
 // nodeChoice is an asset of an account that a person can choose. Address is the statement of this asset.
 type nodeChoice struct {
 	accountRow
-	Balance sided
+	Balance sidedBalance
 	Address string
 }
 

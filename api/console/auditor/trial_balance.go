@@ -57,7 +57,7 @@ func filtersOf(path string, q url.Values) filters {
 // assetTotals contains the totals of all accounts in one asset.
 type assetTotals struct {
 	totals
-	Balance sided // the difference between debits and credits
+	Balance sidedBalance // the difference between debits and credits
 	Address string
 }
 
@@ -85,11 +85,11 @@ func newDayTotals(q url.Values, day string, rows []totals) dayTotals {
 // trialRow is an account of the trial balance.
 type trialRow struct {
 	accountRow
-	Balance sided
+	Balance sidedBalance
 	Address string
 
-	Earlier         sided  // the balance at the end of the earlier day
-	Debits, Credits string // sums of the debits and of the credits that were posted since that day, in minor units
+	Earlier         sidedBalance // the balance at the end of the earlier day
+	Debits, Credits string       // sums of the debits and of the credits that were posted since that day, in minor units
 }
 
 type trialPage struct {

@@ -27,7 +27,7 @@ func Fill(t testing.TB, s *testkit.Server) {
 			continue
 		}
 		for _, e := range o.Examples {
-			for _, before := range e.Before {
+			for _, before := range e.Setup {
 				fill.keep(before.Keep, fill.send(o.ID, before.As, before.Method, before.Path, before.Body))
 			}
 			path := o.Path

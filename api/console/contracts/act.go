@@ -9,7 +9,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"mizan/api/console/described"
+	"mizan/api/console/apispec"
 	"mizan/api/console/form"
 	"mizan/api/console/view"
 	"mizan/api/console/visit"
@@ -57,8 +57,8 @@ type actionView struct {
 
 // view returns what the page of a contract shows about one of its actions.
 func (k *kind) view(v *visit.Visit, id string, record map[string]any, a *available) actionView {
-	t, own := labelsOf(v), textsOf(v)
-	shown := actionView{Name: a.Action, Text: own.action(a.Action), Path: k.path(id, a.Action), IsAllowed: a.Allowed, IsOver: !a.Allowed && a.After == nil, Why: k.why(v, record, a)}
+	t, areaTexts := labelsOf(v), textsOf(v)
+	shown := actionView{Name: a.Action, Text: areaTexts.action(a.Action), Path: k.path(id, a.Action), IsAllowed: a.Allowed, IsOver: !a.Allowed && a.After == nil, Why: k.why(v, record, a)}
 	for _, step := range a.LeadsTo {
 		shown.LeadsTo = append(shown.LeadsTo, k.status(v, step.Status))
 	}
@@ -69,32 +69,32 @@ func (k *kind) view(v *visit.Visit, id string, record map[string]any, a *availab
 		}
 	}
 	if len(needed) > 0 {
-		shown.Asks = t.Fill(own.Page.NeedsInput, "fields", strings.Join(needed, ", "))
+		shown.Asks = t.Fill(areaTexts.Page.NeedsInput, "fields", strings.Join(needed, ", "))
 	}
 	return shown
 }
 
 // why returns the reasons why an action is not possible, in the page's language.
 func (k *kind) why(v *visit.Visit, record map[string]any, a *available) (reasons []string) {
-	own := textsOf(v)
+	areaTexts := textsOf(v)
 	switch {
 	case a.Refusal == nil:
 		return nil
 	case a.Refusal.Error == "conflict":
-		reasons = append(reasons, v.T.Fill(own.Page.NotIn, "status", k.status(v, textIn(record, "status"))))
+		reasons = append(reasons, v.T.Fill(areaTexts.Page.NotIn, "status", k.status(v, textIn(record, "status"))))
 		if a.After == nil {
-			return append(reasons, own.Page.Over)
+			return append(reasons, areaTexts.Page.Over)
 		}
 		var first []string
 		for _, action := range a.After {
-			first = append(first, own.action(action))
+			first = append(first, areaTexts.action(action))
 		}
-		return append(reasons, v.T.Fill(own.Page.First, "actions", strings.Join(first, " "+own.Page.Arrow+" ")))
+		return append(reasons, v.T.Fill(areaTexts.Page.First, "actions", strings.Join(first, " "+areaTexts.Page.Arrow+" ")))
 	case a.Refusal.Error == "forbidden":
-		return []string{own.Page.DualControl}
+		return []string{areaTexts.Page.DualControl}
 	}
 	for _, field := range sortedKeys(a.Refusal.Details) {
-		if text := own.Conditions[field]; text != "" {
+		if text := areaTexts.Conditions[field]; text != "" {
 			reasons = append(reasons, text)
 			continue
 		}
@@ -155,9 +155,9 @@ func (w *formSubmission) run(v *visit.Visit, done func(record map[string]any) er
 	case answer.IsOK():
 		return done(dataOf(answer.Body))
 	case answer.Status == fiber.StatusUnauthorized || answer.Status == fiber.StatusNotFound || answer.Status == fiber.StatusInternalServerError:
-		return answer.Refused()
+		return answer.Refusal()
 	}
-	return w.show(v, answer.Status, form.RefusedBy(answer.Refused()))
+	return w.show(v, answer.Status, form.RefusedBy(answer.Refusal()))
 }
 
 // show shows the form. If the form was posted, it shows the posted values.
@@ -188,11 +188,11 @@ func (k *kind) act(v *visit.Visit) error {
 	if n < 0 {
 		return notFound()
 	}
-	a, own := &actions[n], textsOf(v)
+	a, areaTexts := &actions[n], textsOf(v)
 	o := k.handlers.operation(fiber.MethodPost, k.api("{id}", a.Action))
 	w := &formSubmission{
-		path: k.path(id, a.Action), api: k.api(id, a.Action), cancel: k.path(id), title: own.action(a.Action), submit: own.action(a.Action), why: k.why(v, record, a),
-		intro:  v.T.Fill(own.Page.ActionIntro, "number", textIn(record, "contract_number"), "status", k.status(v, textIn(record, "status"))),
+		path: k.path(id, a.Action), api: k.api(id, a.Action), cancel: k.path(id), title: areaTexts.action(a.Action), submit: areaTexts.action(a.Action), why: k.why(v, record, a),
+		intro:  v.T.Fill(areaTexts.Page.ActionIntro, "number", textIn(record, "contract_number"), "status", k.status(v, textIn(record, "status"))),
 		crumbs: k.crumbs(v, k.crumb(id, record)), bounds: k.bounds(v, record, a), danger: k.ends(a),
 		form: &form.Form{Fields: required(o.Body, a), Texts: labelsOf(v), Context: k.name + "." + a.Action, Record: record, Initial: form.ReadInitial(o.Body, v.Params())},
 	}
@@ -202,14 +202,14 @@ func (k *kind) act(v *visit.Visit) error {
 // ends tells whether the contract is always in a final status after the action.
 func (k *kind) ends(a *available) bool {
 	machine := k.product.Machine(k.reading)
-	return len(a.LeadsTo) > 0 && !slices.ContainsFunc(a.LeadsTo, func(step struct{ Status string }) bool { return !machine.Final(contract.Status(step.Status)) })
+	return len(a.LeadsTo) > 0 && !slices.ContainsFunc(a.LeadsTo, func(step struct{ Status string }) bool { return !machine.IsFinal(contract.Status(step.Status)) })
 }
 
 // required returns the fields of an action's form. It marks the fields that this contract requires, which a.Fields lists.
-func required(fields []described.Field, a *available) []described.Field {
+func required(fields []apispec.Field, a *available) []apispec.Field {
 	fields = slices.Clone(fields)
 	for _, f := range a.Fields {
-		if known := described.Named(fields, f.Name); known != nil {
+		if known := apispec.Named(fields, f.Name); known != nil {
 			known.Required = f.Required
 		}
 	}
@@ -219,7 +219,7 @@ func required(fields []described.Field, a *available) []described.Field {
 // bounds returns a text for each field with an upper bound. The text tells the greatest value that the contract allows at
 // present. Percentages are left out, because the description of the API already tells their bounds.
 func (k *kind) bounds(v *visit.Visit, record map[string]any, a *available) map[string]string {
-	own, bounds := textsOf(v), make(map[string]string)
+	areaTexts, bounds := textsOf(v), make(map[string]string)
 	frame := &view.Frame{T: v.T}
 	for _, f := range a.Fields {
 		if f.Maximum == "" || f.Kind == "percent" {
@@ -232,7 +232,7 @@ func (k *kind) bounds(v *visit.Visit, record map[string]any, a *available) map[s
 				bound = frame.T.Amount(amount, asset)
 			}
 		}
-		bounds[f.Name] = v.T.Fill(own.Page.AtMost, "bound", bound)
+		bounds[f.Name] = v.T.Fill(areaTexts.Page.AtMost, "bound", bound)
 	}
 	return bounds
 }
@@ -261,20 +261,20 @@ func (k *kind) showCreation(v *visit.Visit) error {
 
 // requiredFirst sorts fields. Required fields come before optional ones. In each of the two groups, objects come last; among
 // optional fields, lists count as objects.
-func requiredFirst(fields []described.Field) []described.Field {
+func requiredFirst(fields []apispec.Field) []apispec.Field {
 	sorted := slices.Clone(fields)
-	rank := func(f *described.Field) int {
+	rank := func(f *apispec.Field) int {
 		switch {
-		case f.Required && f.Kind != described.Object:
+		case f.Required && f.Kind != apispec.Object:
 			return 0
 		case f.Required:
 			return 1
-		case f.Kind != described.Object && f.Kind != described.List:
+		case f.Kind != apispec.Object && f.Kind != apispec.List:
 			return 2
 		}
 		return 3
 	}
-	slices.SortStableFunc(sorted, func(a, b described.Field) int { return rank(&a) - rank(&b) })
+	slices.SortStableFunc(sorted, func(a, b apispec.Field) int { return rank(&a) - rank(&b) })
 	return sorted
 }
 

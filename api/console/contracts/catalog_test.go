@@ -17,7 +17,7 @@ func TestTextsAreInTheScriptOfTheLanguage(t *testing.T) { checked.CheckScripts(t
 // Every action that a request can cause has a text in each language, and every text belongs to such an action.
 func TestEveryActionHasAName(t *testing.T) {
 	for _, lang := range texts.Languages() {
-		own, used := textsIn(lang), make(map[string]bool)
+		areaTexts, used := textsIn(lang), make(map[string]bool)
 		for _, p := range contract.Products {
 			for reading, variant := range p.Variants {
 				for _, handler := range p.Handlers {
@@ -25,13 +25,13 @@ func TestEveryActionHasAName(t *testing.T) {
 					if _, isAction := p.Action(reading, name); !isAction {
 						continue
 					}
-					if used[name] = true; own.Actions[name] == "" {
+					if used[name] = true; areaTexts.Actions[name] == "" {
 						t.Errorf("%s: %s has no name for %s", lang, variant.Name, name)
 					}
 				}
 			}
 		}
-		for name := range own.Actions {
+		for name := range areaTexts.Actions {
 			if !used[name] {
 				t.Errorf("%s: there is no action %s", lang, name)
 			}

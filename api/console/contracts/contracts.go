@@ -8,7 +8,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/google/uuid"
 
-	"mizan/api/console/described"
+	"mizan/api/console/apispec"
 	"mizan/api/console/form"
 	"mizan/api/console/labels"
 	"mizan/api/console/resource"
@@ -23,7 +23,7 @@ import (
 
 // Config contains what the pages need: the API's description and the clock.
 type Config struct {
-	Catalog *described.Catalog
+	Catalog *apispec.Catalog
 	Clock   clock.Clock
 }
 
@@ -34,7 +34,7 @@ const Root = view.Root + "contracts"
 type Handlers struct {
 	cfg        Config
 	families   []*family
-	operations map[string]*described.Operation // by method and path
+	operations map[string]*apispec.Operation // by method and path
 }
 
 // family serves the pages of one reading, which is the secular or the religious form of the contracts.
@@ -50,9 +50,9 @@ type kind struct {
 	*family
 	product *contract.Product
 	name    string // as it appears in addresses and texts
-	create  *described.Operation
-	list    *described.Operation
-	read    *described.Operation
+	create  *apispec.Operation
+	list    *apispec.Operation
+	read    *apispec.Operation
 }
 
 //go:embed all:templates
@@ -62,7 +62,7 @@ var templates = view.NewTemplates(templateFiles, func(lang string) any { return 
 
 // New returns the handlers.
 func New(cfg Config) *Handlers {
-	h := &Handlers{cfg: cfg, operations: make(map[string]*described.Operation)}
+	h := &Handlers{cfg: cfg, operations: make(map[string]*apispec.Operation)}
 	for _, o := range cfg.Catalog.Operations() {
 		h.operations[o.Method+" "+o.Path] = o
 	}
@@ -84,7 +84,7 @@ func New(cfg Config) *Handlers {
 const apiRoot = "/api/v1"
 
 // operation returns the API operation with the given method and path. If there is no such operation, it panics.
-func (h *Handlers) operation(method, path string) *described.Operation {
+func (h *Handlers) operation(method, path string) *apispec.Operation {
 	o := h.operations[method+" "+path]
 	if o == nil {
 		panic("contracts: the description has no " + method + " " + path)
@@ -178,8 +178,8 @@ func (k *kind) fetch(v *visit.Visit) (id string, record map[string]any, err erro
 	if id, err = idOf(v); err != nil {
 		return "", nil, err
 	}
-	answer := v.Call(web.Call{Method: fiber.MethodGet, Path: k.api(id)})
-	if refused := answer.Refused(); refused != nil {
+	answer := v.Call(web.InternalRequest{Method: fiber.MethodGet, Path: k.api(id)})
+	if refused := answer.Refusal(); refused != nil {
 		return "", nil, refused
 	}
 	return id, dataOf(answer.Body), nil
@@ -191,9 +191,9 @@ func dataOf(body []byte) map[string]any {
 	return data
 }
 
-// rows reads a page of a list. If the query is wrong, the error is a *web.Refused with status 422.
+// rows reads a page of a list. If the query is wrong, the error is a *web.RefusedError with status 422.
 func rows(v *visit.Visit, path string, query url.Values) (list []map[string]any, next string, err error) {
-	return resource.ReadRows(v.Call(web.Call{Method: fiber.MethodGet, Path: path, Query: query}))
+	return resource.ReadRows(v.Call(web.InternalRequest{Method: fiber.MethodGet, Path: path, Query: query}))
 }
 
 // labelsOf returns the labels in the page's language, and textsOf returns the texts that only this area has.

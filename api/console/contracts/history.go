@@ -114,7 +114,7 @@ func (k *kind) showSubscriptions(v *visit.Visit) error {
 // ofRegister wraps a handler. If the product has no register of holders, the response is 404.
 func ofRegister(handle func(*kind, *visit.Visit) error) func(*kind, *visit.Visit) error {
 	return func(k *kind, v *visit.Visit) error {
-		if k.product.RegisterExtract == nil {
+		if k.product.RegisterQuery == nil {
 			return notFound()
 		}
 		return handle(k, v)
@@ -151,7 +151,7 @@ func (k *kind) register(v *visit.Visit, list string, found []map[string]any) *ta
 	if len(found) == 0 {
 		return nil
 	}
-	w, fields := k.writer(v), k.handlers.operation("GET", k.api("{id}", list)).Answer
+	w, fields := k.writer(v), k.handlers.operation("GET", k.api("{id}", list)).ResponseFields
 	tab := &table{Caption: textsOf(v).Page.Holders}
 	if list != "holders" {
 		tab.Caption = textsOf(v).Page.Subscriptions

@@ -8,7 +8,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"mizan/api/console/described"
+	"mizan/api/console/apispec"
 	"mizan/api/console/form"
 	"mizan/api/console/resource"
 	"mizan/api/console/visit"
@@ -47,17 +47,17 @@ type cell struct {
 var paging = []string{"page", "per_page"}
 
 // filters are the parameters by which the list can be filtered.
-func (k *kind) filters() []described.Field { return form.Without(k.list.Filters, paging...) }
+func (k *kind) filters() []apispec.Field { return form.Without(k.list.Filters, paging...) }
 
 // showList shows the product's contracts, newest first.
 func (k *kind) showList(v *visit.Visit) error {
-	t, own, query := labelsOf(v), textsOf(v), v.Params()
-	asked, problems := form.FilterQuery(t, k.list.Filters, query)
+	t, areaTexts, query := labelsOf(v), textsOf(v), v.Params()
+	requestedQuery, problems := form.FilterQuery(t, k.list.Filters, query)
 	status, found, err := fiber.StatusOK, []map[string]any(nil), error(nil)
 	page := listPage{New: k.path("new"), NewText: t.Fill(t.List.New, "record", t.Single(k.name))}
 	if problems.None() {
-		found, err = k.readList(v, asked, &page)
-		var refused *web.Refused
+		found, err = k.readList(v, requestedQuery, &page)
+		var refused *web.RefusedError
 		switch {
 		case errors.As(err, &refused) && refused.Status == fiber.StatusUnprocessableEntity:
 			problems = form.RefusedBy(refused)
@@ -74,7 +74,7 @@ func (k *kind) showList(v *visit.Visit) error {
 	case filters.IsFiltered:
 		page.Empty = t.List.NoneFor
 	default:
-		page.Empty = t.Fill(own.Page.Empty, "records", t.Record(k.name))
+		page.Empty = t.Fill(areaTexts.Page.Empty, "records", t.Record(k.name))
 	}
 	page.Filters, page.Problems = filters.HTML(), filters.Problems()
 	return v.Show(templates, "list", visit.PageContent{Status: status, Title: t.Record(k.name), Crumbs: k.family.crumbs(v), Page: page})
@@ -82,15 +82,15 @@ func (k *kind) showList(v *visit.Visit) error {
 
 // readList reads one page of the list, and sets the addresses of the first, previous and next pages. The API pages the lists of
 // the secular reading by cursor, and the lists of the religious reading by page number.
-func (k *kind) readList(v *visit.Visit, asked url.Values, page *listPage) ([]map[string]any, error) {
-	answer := v.Call(web.Call{Method: fiber.MethodGet, Path: k.list.Path, Query: asked})
+func (k *kind) readList(v *visit.Visit, requestedQuery url.Values, page *listPage) ([]map[string]any, error) {
+	answer := v.Call(web.InternalRequest{Method: fiber.MethodGet, Path: k.list.Path, Query: requestedQuery})
 	found, next, err := resource.ReadRows(answer)
 	if err != nil || k.list.HasCursor {
 		if next != "" {
-			page.Next = k.pageAt(asked, "cursor", next)
+			page.Next = k.pageAt(requestedQuery, "cursor", next)
 		}
-		if asked.Has("cursor") {
-			page.First = k.pageAt(asked, "cursor", "")
+		if requestedQuery.Has("cursor") {
+			page.First = k.pageAt(requestedQuery, "cursor", "")
 		}
 		return found, err
 	}
@@ -106,20 +106,20 @@ func (k *kind) readList(v *visit.Visit, asked url.Values, page *listPage) ([]map
 	}
 	meta, t := list.Meta, labelsOf(v)
 	if meta.Page*meta.PerPage < meta.Total {
-		page.Next = k.pageAt(asked, "page", strconv.Itoa(meta.Page+1))
+		page.Next = k.pageAt(requestedQuery, "page", strconv.Itoa(meta.Page+1))
 	}
 	if meta.Page > 1 {
-		page.First = k.pageAt(asked, "page", "")
-		page.Previous = k.pageAt(asked, "page", strconv.Itoa(meta.Page-1))
+		page.First = k.pageAt(requestedQuery, "page", "")
+		page.Previous = k.pageAt(requestedQuery, "page", strconv.Itoa(meta.Page-1))
 	}
 	page.Position = textsOf(v).Page.Total + ": " + t.Number(meta.Total)
 	return found, nil
 }
 
 // pageAt returns the address of the list with one query parameter set to a value. An empty value removes the parameter.
-func (k *kind) pageAt(asked url.Values, name, value string) string {
+func (k *kind) pageAt(requestedQuery url.Values, name, value string) string {
 	query := make(url.Values)
-	for other, values := range asked {
+	for other, values := range requestedQuery {
 		query[other] = values
 	}
 	if query.Set(name, value); value == "" {
@@ -133,9 +133,9 @@ func (k *kind) pageAt(asked url.Values, name, value string) string {
 
 // columns returns the columns of the list: the contract's number, status and environment, the product's own columns for short
 // lists, and the time when the contract was created.
-func (k *kind) columns() (columns []described.Field) {
+func (k *kind) columns() (columns []apispec.Field) {
 	add := func(name string) {
-		if f := described.Named(k.list.Answer, name); f != nil {
+		if f := apispec.Named(k.list.ResponseFields, name); f != nil {
 			columns = append(columns, *f)
 		}
 	}
@@ -143,7 +143,7 @@ func (k *kind) columns() (columns []described.Field) {
 		add(name)
 	}
 	for _, c := range k.product.Columns.Columns {
-		if c.Place == schema.Short && c.Name != "currency" { // no column, because amounts are shown with their currency
+		if c.Visibility == schema.Short && c.Name != "currency" { // no column, because amounts are shown with their currency
 			add(c.Name)
 		}
 	}

@@ -34,12 +34,12 @@ type link struct{ Text, Path string }
 // overview shows the given families (all families, or one): their products, and the number of contracts of each product. A
 // family is left out if the organization does not have the family's module.
 func (h *Handlers) overview(v *visit.Visit, families []*family) error {
-	t, own := labelsOf(v), textsOf(v)
+	t, areaTexts := labelsOf(v), textsOf(v)
 	page := overviewPage{}
 	var refusal error
 	for _, f := range families {
 		shown, err := f.counted(v)
-		var refused *web.Refused
+		var refused *web.RefusedError
 		switch {
 		case errors.As(err, &refused) && refused.Status == fiber.StatusForbidden:
 			refusal = err
@@ -55,7 +55,7 @@ func (h *Handlers) overview(v *visit.Visit, families []*family) error {
 			return refusal
 		}
 		crumbs = []view.Crumb{{Title: title, Path: Root}}
-		title = own.Families[families[0].name]
+		title = areaTexts.Families[families[0].name]
 	}
 	return v.Show(templates, "overview", visit.PageContent{Title: title, Crumbs: crumbs, Page: page})
 }
@@ -74,16 +74,16 @@ func (f *family) counted(v *visit.Visit) (*familyView, error) {
 	if err := v.Get(f.api("stats"), url.Values{}, &stats); err != nil {
 		return nil, err
 	}
-	t, own := labelsOf(v), textsOf(v)
-	shown := &familyView{Title: own.Families[f.name], About: own.About[f.name], Path: Root + "/" + f.name, Total: stats.Data.Total}
+	t, areaTexts := labelsOf(v), textsOf(v)
+	shown := &familyView{Title: areaTexts.Families[f.name], About: areaTexts.About[f.name], Path: Root + "/" + f.name, Total: stats.Data.Total}
 	var bars []bar
 	for _, p := range stats.Data.Products {
 		shown.Products = append(shown.Products, productView{Title: t.Record(p.Name), Path: f.path(p.Name), New: f.path(p.Name) + "/new", Count: p.Count})
 		bars = append(bars, bar{t.Record(p.Name), p.Count})
 	}
-	shown.Chart = barChart(v.T.Locale, own.Page.CountChart, bars)
+	shown.Chart = barChart(v.T.Locale, areaTexts.Page.CountChart, bars)
 	if f.reading.ReviewFirst {
-		shown.Links = []link{{own.Page.Review, f.path("review")}, {own.Page.Screening, f.path("screening")}, {own.Page.Charity, f.path("charity")}}
+		shown.Links = []link{{areaTexts.Page.Review, f.path("review")}, {areaTexts.Page.Screening, f.path("screening")}, {areaTexts.Page.Charity, f.path("charity")}}
 	}
 	return shown, nil
 }

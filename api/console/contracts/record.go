@@ -8,7 +8,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"mizan/api/console/described"
+	"mizan/api/console/apispec"
 	"mizan/api/console/resource"
 	"mizan/api/console/visit"
 	"mizan/api/web"
@@ -66,20 +66,20 @@ func (k *kind) show(v *visit.Visit) error {
 // as a section.
 func (k *kind) addValues(v *visit.Visit, record map[string]any, page *recordPage) {
 	w := k.writer(v)
-	fields := slices.Clone(k.read.Answer)
+	fields := slices.Clone(k.read.ResponseFields)
 	if metadata, _ := record["metadata"].(map[string]any); metadata != nil {
 		record = withMetadata(record, metadata)
 		for _, c := range k.product.Columns.Columns {
-			if c.Place == schema.Metadata {
+			if c.Visibility == schema.Metadata {
 				fields = append(fields, fieldOf(c))
 			}
 		}
 	}
 	for _, pair := range w.Pairs(fields, record) {
-		switch f := described.Named(fields, pair.Name); {
+		switch f := apispec.Named(fields, pair.Name); {
 		case f == nil, pair.Name == "payment_schedule", pair.Name == "progress", pair.Name == "subscriptions":
 		case isEmpty(record[pair.Name]):
-		case f.Kind == described.List || f.Kind == described.Object:
+		case f.Kind == apispec.List || f.Kind == apispec.Object:
 			page.Sections = append(page.Sections, section{pair.Label, pair.HTML})
 		default:
 			page.Pairs = append(page.Pairs, pair)
@@ -115,22 +115,22 @@ func isEmpty(value any) bool {
 }
 
 // fieldOf converts a column of package schema to a field of the description.
-func fieldOf(c *schema.Column) described.Field {
-	f := described.Field{Name: c.Name, Kind: described.Text, Help: c.Help}
+func fieldOf(c *schema.Column) apispec.Field {
+	f := apispec.Field{Name: c.Name, Kind: apispec.Text, Help: c.Help}
 	switch c.Kind {
 	case schema.KindAmount, schema.KindSigned:
-		f.Kind, f.Negative, f.Numeric = described.Amount, c.Kind == schema.KindSigned, true
+		f.Kind, f.Negative, f.Numeric = apispec.Amount, c.Kind == schema.KindSigned, true
 	case schema.KindInteger, schema.KindPercent:
-		f.Kind = described.Integer
+		f.Kind = apispec.Integer
 	case schema.KindDate:
-		f.Kind = described.Day
+		f.Kind = apispec.Day
 	case schema.KindRows:
-		rows := described.Field{Kind: described.Object}
-		for _, column := range c.Of.Members(schema.Use{}) {
+		rows := apispec.Field{Kind: apispec.Object}
+		for _, column := range c.Nested.Members(schema.Use{}) {
 			rows.Fields = append(rows.Fields, fieldOf(column))
 		}
-		if f.Kind, f.Fields = described.Object, rows.Fields; !c.Single {
-			f.Kind, f.Entry, f.Fields = described.List, &rows, nil
+		if f.Kind, f.Fields = apispec.Object, rows.Fields; !c.Single {
+			f.Kind, f.Entry, f.Fields = apispec.List, &rows, nil
 		}
 	}
 	return f
@@ -149,7 +149,7 @@ func batchesOf(v *visit.Visit, record map[string]any) string {
 // addLists adds the first rows of each list that belongs to the contract, such as its entries and events.
 func (k *kind) addLists(v *visit.Visit, id string, record map[string]any, page *recordPage) error {
 	limit := url.Values{"limit": {firstRows}}
-	if k.product.RegisterExtract != nil {
+	if k.product.RegisterQuery != nil {
 		found, _, err := rows(v, k.api(id, "holders"), limit)
 		if err != nil {
 			return err
@@ -192,13 +192,13 @@ var rowTones = map[string]string{rowPaid: "good", rowLate: "bad", rowDue: "warn"
 // schedule returns the table and the chart of the payment schedule, or nil if the contract has no schedule.
 func (k *kind) schedule(v *visit.Visit, id string, record map[string]any) *scheduleView {
 	list, _ := record["payment_schedule"].([]any)
-	column := described.Named(k.read.Answer, "payment_schedule")
+	column := apispec.Named(k.read.ResponseFields, "payment_schedule")
 	if len(list) == 0 || column == nil {
 		return nil
 	}
-	own, w := textsOf(v), k.writer(v)
+	areaTexts, w := textsOf(v), k.writer(v)
 	today := k.handlers.cfg.Clock.Now().UTC().Format(time.DateOnly)
-	shown := &scheduleView{Download: k.path(id, "schedule.csv"), Table: &table{Caption: own.Page.Schedule}}
+	shown := &scheduleView{Download: k.path(id, "schedule.csv"), Table: &table{Caption: areaTexts.Page.Schedule}}
 	fields, counts := column.Entry.Fields, make(map[string]int)
 	for i := range fields {
 		shown.Table.Heads = append(shown.Table.Heads, head{w.Label(fields[i].Name), resource.IsNumber(&fields[i])})
@@ -216,14 +216,14 @@ func (k *kind) schedule(v *visit.Visit, id string, record map[string]any) *sched
 		for i := range fields {
 			html := w.Value(&fields[i], row[fields[i].Name], row, record)
 			if fields[i].Name == "status" {
-				html = tag(rowTones[status], own.Rows[status])
+				html = tag(rowTones[status], areaTexts.Rows[status])
 			}
 			cells = append(cells, cell{html, resource.IsNumber(&fields[i])})
 		}
 		shown.Table.Rows = append(shown.Table.Rows, cells)
 	}
 	open := len(list) - counts[rowPaid] - counts[rowLate]
-	shown.Title = v.T.Fill(own.Page.ScheduleChart, "paid", v.T.Number(counts[rowPaid]), "late", v.T.Number(counts[rowLate]), "open", v.T.Number(open))
+	shown.Title = v.T.Fill(areaTexts.Page.ScheduleChart, "paid", v.T.Number(counts[rowPaid]), "late", v.T.Number(counts[rowLate]), "open", v.T.Number(open))
 	shown.Chart = partsChart(v.T.Locale, shown.Title, []part{{"paid", counts[rowPaid]}, {"late", counts[rowLate]}, {"open", open}})
 	return shown
 }
@@ -239,8 +239,8 @@ func (k *kind) sendSchedule(v *visit.Visit) error {
 	if err != nil {
 		return err
 	}
-	answer := v.Call(web.Call{Method: fiber.MethodGet, Path: k.api(id, "schedule.csv")})
-	if refused := answer.Refused(); refused != nil {
+	answer := v.Call(web.InternalRequest{Method: fiber.MethodGet, Path: k.api(id, "schedule.csv")})
+	if refused := answer.Refusal(); refused != nil {
 		return refused
 	}
 	answer.SendTo(v.Request)

@@ -9,7 +9,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/google/uuid"
 
-	"mizan/api/console/described"
+	"mizan/api/console/apispec"
 	"mizan/api/console/form"
 	"mizan/api/console/resource"
 	"mizan/api/console/view"
@@ -63,12 +63,12 @@ func (f *family) worklist(v *visit.Visit) error {
 		}
 		page.Rows = append(page.Rows, f.kinds[n].waiting(v, record))
 	}
-	own := textsOf(v)
-	return v.Show(templates, "review", visit.PageContent{Title: own.Page.Review, Crumbs: f.crumbs(v), Page: page})
+	areaTexts := textsOf(v)
+	return v.Show(templates, "review", visit.PageContent{Title: areaTexts.Page.Review, Crumbs: f.crumbs(v), Page: page})
 }
 
 func (k *kind) waiting(v *visit.Visit, record map[string]any) waitingView {
-	id, own := textIn(record, "id"), textsOf(v)
+	id, areaTexts := textIn(record, "id"), textsOf(v)
 	shown := waitingView{
 		Product: labelsOf(v).Record(k.name), Number: textIn(record, "contract_number"), Path: k.path(id), Status: k.status(v, textIn(record, "status")),
 		At: textIn(record, "inserted_at"), By: requesterIn(record),
@@ -77,17 +77,17 @@ func (k *kind) waiting(v *visit.Visit, record map[string]any) waitingView {
 		shown.Screening = k.screeningPath() + screening
 	}
 	if r := refusalOf(record["refusal"]); r != nil {
-		if shown.Why = own.Page.DualControl; r.Error != "forbidden" {
+		if shown.Why = areaTexts.Page.DualControl; r.Error != "forbidden" {
 			shown.Why = r.Message
 		}
 	}
-	for _, handler := range k.product.Offered(k.reading) {
+	for _, handler := range k.product.RequestHandlers(k.reading) {
 		action := k.product.ActionName(k.reading, handler.Name)
 		switch handler.Name {
 		case contract.Approve:
-			shown.Approve = link{own.action(action), k.path(id, action)}
+			shown.Approve = link{areaTexts.action(action), k.path(id, action)}
 		case contract.Reject:
-			shown.Reject = link{own.action(action), k.path(id, action)}
+			shown.Reject = link{areaTexts.action(action), k.path(id, action)}
 		}
 	}
 	return shown
@@ -119,12 +119,12 @@ func (p screeningPage) HTML(csrf, formKey string) template.HTML {
 // screen shows the form of a screening, and runs the screening when the form is posted. The form is sent with POST instead of
 // GET, because the API stores the screening.
 func (f *family) screen(v *visit.Visit) error {
-	own, t := textsOf(v), labelsOf(v)
+	areaTexts, t := textsOf(v), labelsOf(v)
 	o := f.handlers.operation(fiber.MethodGet, f.api("screen"))
 	filled := &form.Form{Fields: o.Filters, Texts: t, Context: "screening", Initial: form.ReadInitial(o.Filters, v.Params())}
 	show := func(status int, problems *form.Problems) error {
-		page := screeningPage{filled.View(v.Form, problems), form.Post{Action: f.path("screening"), Submit: own.Page.Screen}}
-		return v.Show(templates, "screening", visit.PageContent{Status: status, Title: own.Page.Screening, Crumbs: f.crumbs(v), Page: page})
+		page := screeningPage{filled.View(v.Form, problems), form.Post{Action: f.path("screening"), Submit: areaTexts.Page.Screen}}
+		return v.Show(templates, "screening", visit.PageContent{Status: status, Title: areaTexts.Page.Screening, Crumbs: f.crumbs(v), Page: page})
 	}
 	if v.Form == nil {
 		return show(0, nil)
@@ -141,9 +141,9 @@ func (f *family) screen(v *visit.Visit) error {
 	}
 	answer := v.Do(fiber.MethodGet, o.Path+"?"+query.Encode(), nil) // Do sends the idempotency key, so a form sent twice makes one screening
 	if answer.Status == fiber.StatusUnprocessableEntity {
-		return show(answer.Status, form.RefusedBy(answer.Refused()))
+		return show(answer.Status, form.RefusedBy(answer.Refusal()))
 	}
-	if refused := answer.Refused(); refused != nil {
+	if refused := answer.Refusal(); refused != nil {
 		return refused
 	}
 	return v.Redirect(f.screeningPath()+textIn(dataOf(answer.Body), "screening_id"), true)
@@ -174,30 +174,30 @@ func (f *family) showScreening(v *visit.Visit) error {
 		return notFound()
 	}
 	o := f.handlers.operation(fiber.MethodGet, f.api("screen/{id}"))
-	answer := v.Call(web.Call{Method: fiber.MethodGet, Path: f.api("screen/" + id.String())})
-	if refused := answer.Refused(); refused != nil {
+	answer := v.Call(web.InternalRequest{Method: fiber.MethodGet, Path: f.api("screen/" + id.String())})
+	if refused := answer.Refusal(); refused != nil {
 		return refused
 	}
-	t, own, record := labelsOf(v), textsOf(v), dataOf(answer.Body)
+	t, areaTexts, record := labelsOf(v), textsOf(v), dataOf(answer.Body)
 	w := resource.NewWriter(t, "screening", nil)
 	outcome := func(word string) template.HTML { return tag(outcomeTones[word], t.Word("outcome", word)) }
 	page := screenedPage{ID: id.String(), Decision: outcome(textIn(record, "decision"))}
-	for _, pair := range w.Pairs(form.Without(o.Answer, "rules", "given", "decision"), record) {
-		if described.Named(form.Without(o.Answer, "rules", "given", "decision"), pair.Name) != nil {
+	for _, pair := range w.Pairs(form.Without(o.ResponseFields, "rules", "given", "decision"), record) {
+		if apispec.Named(form.Without(o.ResponseFields, "rules", "given", "decision"), pair.Name) != nil {
 			page.Pairs = append(page.Pairs, pair)
 		}
 	}
 	given, _ := record["given"].(map[string]any)
-	page.Given = w.Pairs(described.Named(o.Answer, "given").Fields, given)
+	page.Given = w.Pairs(apispec.Named(o.ResponseFields, "given").Fields, given)
 	rules, _ := record["rules"].([]any)
 	for _, rule := range rules {
 		r, _ := rule.(map[string]any)
-		page.Rules = append(page.Rules, ruleView{own.Rules[textIn(r, "code")], textIn(r, "detail"), outcome(textIn(r, "outcome"))})
+		page.Rules = append(page.Rules, ruleView{areaTexts.Rules[textIn(r, "code")], textIn(r, "detail"), outcome(textIn(r, "outcome"))})
 	}
 	for _, k := range f.kinds {
 		page.Links = append(page.Links, link{t.Fill(t.List.New, "record", t.Single(k.name)), k.path("new") + "?screening_id=" + id.String()})
 	}
-	return v.Show(templates, "screened", visit.PageContent{Title: own.Page.Result, Crumbs: f.crumbs(v, view.Crumb{Title: own.Page.Screening, Path: f.path("screening")}), Page: page})
+	return v.Show(templates, "screened", visit.PageContent{Title: areaTexts.Page.Result, Crumbs: f.crumbs(v, view.Crumb{Title: areaTexts.Page.Screening, Path: f.path("screening")}), Page: page})
 }
 
 // charityPage is the data for the template that lists the amounts given to charity.
@@ -225,12 +225,12 @@ type giftView struct {
 func (f *family) charity(v *visit.Visit) error {
 	t, query := labelsOf(v), v.Params()
 	o := f.handlers.operation(fiber.MethodGet, f.api("charity"))
-	asked, problems := form.FilterQuery(t, o.Filters, query)
+	requestedQuery, problems := form.FilterQuery(t, o.Filters, query)
 	page, status := charityPage{}, 0
 	if problems.None() {
-		answer := v.Call(web.Call{Method: fiber.MethodGet, Path: o.Path, Query: asked})
+		answer := v.Call(web.InternalRequest{Method: fiber.MethodGet, Path: o.Path, Query: requestedQuery})
 		found, next, err := resource.ReadRows(answer)
-		var refused *web.Refused
+		var refused *web.RefusedError
 		switch {
 		case errors.As(err, &refused) && refused.Status == fiber.StatusUnprocessableEntity:
 			problems = form.RefusedBy(refused)
@@ -238,13 +238,13 @@ func (f *family) charity(v *visit.Visit) error {
 			return err
 		default:
 			f.addGifts(v, &page, found, form.ReadObject(answer.Body))
-			page.Next = nextOf(f.path("charity"), asked, next)
+			page.Next = nextOf(f.path("charity"), requestedQuery, next)
 		}
 	}
 	if !problems.None() {
 		status = fiber.StatusUnprocessableEntity
 	}
-	if asked.Has("cursor") {
+	if requestedQuery.Has("cursor") {
 		page.First = f.path("charity")
 	}
 	filters := form.NewFilters(t, "charity", f.path("charity"), o.Filters, query, problems)
@@ -253,12 +253,12 @@ func (f *family) charity(v *visit.Visit) error {
 }
 
 // nextOf returns the address of the page of a list that begins at the cursor. The address is empty if the cursor is empty.
-func nextOf(path string, asked url.Values, cursor string) string {
+func nextOf(path string, requestedQuery url.Values, cursor string) string {
 	if cursor == "" {
 		return ""
 	}
-	asked.Set("cursor", cursor)
-	return path + "?" + asked.Encode()
+	requestedQuery.Set("cursor", cursor)
+	return path + "?" + requestedQuery.Encode()
 }
 
 func (f *family) addGifts(v *visit.Visit, page *charityPage, found []map[string]any, whole map[string]any) {

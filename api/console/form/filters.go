@@ -5,12 +5,12 @@ import (
 	"net/url"
 	"strings"
 
-	"mizan/api/console/described"
+	"mizan/api/console/apispec"
 	"mizan/api/console/labels"
 )
 
 // NewFilters returns the form with a list's filters. The form shows the values of the page's query.
-func NewFilters(t *labels.Texts, context, action string, fields []described.Field, query url.Values, problems *Problems) *Filters {
+func NewFilters(t *labels.Texts, context, action string, fields []apispec.Field, query url.Values, problems *Problems) *Filters {
 	f := Form{Fields: fields, Texts: t, Context: context}
 	if query == nil {
 		query = url.Values{}
@@ -44,17 +44,17 @@ func NewFilters(t *labels.Texts, context, action string, fields []described.Fiel
 
 // FilterQuery converts the filters in a page's query to the query for the API's list. Unknown parameters are kept, so that the
 // API refuses them. Parameters whose names begin with _ belong to the console and are left out.
-func FilterQuery(t *labels.Texts, fields []described.Field, query url.Values) (asked url.Values, problems *Problems) {
+func FilterQuery(t *labels.Texts, fields []apispec.Field, query url.Values) (requestedQuery url.Values, problems *Problems) {
 	p := &parser{form: &Form{Fields: fields, Texts: t}, problems: &Problems{}}
-	asked = make(url.Values)
+	requestedQuery = make(url.Values)
 	for name, values := range query {
 		text := strings.TrimSpace(values[len(values)-1])
 		if strings.HasPrefix(name, "_") || text == "" {
 			continue
 		}
-		f := described.Named(fields, name)
-		if f == nil || f.Kind != described.Instant && f.Kind != described.Integer {
-			asked.Set(name, text)
+		f := apispec.Named(fields, name)
+		if f == nil || f.Kind != apispec.Instant && f.Kind != apispec.Integer {
+			requestedQuery.Set(name, text)
 			continue
 		}
 		value, problem := p.parsed(f, text, scope{})
@@ -62,10 +62,10 @@ func FilterQuery(t *labels.Texts, fields []described.Field, query url.Values) (a
 			p.problems.add(name, problem)
 			continue
 		}
-		asked.Set(name, text)
+		requestedQuery.Set(name, text)
 		if typed, ok := value.(string); ok {
-			asked.Set(name, typed)
+			requestedQuery.Set(name, typed)
 		}
 	}
-	return asked, p.problems
+	return requestedQuery, p.problems
 }

@@ -5,14 +5,14 @@ import (
 	"encoding/json"
 	"slices"
 
-	"mizan/api/console/described"
+	"mizan/api/console/apispec"
 	"mizan/api/console/labels"
 	"mizan/api/web"
 )
 
 // Form is an HTML form for a request of the API.
 type Form struct {
-	Fields []described.Field
+	Fields []apispec.Field
 	Texts  *labels.Texts
 
 	// Context is the name of the kind of record. Labels are looked up under this name first.
@@ -83,7 +83,7 @@ func (p *Problems) add(name, text string) {
 }
 
 // RefusedBy returns the problems that the API reported when it refused a request.
-func RefusedBy(refused *web.Refused) *Problems {
+func RefusedBy(refused *web.RefusedError) *Problems {
 	p := &Problems{FromAPI: true}
 	for _, problem := range refused.Problems {
 		p.add(problem.Field, problem.Detail)

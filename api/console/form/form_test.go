@@ -5,13 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"mizan/api/console/described"
+	"mizan/api/console/apispec"
 	"mizan/api/console/labels"
 	"mizan/api/description/operations"
 	"mizan/api/web"
 )
 
-var catalog = described.New(operations.Contents())
+var catalog = apispec.New(operations.Contents())
 
 // formFor returns the form of an operation in a language.
 func formFor(operation, lang string) *Form {
@@ -164,7 +164,7 @@ func TestWrongTextsAreRefusedBesideTheirFields(t *testing.T) {
 
 func TestProblemsOfTheAPIStandBesideTheirFields(t *testing.T) {
 	f := formFor("createPartner", "en")
-	refused := &web.Refused{Code: "invalid", Message: "all of it", Problems: []web.FieldProblem{
+	refused := &web.RefusedError{Code: "invalid", Message: "all of it", Problems: []web.FieldProblem{
 		{Field: "branding.color", Detail: "is no color"}, {Field: "overdraft_limit.0.amount", Detail: "is wrong"}, {Field: "strange", Detail: "is unknown"}}}
 	view := f.View(posted(t, "overdraft_limit.3.currency=USD&overdraft_limit.3.amount=5"), RefusedBy(refused))
 	var summary []string
@@ -177,7 +177,7 @@ func TestProblemsOfTheAPIStandBesideTheirFields(t *testing.T) {
 	if got, want := strings.Join(view.General, "; "), "all of it; strange: is unknown"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if got := strings.Join(RefusedBy(&web.Refused{Code: "conflict"}).General, ";"); got != "conflict" {
+	if got := strings.Join(RefusedBy(&web.RefusedError{Code: "conflict"}).General, ";"); got != "conflict" {
 		t.Errorf("a refusal without a text is %q", got)
 	}
 }
@@ -208,18 +208,18 @@ func TestFiltersShowWhatAnAbsentValueCountsAs(t *testing.T) {
 }
 
 func TestCurrencyIsThatOfTheNearestObject(t *testing.T) {
-	amount := described.Field{Name: "amount", Kind: described.Amount}
-	currency := described.Field{Name: "currency", Kind: described.Text}
-	part := described.Field{Name: "part", Kind: described.Object, Fields: []described.Field{{Name: "fee", Kind: described.Amount}}}
-	own := described.Field{Name: "own", Kind: described.Object, Fields: []described.Field{{Name: "fee", Kind: described.Amount}, currency}}
-	f := &Form{Fields: []described.Field{amount, currency, {Name: "network", Kind: described.Text}, part, own}, Texts: labels.In("en")}
+	amount := apispec.Field{Name: "amount", Kind: apispec.Amount}
+	currency := apispec.Field{Name: "currency", Kind: apispec.Text}
+	part := apispec.Field{Name: "part", Kind: apispec.Object, Fields: []apispec.Field{{Name: "fee", Kind: apispec.Amount}}}
+	own := apispec.Field{Name: "own", Kind: apispec.Object, Fields: []apispec.Field{{Name: "fee", Kind: apispec.Amount}, currency}}
+	f := &Form{Fields: []apispec.Field{amount, currency, {Name: "network", Kind: apispec.Text}, part, own}, Texts: labels.In("en")}
 	want(t, f, "amount=1&currency=USDT&network=bsc&part.fee=2&own.fee=3&own.currency=USD", `{"amount":"1000000000000000000","currency":"USDT","network":"bsc","own":{"currency":"USD","fee":"300"},"part":{"fee":"2000000000000000000"}}`)
-	about := &Form{Fields: []described.Field{part}, Texts: labels.In("en"), Record: ReadObject([]byte(`{"asset":{"currency":"KWD","network":"","env":"prod"}}`))}
+	about := &Form{Fields: []apispec.Field{part}, Texts: labels.In("en"), Record: ReadObject([]byte(`{"asset":{"currency":"KWD","network":"","env":"prod"}}`))}
 	want(t, about, "part.fee=1.5", `{"part":{"fee":"1500"}}`)
 }
 
 func TestInstantThatIsLeftAloneKeepsItsFraction(t *testing.T) {
-	fields := []described.Field{{Name: "at", Kind: described.Instant, Nullable: true}}
+	fields := []apispec.Field{{Name: "at", Kind: apispec.Instant, Nullable: true}}
 	f := &Form{Fields: fields, Texts: labels.In("en"), Changes: true, Record: ReadObject([]byte(`{"at":"2026-01-02T03:04:05.123456+00:00"}`))}
 	if page := string(f.View(nil, nil).HTML(Post{})); !strings.Contains(page, `value="2026-01-02T03:04:05"`) {
 		t.Errorf("the form shows %s", page)

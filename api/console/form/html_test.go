@@ -124,8 +124,8 @@ func TestRowsAreBounded(t *testing.T) {
 func TestFiltersAreAskedAsTheAPITakesThem(t *testing.T) {
 	fields := catalog.Operation("listDeliveries").Filters
 	en := labels.In("en")
-	asked, problems := FilterQuery(en, fields, posted(t, "from=2026-01-02T03:04&state=parked&to=&_env=x&unknown=1&cursor=c"))
-	if got := asked.Encode(); got != "cursor=c&from=2026-01-02T03%3A04%3A00Z&state=parked&unknown=1" || !problems.None() {
+	requestedQuery, problems := FilterQuery(en, fields, posted(t, "from=2026-01-02T03:04&state=parked&to=&_env=x&unknown=1&cursor=c"))
+	if got := requestedQuery.Encode(); got != "cursor=c&from=2026-01-02T03%3A04%3A00Z&state=parked&unknown=1" || !problems.None() {
 		t.Errorf("%s, %v", got, problems)
 	}
 	_, problems = FilterQuery(en, fields, posted(t, "from=x"))

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"mizan/api/console/described"
+	"mizan/api/console/apispec"
 )
 
 // Parse converts a posted form to the JSON object for the API. If empty is true, the object has no members, so a form that
@@ -51,11 +51,11 @@ type parser struct {
 
 // members reads the members of an object. shown has the values that the form showed, and stored the values that the record has
 // now; both are nil for a new object. isSet tells whether the returned object has any members.
-func (p *parser) members(fields []described.Field, path string, n *node, shown, stored map[string]any, around scope) (object map[string]any, isSet bool) {
+func (p *parser) members(fields []apispec.Field, path string, n *node, shown, stored map[string]any, enclosing scope) (object map[string]any, isSet bool) {
 	object = make(map[string]any)
 	for i := range fields {
 		field := &fields[i]
-		value, sent := p.value(field, join(path, field.Name), n.child(field.Name), shown[field.Name], stored[field.Name], around)
+		value, sent := p.value(field, join(path, field.Name), n.child(field.Name), shown[field.Name], stored[field.Name], enclosing)
 		if sent {
 			object[field.Name] = value
 		}
@@ -71,33 +71,33 @@ func join(path, name string) string {
 }
 
 // value reads the value of a field. If sent is false, the request leaves the field out.
-func (p *parser) value(f *described.Field, name string, n *node, shown, stored any, around scope) (value any, sent bool) {
+func (p *parser) value(f *apispec.Field, name string, n *node, shown, stored any, enclosing scope) (value any, sent bool) {
 	if n == nil {
 		return p.missing(f, name)
 	}
 	switch {
-	case f.Kind == described.File:
+	case f.Kind == apispec.File:
 		return nil, false
-	case f.Kind == described.List && isObject(f.Entry):
-		return p.list(f, name, n, shown, around)
-	case f.Kind == described.List:
+	case f.Kind == apispec.List && isObject(f.Entry):
+		return p.list(f, name, n, shown, enclosing)
+	case f.Kind == apispec.List:
 		return p.texts(f, name, n, shown)
-	case f.Kind == described.Object && len(f.Fields) > 0:
-		return p.object(f, name, n, shown, stored, around)
+	case f.Kind == apispec.Object && len(f.Fields) > 0:
+		return p.object(f, name, n, shown, stored, enclosing)
 	}
-	return p.scalar(f, name, n, shown, around)
+	return p.scalar(f, name, n, shown, enclosing)
 }
 
 // isObject tells whether the entries of a list are objects with known members.
-func isObject(entry *described.Field) bool {
-	return entry != nil && entry.Kind == described.Object && len(entry.Fields) > 0
+func isObject(entry *apispec.Field) bool {
+	return entry != nil && entry.Kind == apispec.Object && len(entry.Fields) > 0
 }
 
 // object reads an object with known members.
-func (p *parser) object(f *described.Field, name string, n *node, shown, stored any, around scope) (value any, sent bool) {
+func (p *parser) object(f *apispec.Field, name string, n *node, shown, stored any, enclosing scope) (value any, sent bool) {
 	shownMembers, _ := shown.(map[string]any)
 	storedMembers, _ := stored.(map[string]any)
-	members, isSet := p.members(f.Fields, name, n, shownMembers, storedMembers, around.inside(f.Fields, n, storedMembers))
+	members, isSet := p.members(f.Fields, name, n, shownMembers, storedMembers, enclosing.inside(f.Fields, n, storedMembers))
 	if !isSet {
 		return p.missing(f, name)
 	}
@@ -109,8 +109,8 @@ func (p *parser) object(f *described.Field, name string, n *node, shown, stored 
 
 // missing returns the value of a field for which nothing was posted. If the field is an object that a new record requires, the
 // value is an empty object. Otherwise there is no value.
-func (p *parser) missing(f *described.Field, name string) (value any, sent bool) {
-	if f.Required && f.Kind == described.Object && f.Name == name && !p.form.Changes {
+func (p *parser) missing(f *apispec.Field, name string) (value any, sent bool) {
+	if f.Required && f.Kind == apispec.Object && f.Name == name && !p.form.Changes {
 		return map[string]any{}, true
 	}
 	return nil, false
@@ -131,7 +131,7 @@ func replaced(stored, changed map[string]any) map[string]any {
 }
 
 // list reads a list of objects, without its empty rows.
-func (p *parser) list(f *described.Field, name string, n *node, shown any, around scope) (value any, sent bool) {
+func (p *parser) list(f *apispec.Field, name string, n *node, shown any, enclosing scope) (value any, sent bool) {
 	rows := []any{}
 	for _, r := range n.rows() {
 		if !rowHasText(f.Entry, r.node) {
@@ -142,18 +142,18 @@ func (p *parser) list(f *described.Field, name string, n *node, shown any, aroun
 			return nil, false
 		}
 		path := join(name, number(len(rows))) // numbered without the empty rows, as in the API's error messages
-		members, _ := p.members(f.Entry.Fields, path, r.node, nil, nil, around.inside(f.Entry.Fields, r.node, nil))
+		members, _ := p.members(f.Entry.Fields, path, r.node, nil, nil, enclosing.inside(f.Entry.Fields, r.node, nil))
 		rows = append(rows, members)
 	}
-	return p.differing(rows, shown)
+	return p.changedRows(rows, shown)
 }
 
 // rowHasText tells whether a person filled in a row. Default values, such as the environment, do not count.
-func rowHasText(entry *described.Field, n *node) bool {
+func rowHasText(entry *apispec.Field, n *node) bool {
 	for i := range entry.Fields {
 		f := &entry.Fields[i]
 		child := n.child(f.Name)
-		if text, ok := child.text(); ok && f.Default != nil && text == defaultText(f) || ok && f.Kind == described.Bool && !isTrue(text) {
+		if text, ok := child.text(); ok && f.Default != nil && text == defaultText(f) || ok && f.Kind == apispec.Bool && !isTrue(text) {
 			continue
 		}
 		if child.hasText() {
@@ -163,8 +163,8 @@ func rowHasText(entry *described.Field, n *node) bool {
 	return false
 }
 
-// differing returns the posted rows. If the form changes a record and showed the same rows, sent is false.
-func (p *parser) differing(rows []any, shown any) (value any, sent bool) {
+// changedRows returns the posted rows. If the form changes a record and showed the same rows, sent is false.
+func (p *parser) changedRows(rows []any, shown any) (value any, sent bool) {
 	before, _ := shown.([]any)
 	if len(rows) == 0 && len(before) == 0 {
 		return nil, false
@@ -194,7 +194,7 @@ func withoutNulls(rows []any) any {
 }
 
 // texts reads a list whose entries are single values. The entries are the words of the checked boxes, or the lines of a text.
-func (p *parser) texts(f *described.Field, name string, n *node, shown any) (value any, sent bool) {
+func (p *parser) texts(f *apispec.Field, name string, n *node, shown any) (value any, sent bool) {
 	var lines []string
 	for _, posted := range n.values {
 		for line := range strings.Lines(strings.ToValidUTF8(posted, "�")) {
@@ -208,7 +208,7 @@ func (p *parser) texts(f *described.Field, name string, n *node, shown any) (val
 	}
 	entries := []any{}
 	for _, line := range lines {
-		if f.Entry.Kind == described.Object && !strings.HasPrefix(line, "{") { // the API also takes a text as an entry
+		if f.Entry.Kind == apispec.Object && !strings.HasPrefix(line, "{") { // the API also takes a text as an entry
 			entries = append(entries, line)
 			continue
 		}
@@ -219,11 +219,11 @@ func (p *parser) texts(f *described.Field, name string, n *node, shown any) (val
 		}
 		entries = append(entries, entry)
 	}
-	return p.differing(entries, shown)
+	return p.changedRows(entries, shown)
 }
 
 // scalar reads one value.
-func (p *parser) scalar(f *described.Field, name string, n *node, shown any, around scope) (value any, sent bool) {
+func (p *parser) scalar(f *apispec.Field, name string, n *node, shown any, enclosing scope) (value any, sent bool) {
 	text, posted := n.text()
 	if _, clears := n.child(clearName).text(); f.Secret && clears && text == "" {
 		return nil, true
@@ -231,33 +231,33 @@ func (p *parser) scalar(f *described.Field, name string, n *node, shown any, aro
 	if !posted || f.Secret && text == "" {
 		return nil, false
 	}
-	if !f.Secret && f.Kind != described.Text {
+	if !f.Secret && f.Kind != apispec.Text {
 		text = strings.TrimSpace(text)
 	}
 	if text == "" {
-		return p.emptied(f, shown)
+		return p.emptyValue(f, shown)
 	}
-	if p.form.Changes && shown != nil && !f.Secret && f.Kind != described.Bool && text == p.form.typed(f, shown, around) {
+	if p.form.Changes && shown != nil && !f.Secret && f.Kind != apispec.Bool && text == p.form.editText(f, shown, enclosing) {
 		return nil, false
 	}
-	value, problem := p.parsed(f, text, around)
+	value, problem := p.parsed(f, text, enclosing)
 	if problem != "" {
 		p.problems.add(name, problem)
 		return nil, false
 	}
-	if shown == nil && f.Kind == described.Bool && hasCheckbox(f) {
+	if shown == nil && f.Kind == apispec.Bool && hasCheckbox(f) {
 		shown = f.Default == true
 	}
 	return value, !p.form.Changes || f.Secret || !reflect.DeepEqual(value, shown)
 }
 
-// emptied returns the value for a control that is empty in the posted form. A form for a new record sends no value. A form that
+// emptyValue returns the value for a control that is empty in the posted form. A form for a new record sends no value. A form that
 // changes a record sends null or an empty text, but only if the form had shown a value.
-func (p *parser) emptied(f *described.Field, shown any) (value any, sent bool) {
+func (p *parser) emptyValue(f *apispec.Field, shown any) (value any, sent bool) {
 	if !p.form.Changes || shown == nil || shown == "" {
 		return nil, false
 	}
-	if f.Nullable || f.Kind != described.Text {
+	if f.Nullable || f.Kind != apispec.Text {
 		return nil, true
 	}
 	return "", true // the API refuses the empty text, and says why

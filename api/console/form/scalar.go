@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"mizan/api/console/described"
+	"mizan/api/console/apispec"
 	"mizan/api/console/labels"
 	"mizan/api/web/locale"
 	"mizan/ledger/money"
@@ -18,40 +18,40 @@ import (
 
 // parsed converts a text that a person typed to the JSON value of the field. The text must not be empty. If the text is
 // malformed, parsed returns the problem. It leaves the check of lengths and patterns to the API.
-func (p *parser) parsed(f *described.Field, text string, around scope) (value any, problem string) {
+func (p *parser) parsed(f *apispec.Field, text string, enclosing scope) (value any, problem string) {
 	t := p.form.Texts
 	switch f.Kind {
-	case described.Bool:
+	case apispec.Bool:
 		return isTrue(text), ""
-	case described.Word:
+	case apispec.Word:
 		if !slices.Contains(f.Words, text) && len(text) > maxName {
 			return nil, t.Form.BadChoice
 		}
-	case described.Integer:
+	case apispec.Integer:
 		digits := withLatinDigits(text)
 		if !isJSONInteger(digits) {
 			return nil, t.Form.BadNumber
 		}
 		return json.Number(digits), ""
-	case described.Decimal:
+	case apispec.Decimal:
 		number, ok := locale.ParseDecimal(text, t.Separators())
 		if !ok {
 			return nil, t.Fill(t.Form.BadDecimal, "example", localDecimal(t, "0.92"))
 		}
 		return number, ""
-	case described.Amount:
-		return p.amount(f, text, around)
-	case described.Instant:
+	case apispec.Amount:
+		return p.amount(f, text, enclosing)
+	case apispec.Instant:
 		at, ok := parseInstant(text)
 		if !ok {
 			return nil, t.Form.BadInstant
 		}
 		return at, ""
-	case described.Day:
+	case apispec.Day:
 		if _, err := time.Parse(time.DateOnly, text); err != nil {
 			return nil, t.Form.BadDay
 		}
-	case described.Object, described.List:
+	case apispec.Object, apispec.List:
 		return parseJSON(text, t)
 	}
 	return text, ""
@@ -88,10 +88,10 @@ func isTrue(text string) bool {
 }
 
 // amount reads an amount.
-func (p *parser) amount(f *described.Field, text string, around scope) (value any, problem string) {
+func (p *parser) amount(f *apispec.Field, text string, enclosing scope) (value any, problem string) {
 	t := p.form.Texts
-	asset, _ := around.asset()
-	if !around.hasCurrency() {
+	asset, _ := enclosing.asset()
+	if !enclosing.hasCurrency() {
 		digits := withLatinDigits(text)
 		if _, err := money.Parse(digits); err != nil {
 			return nil, t.Form.BadNumber
@@ -123,7 +123,7 @@ func (p *parser) amount(f *described.Field, text string, around scope) (value an
 const exampleMinor = 1250
 
 // amountValue returns an amount in minor units as the JSON value of the field: a number or a text.
-func amountValue(f *described.Field, minor string) any {
+func amountValue(f *apispec.Field, minor string) any {
 	if f.Numeric {
 		return json.Number(minor)
 	}
@@ -156,22 +156,22 @@ func parseJSON(text string, t *labels.Texts) (value any, problem string) {
 	return value, ""
 }
 
-// typed returns a stored value as the text that a control shows for editing.
-func (f *Form) typed(field *described.Field, value any, around scope) string {
+// editText returns a stored value as the text that a control shows for editing.
+func (f *Form) editText(field *apispec.Field, value any, enclosing scope) string {
 	switch v := value.(type) {
 	case nil:
 		return ""
 	case bool:
 		return strconv.FormatBool(v)
 	case string:
-		return f.localText(field, v, around)
+		return f.localText(field, v, enclosing)
 	case json.Number:
-		if field.Kind == described.Amount {
-			return f.localText(field, v.String(), around)
+		if field.Kind == apispec.Amount {
+			return f.localText(field, v.String(), enclosing)
 		}
 		return v.String()
 	case []any:
-		if field.Kind == described.List && !isObject(field.Entry) {
+		if field.Kind == apispec.List && !isObject(field.Entry) {
 			return joinLines(v)
 		}
 	}
@@ -179,19 +179,19 @@ func (f *Form) typed(field *described.Field, value any, around scope) string {
 }
 
 // localText formats an amount or a decimal for the language of the page, and an instant for its control.
-func (f *Form) localText(field *described.Field, text string, around scope) string {
+func (f *Form) localText(field *apispec.Field, text string, enclosing scope) string {
 	switch field.Kind {
-	case described.Amount:
+	case apispec.Amount:
 		minor, sign := strings.TrimPrefix(text, "-"), text[:len(text)-len(strings.TrimPrefix(text, "-"))]
-		asset, _ := around.asset()
+		asset, _ := enclosing.asset()
 		amount, err := money.Parse(minor)
 		if _, known := asset.Scale(); err == nil && known {
 			number, _ := f.Texts.Ungrouped(amount, asset)
 			return sign + number
 		}
-	case described.Decimal:
+	case apispec.Decimal:
 		return localDecimal(f.Texts, text)
-	case described.Instant:
+	case apispec.Instant:
 		if at, err := time.Parse(time.RFC3339Nano, text); err == nil {
 			return at.UTC().Format("2006-01-02T15:04:05")
 		}
@@ -228,7 +228,7 @@ func Indented(value any) string {
 func number(n int) string { return strconv.Itoa(n) }
 
 // defaultText returns a field's default as the text of its control.
-func defaultText(f *described.Field) string {
+func defaultText(f *apispec.Field) string {
 	if f.Default == nil {
 		return ""
 	}

@@ -1,22 +1,22 @@
 package form
 
 import (
-	"mizan/api/console/described"
+	"mizan/api/console/apispec"
 	"mizan/ledger/money"
 )
 
 // scope lists the objects that contain a value, from the innermost to the outermost. For each object it has the fields, the
 // values that a person typed, and the stored values.
-type scope []level
+type scope []scopeLevel
 
-type level struct {
-	fields []described.Field
+type scopeLevel struct {
+	fields []apispec.Field
 	typed  *node
 	stored map[string]any
 }
 
 // inside returns the scope for the members of an object. The scope of the object itself is s.
-func (s scope) inside(fields []described.Field, typed *node, stored map[string]any) scope {
+func (s scope) inside(fields []apispec.Field, typed *node, stored map[string]any) scope {
 	return append(scope{{fields, typed, stored}}, s...)
 }
 
@@ -67,7 +67,7 @@ func (s scope) nearest(name string) string {
 
 // text returns the value that a person typed for a member or, if there is none, the member's stored value. If the member has
 // neither, text looks for the member in assetPlaces.
-func (l *level) text(name string) string {
+func (l *scopeLevel) text(name string) string {
 	if typed, ok := l.typed.child(name).text(); ok && typed != "" {
 		return typed
 	}
@@ -97,11 +97,11 @@ func (s scope) hasCurrency() bool {
 // choosesCurrency tells whether the form has a field for the currency.
 func (s scope) choosesCurrency() bool {
 	for i := range s {
-		if described.Named(s[i].fields, currencyName) != nil {
+		if apispec.Named(s[i].fields, currencyName) != nil {
 			return true
 		}
 		for _, place := range assetPlaces {
-			if f := described.Named(s[i].fields, place); f != nil && described.Named(f.Fields, currencyName) != nil {
+			if f := apispec.Named(s[i].fields, place); f != nil && apispec.Named(f.Fields, currencyName) != nil {
 				return true
 			}
 		}

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"mizan/api/console/described"
+	"mizan/api/console/apispec"
 	"mizan/api/console/labels"
 )
 
@@ -99,7 +99,7 @@ func (i *Input) Describedby() string {
 // View returns the data of the form's template. If the form was posted, the data has the posted values. Otherwise it has the
 // values of the record. Secrets are left out. posted and problems may be nil.
 func (f *Form) View(posted url.Values, problems *Problems) *View {
-	v := &viewer{form: f, view: &View{T: f.Texts}, problems: problems, used: make(map[string]bool), add: posted.Get(AddName)}
+	v := &viewBuilder{form: f, view: &View{T: f.Texts}, problems: problems, used: make(map[string]bool), addTo: posted.Get(AddName)}
 	if problems != nil {
 		v.view.FromAPI = problems.FromAPI
 	}
@@ -111,11 +111,11 @@ func (f *Form) View(posted url.Values, problems *Problems) *View {
 	if posted != nil {
 		root = treeOf(posted)
 	}
-	around := scope{{f.Fields, root, f.Record}}
+	enclosing := scope{{f.Fields, root, f.Record}}
 	if !f.Changes {
-		around = around.inside(f.Fields, root, stored)
+		enclosing = enclosing.inside(f.Fields, root, stored)
 	}
-	v.view.Inputs = v.inputs(f.Fields, "", root, stored, around)
+	v.view.Inputs = v.inputs(f.Fields, "", root, stored, enclosing)
 	if f.Changes {
 		v.view.Shown = f.shown(root)
 	}
@@ -138,25 +138,25 @@ func (f *Form) shown(posted *node) string {
 	return string(Body(values))
 }
 
-// viewer makes the controls of one form.
-type viewer struct {
+// viewBuilder makes the controls of one form.
+type viewBuilder struct {
 	form     *Form
 	view     *View
 	problems *Problems
 	used     map[string]bool // names of the form's controls, which show their own problems
-	add      string          // name of the list to which the person is adding a row
+	addTo    string          // name of the list to which the person is adding a row
 }
 
-func (v *viewer) inputs(fields []described.Field, path string, n *node, stored map[string]any, around scope) (inputs []Input) {
+func (v *viewBuilder) inputs(fields []apispec.Field, path string, n *node, stored map[string]any, enclosing scope) (inputs []Input) {
 	for i := range fields {
-		inputs = append(inputs, v.input(&fields[i], join(path, fields[i].Name), n.child(fields[i].Name), n != nil, stored[fields[i].Name], around))
+		inputs = append(inputs, v.input(&fields[i], join(path, fields[i].Name), n.child(fields[i].Name), n != nil, stored[fields[i].Name], enclosing))
 	}
 	return inputs
 }
 
 // input makes the control of a field. n has the posted values of the field. If the form was posted (wasPosted), the control
 // shows the posted values instead of the record's value.
-func (v *viewer) input(f *described.Field, name string, n *node, wasPosted bool, stored any, around scope) Input {
+func (v *viewBuilder) input(f *apispec.Field, name string, n *node, wasPosted bool, stored any, enclosing scope) Input {
 	t := v.form.Texts
 	in := Input{T: t, FromAPI: v.view.FromAPI, IsChange: v.form.Changes, Name: name, ID: "f-" + strings.ReplaceAll(name, ".", "-"), Label: t.Field(join(v.form.Context, name)), Help: t.Help(join(v.form.Context, name), f.Help),
 		MaxLength: f.MaxLength, Required: f.Required && !v.form.Changes && f.Default == nil}
@@ -164,24 +164,24 @@ func (v *viewer) input(f *described.Field, name string, n *node, wasPosted bool,
 		in.Problems, v.used[name] = v.problems.Fields[name], true
 	}
 	switch {
-	case f.Kind == described.List && isObject(f.Entry):
-		in.Control, in.Rows = Table, v.rows(f, name, n, wasPosted, stored, around)
-	case f.Kind == described.Object && len(f.Fields) > 0:
+	case f.Kind == apispec.List && isObject(f.Entry):
+		in.Control, in.Rows = Table, v.rows(f, name, n, wasPosted, stored, enclosing)
+	case f.Kind == apispec.Object && len(f.Fields) > 0:
 		members, _ := stored.(map[string]any)
 		if wasPosted && n == nil {
 			n = &node{}
 		}
-		in.Control, in.Inputs = Group, v.inputs(f.Fields, name, n, members, around.inside(f.Fields, n, members))
+		in.Control, in.Inputs = Group, v.inputs(f.Fields, name, n, members, enclosing.inside(f.Fields, n, members))
 	default:
 		text, posted := n.text()
 		if !wasPosted {
-			if text = v.form.typed(f, stored, around); stored == nil && !v.form.Changes {
+			if text = v.form.editText(f, stored, enclosing); stored == nil && !v.form.Changes {
 				text = defaultText(f)
 			}
 		} else if !posted && v.form.Changes {
-			text = v.form.typed(f, stored, around) // the posted form had only some of the fields
+			text = v.form.editText(f, stored, enclosing) // the posted form had only some of the fields
 		}
-		v.control(&in, f, text, n, wasPosted, stored, around)
+		v.control(&in, f, text, n, wasPosted, stored, enclosing)
 		if f.Variant != "" {
 			in.Unit = f.Variant
 		}
@@ -190,11 +190,11 @@ func (v *viewer) input(f *described.Field, name string, n *node, wasPosted bool,
 }
 
 // control chooses the control of a single value, and sets its contents.
-func (v *viewer) control(in *Input, f *described.Field, text string, n *node, wasPosted bool, stored any, around scope) {
+func (v *viewBuilder) control(in *Input, f *apispec.Field, text string, n *node, wasPosted bool, stored any, enclosing scope) {
 	t := v.form.Texts
 	in.Control, in.Type, in.Value = Line, "text", text
 	switch {
-	case f.Kind == described.File:
+	case f.Kind == apispec.File:
 		in.Control, v.view.IsFile = Upload, true
 	case f.Secret:
 		in.Control, in.Value, in.HasSecret, in.Complete = Secret, "", stored != nil, "new-password"
@@ -204,62 +204,62 @@ func (v *viewer) control(in *Input, f *described.Field, text string, n *node, wa
 		if in.HasSecret {
 			in.Hint = t.Form.KeepSecret
 		}
-	case f.Kind == described.List && len(f.Entry.Words) > 0:
+	case f.Kind == apispec.List && len(f.Entry.Words) > 0:
 		in.Control, in.Options = Checks, v.options(f.Entry, in.Name, chosen(n, wasPosted, stored))
-	case f.Kind == described.List:
+	case f.Kind == apispec.List:
 		in.Control, in.Hint, in.MaxLength = Lines, t.Form.Lines, 0
 		if wasPosted && n != nil {
 			in.Value = strings.Join(n.values, "\n")
 		}
-	case f.Kind == described.Object:
+	case f.Kind == apispec.Object:
 		in.Control, in.Hint = Lines, t.Form.JSON
-	case f.Kind == described.Word:
+	case f.Kind == apispec.Word:
 		in.Control, in.Options = Choice, v.choices(f, in, text)
-	case f.Kind == described.Bool && hasCheckbox(f):
+	case f.Kind == apispec.Bool && hasCheckbox(f):
 		in.Control, in.IsOn = Check, isTrue(text)
-	case f.Kind == described.Bool:
+	case f.Kind == apispec.Bool:
 		in.Control = Choice
 		in.Options = []Option{{"", t.Form.Unset, text == ""}, {"true", t.Common.Yes, text != "" && isTrue(text)}, {"false", t.Common.No, text != "" && !isTrue(text)}}
 	default:
-		v.lineOf(in, f, around)
+		v.lineOf(in, f, enclosing)
 	}
 }
 
 // hasCheckbox tells whether a boolean is shown as a check box. A boolean that may be null, and has no default, needs three
 // choices instead.
-func hasCheckbox(f *described.Field) bool { return !f.Nullable || f.Default != nil }
+func hasCheckbox(f *apispec.Field) bool { return !f.Nullable || f.Default != nil }
 
 // longTexts are the names of fields whose texts may have several lines. This list is needed because the API's description does
 // not mark such fields.
 var longTexts = []string{"description", "text", "note", "ca_pem"}
 
 // lineOf sets the attributes of an <input> for a value of one line.
-func (v *viewer) lineOf(in *Input, f *described.Field, around scope) {
+func (v *viewBuilder) lineOf(in *Input, f *apispec.Field, enclosing scope) {
 	t := v.form.Texts
 	switch f.Kind {
-	case described.Integer:
+	case apispec.Integer:
 		in.Mode = "numeric"
-	case described.Decimal:
+	case apispec.Decimal:
 		in.Mode = "decimal"
-	case described.Amount:
+	case apispec.Amount:
 		in.Mode = "decimal"
-		if asset, _ := around.asset(); !around.choosesCurrency() {
+		if asset, _ := enclosing.asset(); !enclosing.choosesCurrency() {
 			in.Unit = string(asset.Currency)
 		}
-		if !around.hasCurrency() {
+		if !enclosing.hasCurrency() {
 			in.Hint = t.Form.Minor
 		}
-	case described.Instant:
+	case apispec.Instant:
 		in.Type, in.Hint = "datetime-local", t.Form.UTC
-	case described.Day:
+	case apispec.Day:
 		in.Type = "date"
-	case described.Text:
+	case apispec.Text:
 		in.Complete = completions[f.Name]
 		if slices.Contains(longTexts, f.Name) {
 			in.Control = Lines
 		}
 	}
-	if strings.HasSuffix(f.Name, "url") || f.Kind == described.Address {
+	if strings.HasSuffix(f.Name, "url") || f.Kind == apispec.Address {
 		in.Mode = "url"
 	}
 	if strings.HasSuffix(f.Name, "email") {
@@ -273,7 +273,7 @@ var completions = map[string]string{"login": "off", "email": "off", "name": "off
 
 // choices returns the options of a field whose value is one of several words. If the field may stay empty, the first option
 // stands for no value.
-func (v *viewer) choices(f *described.Field, in *Input, text string) []Option {
+func (v *viewBuilder) choices(f *apispec.Field, in *Input, text string) []Option {
 	options := v.options(f, in.Name, []string{text})
 	switch {
 	case f.Nullable && f.Default == nil || !f.Required && f.Default == nil:
@@ -287,7 +287,7 @@ func (v *viewer) choices(f *described.Field, in *Input, text string) []Option {
 	return options
 }
 
-func (v *viewer) options(f *described.Field, name string, chosen []string) (options []Option) {
+func (v *viewBuilder) options(f *apispec.Field, name string, chosen []string) (options []Option) {
 	for _, word := range f.Words {
 		options = append(options, Option{word, v.form.Texts.Word(join(v.form.Context, name), word), slices.Contains(chosen, word)})
 	}
@@ -310,14 +310,14 @@ func chosen(n *node, wasPosted bool, stored any) (words []string) {
 }
 
 // rows makes the rows of a list: the existing rows and an empty one, so that a person can add a row without JavaScript.
-func (v *viewer) rows(f *described.Field, name string, n *node, wasPosted bool, stored any, around scope) (rows []Row) {
+func (v *viewBuilder) rows(f *apispec.Field, name string, n *node, wasPosted bool, stored any, enclosing scope) (rows []Row) {
 	add := func(posted *node, members map[string]any) {
 		if len(rows) == MaxRows {
 			return
 		}
 		path := join(name, strconv.Itoa(len(rows)))
 		label := v.form.Texts.Fill(v.form.Texts.Form.Row, "n", v.form.Texts.Number(len(rows)+1))
-		rows = append(rows, Row{label, join(path, dropName), posted == nil && members == nil, v.inputs(f.Entry.Fields, path, posted, members, around.inside(f.Entry.Fields, posted, members))})
+		rows = append(rows, Row{label, join(path, dropName), posted == nil && members == nil, v.inputs(f.Entry.Fields, path, posted, members, enclosing.inside(f.Entry.Fields, posted, members))})
 	}
 	if wasPosted && n != nil {
 		for _, r := range n.rows() {
@@ -333,7 +333,7 @@ func (v *viewer) rows(f *described.Field, name string, n *node, wasPosted bool, 
 		}
 	}
 	add(nil, nil)
-	if v.add == name {
+	if v.addTo == name {
 		add(nil, nil)
 	}
 	return rows
@@ -341,7 +341,7 @@ func (v *viewer) rows(f *described.Field, name string, n *node, wasPosted bool, 
 
 // summarize lists the problems of the form's fields. Problems of fields that the form does not have become problems of the
 // whole form.
-func (v *viewer) summarize() {
+func (v *viewBuilder) summarize() {
 	if v.problems.None() {
 		return
 	}
@@ -357,7 +357,7 @@ func (v *viewer) summarize() {
 	}
 }
 
-func (v *viewer) summarizeInputs(inputs []Input) {
+func (v *viewBuilder) summarizeInputs(inputs []Input) {
 	for i := range inputs {
 		for _, text := range inputs[i].Problems {
 			v.view.Summary = append(v.view.Summary, Summary{inputs[i].ID, inputs[i].Label, text})
@@ -378,9 +378,9 @@ func sortedNames(fields map[string][]string) (names []string) {
 }
 
 // Of returns the fields with the given names, in the order of the names.
-func Of(fields []described.Field, names ...string) (chosen []described.Field) {
+func Of(fields []apispec.Field, names ...string) (chosen []apispec.Field) {
 	for _, name := range names {
-		if f := described.Named(fields, name); f != nil {
+		if f := apispec.Named(fields, name); f != nil {
 			chosen = append(chosen, *f)
 		}
 	}
@@ -388,7 +388,7 @@ func Of(fields []described.Field, names ...string) (chosen []described.Field) {
 }
 
 // Without returns the fields except those with the given names.
-func Without(fields []described.Field, names ...string) (others []described.Field) {
+func Without(fields []apispec.Field, names ...string) (others []apispec.Field) {
 	for _, f := range fields {
 		if !slices.Contains(names, f.Name) {
 			others = append(others, f)
@@ -398,15 +398,15 @@ func Without(fields []described.Field, names ...string) (others []described.Fiel
 }
 
 // ReadInitial reads the first values of a new record's fields from the query of the page's address.
-func ReadInitial(fields []described.Field, query url.Values) map[string]any {
+func ReadInitial(fields []apispec.Field, query url.Values) map[string]any {
 	initial := make(map[string]any)
 	for _, f := range fields {
 		text := query.Get(f.Name)
 		switch {
 		case text == "" || f.Secret || len(text) > maxName:
-		case f.Kind == described.Integer:
+		case f.Kind == apispec.Integer:
 			initial[f.Name] = json.Number(text)
-		case f.Kind == described.Text || f.Kind == described.Word || f.Kind == described.ID:
+		case f.Kind == apispec.Text || f.Kind == apispec.Word || f.Kind == apispec.ID:
 			initial[f.Name] = text
 		}
 	}

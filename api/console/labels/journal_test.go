@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"mizan/actors/notifier"
-	"mizan/api/console/described"
+	"mizan/api/console/apispec"
 	"mizan/api/console/labels"
 	"mizan/api/console/texts"
 	"mizan/api/description/operations"
@@ -53,7 +53,7 @@ func writtenNames() map[string]*journalNames {
 				}
 			}
 		case ledger.Screening:
-			add(n, []string{contract.Screened}, contract.Outcomes)
+			add(n, []string{contract.ScreenEvent}, contract.Outcomes)
 		case ledger.Period:
 			add(n, period.Machine.Events(), period.Machine.States())
 		case ledger.Retention:
@@ -135,22 +135,22 @@ func isWritten(own *labels.Texts, written map[string]*journalNames, key string) 
 // wordsOfTheAPI returns all words of the fields that the console shows.
 func wordsOfTheAPI() map[string]bool {
 	words := make(map[string]bool)
-	var add func(fields []described.Field)
-	add = func(fields []described.Field) {
+	var add func(fields []apispec.Field)
+	add = func(fields []apispec.Field) {
 		for i := range fields {
 			for _, word := range fields[i].Words {
 				words[word] = true
 			}
 			add(fields[i].Fields)
 			if fields[i].Entry != nil {
-				add([]described.Field{*fields[i].Entry})
+				add([]apispec.Field{*fields[i].Entry})
 			}
 		}
 	}
-	for _, o := range described.New(operations.Contents()).Operations() {
+	for _, o := range apispec.New(operations.Contents()).Operations() {
 		add(o.Filters)
 		add(o.Body)
-		add(o.Answer)
+		add(o.ResponseFields)
 	}
 	return words
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"mizan/api/console/described"
+	"mizan/api/console/apispec"
 	"mizan/api/console/labels"
 	"mizan/api/console/texts"
 	"mizan/api/description/operations"
@@ -37,11 +37,11 @@ func TestEveryFieldAndWordHasALabel(t *testing.T) {
 	if len(contents.Operations) < 90 {
 		t.Fatalf("only %d operations", len(contents.Operations))
 	}
-	found := described.New(contents)
+	found := apispec.New(contents)
 	for _, lang := range texts.Languages() {
 		c := checker{t: t, texts: labels.In(lang), missing: make(map[string]bool)}
 		for _, o := range found.Operations() {
-			for _, fields := range [][]described.Field{o.Filters, o.Body, o.Answer} {
+			for _, fields := range [][]apispec.Field{o.Filters, o.Body, o.ResponseFields} {
 				c.check("", fields)
 			}
 		}
@@ -56,13 +56,13 @@ type checker struct {
 	missing map[string]bool
 }
 
-func (c *checker) check(path string, fields []described.Field) {
+func (c *checker) check(path string, fields []apispec.Field) {
 	for i := range fields {
 		c.checkField(strings.TrimPrefix(path+"."+fields[i].Name, "."), &fields[i])
 	}
 }
 
-func (c *checker) checkField(path string, f *described.Field) {
+func (c *checker) checkField(path string, f *apispec.Field) {
 	if !c.texts.HasField(path) {
 		c.missing[path] = true
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"mizan/api/console/described"
+	"mizan/api/console/apispec"
 	"mizan/api/console/form"
 	"mizan/api/console/view"
 	"mizan/api/console/visit"
@@ -59,24 +59,24 @@ var statementParameters = []string{"currency", "network", "env", "from", "to", "
 
 // statementQuery reads the filters in the address of a statement's page. It returns the path and the query of the request to
 // the API, the fields of the filters, and what is wrong with the address.
-func (h *Handlers) statementQuery(v *visit.Visit) (path string, fields []described.Field, asked url.Values, problems *form.Problems) {
+func (h *Handlers) statementQuery(v *visit.Visit) (path string, fields []apispec.Field, requestedQuery url.Values, problems *form.Problems) {
 	fields = form.Of(h.catalog.Operation("listPostings").Filters, statementParameters...)
 	query := v.Params()
-	asked, problems = form.FilterQuery(textsOf(v).Texts, fields, query)
+	requestedQuery, problems = form.FilterQuery(textsOf(v).Texts, fields, query)
 	account := ledger.PartnerAvailable(v.Partner().Number)
-	return v1 + "/ledger/accounts/" + url.PathEscape(string(account)) + "/postings", fields, asked, problems
+	return v1 + "/ledger/accounts/" + url.PathEscape(string(account)) + "/postings", fields, requestedQuery, problems
 }
 
 // showStatement shows the lines of the partner's account in one currency, newest first.
 func (h *Handlers) showStatement(v *visit.Visit) error {
 	t, query := textsOf(v), v.Params()
 	page, status := statementPage{Currency: query.Get("currency"), Network: query.Get("network")}, 0
-	path, fields, asked, problems := h.statementQuery(v)
+	path, fields, requestedQuery, problems := h.statementQuery(v)
 	if problems.None() {
-		answer := v.Call(web.Call{Method: fiber.MethodGet, Path: path, Query: asked})
+		answer := v.Call(web.InternalRequest{Method: fiber.MethodGet, Path: path, Query: requestedQuery})
 		switch answer.Status {
 		case fiber.StatusUnprocessableEntity:
-			problems = form.RefusedBy(answer.Refused())
+			problems = form.RefusedBy(answer.Refusal())
 		case fiber.StatusNotFound: // nothing was ever booked in this currency
 		default:
 			var list struct {
@@ -128,12 +128,12 @@ var statementColumns = []string{"seq", "booked_at", "event", "source", "phase", 
 
 // sendStatement responds with a statement as a CSV file: all lines of the period, newest first, with amounts in minor units.
 func (h *Handlers) sendStatement(v *visit.Visit) error {
-	path, _, asked, problems := h.statementQuery(v)
+	path, _, requestedQuery, problems := h.statementQuery(v)
 	if !problems.None() {
-		return &web.Refused{Status: fiber.StatusBadRequest, Code: string(web.BadRequest)}
+		return &web.RefusedError{Status: fiber.StatusBadRequest, Code: string(web.BadRequest)}
 	}
-	asked.Set("limit", linesOfRequest)
-	asked.Del("cursor")
+	requestedQuery.Set("limit", linesOfRequest)
+	requestedQuery.Del("cursor")
 	var file strings.Builder
 	w := csv.NewWriter(&file)
 	_ = w.Write(statementColumns) // writing to a strings.Builder can't fail
@@ -144,7 +144,7 @@ func (h *Handlers) sendStatement(v *visit.Visit) error {
 				Value *string `json:"cursor_value"`
 			}
 		}
-		answer := v.Call(web.Call{Method: fiber.MethodGet, Path: path, Query: asked})
+		answer := v.Call(web.InternalRequest{Method: fiber.MethodGet, Path: path, Query: requestedQuery})
 		if answer.Status == fiber.StatusNotFound { // nothing was ever booked in this currency
 			break
 		}
@@ -152,7 +152,7 @@ func (h *Handlers) sendStatement(v *visit.Visit) error {
 			return err
 		}
 		for i := range list.Data {
-			_ = w.Write(list.Data[i].columns(asked.Get("currency"), asked.Get("network")))
+			_ = w.Write(list.Data[i].columns(requestedQuery.Get("currency"), requestedQuery.Get("network")))
 		}
 		if list.Cursor.Value == nil {
 			break
@@ -161,7 +161,7 @@ func (h *Handlers) sendStatement(v *visit.Visit) error {
 			t := textsOf(v)
 			return v.Show(view.Notice, view.NoticeName, visit.PageContent{Status: fiber.StatusUnprocessableEntity, Title: t.Balance.Statement, Page: t.Fill(t.Balance.TooLong, "n", t.Number(maxLines))})
 		}
-		asked.Set("cursor", *list.Cursor.Value)
+		requestedQuery.Set("cursor", *list.Cursor.Value)
 	}
 	w.Flush()
 	v.SendFile(statementFileName, "text/csv; charset=utf-8", []byte(file.String()))

@@ -7,7 +7,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"mizan/api/console/described"
+	"mizan/api/console/apispec"
 	"mizan/api/console/form"
 	"mizan/api/console/view"
 	"mizan/api/console/visit"
@@ -83,12 +83,12 @@ func (h *Handlers) operate(v *visit.Visit, o *operation) error {
 		return err
 	}
 	if !slices.Contains(x.possible(), o.name) && v.Form == nil {
-		return &web.Refused{Status: fiber.StatusConflict, Code: string(ledger.Conflict)}
+		return &web.RefusedError{Status: fiber.StatusConflict, Code: string(ledger.Conflict)}
 	}
 	t := textsOf(v)
 	f := &form.Form{Texts: t.Texts, Context: "payments", Record: form.ReadObject(raw)}
 	if o.takes {
-		f.Fields = []described.Field{{Name: "amount", Kind: described.Amount}}
+		f.Fields = []apispec.Field{{Name: "amount", Kind: apispec.Amount}}
 	}
 	path := paymentsPath + "/" + x.ID
 	page := func(status int, problems *form.Problems) error {
@@ -122,9 +122,9 @@ func (h *Handlers) operate(v *visit.Visit, o *operation) error {
 	case answer.IsOK():
 		return v.Redirect(path, true)
 	case answer.Status == fiber.StatusNotFound || answer.Status == fiber.StatusUnauthorized || answer.Status == fiber.StatusInternalServerError:
-		return answer.Refused()
+		return answer.Refusal()
 	}
-	return page(answer.Status, form.RefusedBy(answer.Refused()))
+	return page(answer.Status, form.RefusedBy(answer.Refusal()))
 }
 
 // check refuses a zero amount, and an amount above the operation's bound, before a request is sent to the API.

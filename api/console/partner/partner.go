@@ -5,7 +5,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"mizan/api/console/described"
+	"mizan/api/console/apispec"
 	"mizan/api/console/labels"
 	"mizan/api/console/resource"
 	"mizan/api/console/texts"
@@ -17,13 +17,13 @@ import (
 
 // Config has the description and the routes of the API, from which the pages are made.
 type Config struct {
-	Catalog *described.Catalog
+	Catalog *apispec.Catalog
 	Routes  func() []web.Route // returns the routes of the API
 }
 
 // Handlers serves the pages.
 type Handlers struct {
-	catalog *described.Catalog
+	catalog *apispec.Catalog
 	areas   []*resource.Pages
 }
 

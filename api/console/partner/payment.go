@@ -156,7 +156,7 @@ func (p *paymentPage) addSteps(v *visit.Visit) error {
 	if cursor := v.Query("cursor"); cursor != "" {
 		query.Set("cursor", cursor)
 	}
-	answer := v.Call(web.Call{Method: fiber.MethodGet, Path: v1 + "/ledger/events", Query: query})
+	answer := v.Call(web.InternalRequest{Method: fiber.MethodGet, Path: v1 + "/ledger/events", Query: query})
 	var list struct {
 		Data   []*step
 		Cursor struct {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"mizan/api/console/described"
+	"mizan/api/console/apispec"
 	"mizan/api/console/form"
 	"mizan/api/console/visit"
 	"mizan/api/web"
@@ -110,15 +110,15 @@ var statuses = []string{
 }
 
 // filters returns the filters that the person who visits the page may use.
-func (h *Handlers) filters(v *visit.Visit) []described.Field {
+func (h *Handlers) filters(v *visit.Visit) []apispec.Field {
 	all := h.catalog.Operation("listTransactions").Filters
 	fields := form.Of(all, shownFilters...)
 	for i := range fields {
 		switch f := &fields[i]; f.Name {
 		case "status": // the API takes any text, because providers may have statuses of their own
-			f.Kind, f.Words = described.Word, statuses
+			f.Kind, f.Words = apispec.Word, statuses
 		case "started_from", "started_to": // the API accepts a day or an instant; the form offers only a day
-			f.Kind = described.Day
+			f.Kind = apispec.Day
 		}
 	}
 	if v.Partner() == nil {
@@ -134,14 +134,14 @@ func (h *Handlers) listPayments(v *visit.Visit) error {
 	t, query := textsOf(v), v.Params()
 	page, status := paymentsPage{}, 0
 	fields := h.filters(v)
-	asked, problems := form.FilterQuery(t.Texts, fields, query)
+	requestedQuery, problems := form.FilterQuery(t.Texts, fields, query)
 	switch {
 	case v.Partner() == nil && query.Get("partner_id") == "":
 		page.Empty = t.Payment.ChoosePartner
 	case problems.None():
-		answer := v.Call(web.Call{Method: fiber.MethodGet, Path: v1 + "/transactions", Query: asked})
+		answer := v.Call(web.InternalRequest{Method: fiber.MethodGet, Path: v1 + "/transactions", Query: requestedQuery})
 		if answer.Status == fiber.StatusUnprocessableEntity {
-			problems = form.RefusedBy(answer.Refused())
+			problems = form.RefusedBy(answer.Refusal())
 			break
 		}
 		var list struct {
@@ -199,7 +199,7 @@ func isOwner(v *visit.Visit) bool { return v.Has(directory.PartnerRole) && v.Par
 
 // fetch reads a transaction. A malformed id causes the same error as an unknown id.
 func fetch(v *visit.Visit, id string) (raw []byte, x *transaction, err error) {
-	answer := v.Call(web.Call{Method: fiber.MethodGet, Path: v1 + "/transactions/" + url.PathEscape(id)})
+	answer := v.Call(web.InternalRequest{Method: fiber.MethodGet, Path: v1 + "/transactions/" + url.PathEscape(id)})
 	if err := answer.Decode(&x); err != nil {
 		return nil, nil, asUnknown(err)
 	}
@@ -208,7 +208,7 @@ func fetch(v *visit.Visit, id string) (raw []byte, x *transaction, err error) {
 
 // asUnknown changes the status for a malformed id or cursor (422) to the status for an unknown id (404).
 func asUnknown(err error) error {
-	if refused, ok := err.(*web.Refused); ok && refused.Status == fiber.StatusUnprocessableEntity {
+	if refused, ok := err.(*web.RefusedError); ok && refused.Status == fiber.StatusUnprocessableEntity {
 		refused.Status = fiber.StatusNotFound
 	}
 	return err

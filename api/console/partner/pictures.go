@@ -48,7 +48,7 @@ func (h *Handlers) takePicture(v *visit.Visit, p *withPicture) error {
 	t := textsOf(v)
 	content := v.File(pictureField)
 	if len(content) == 0 {
-		return h.pictureRefused(v, p, &web.Refused{Status: fiber.StatusUnprocessableEntity, Message: t.Picture.Missing})
+		return h.pictureRefused(v, p, &web.RefusedError{Status: fiber.StatusUnprocessableEntity, Message: t.Picture.Missing})
 	}
 	if err := v.Get(p.path(v), nil, nil); err != nil { // checks that the record exists before the picture is stored
 		return asUnknown(err)
@@ -67,20 +67,20 @@ func (h *Handlers) takePicture(v *visit.Visit, p *withPicture) error {
 	}
 	var uploaded struct{ Data struct{ URL string } }
 	answer := v.Send(fiber.MethodPost, v1+"/images", w.FormDataContentType(), body.Bytes())
-	if refused := answer.Refused(); refused != nil {
+	if refused := answer.Refusal(); refused != nil {
 		return h.pictureRefused(v, p, refused)
 	}
 	if err := answer.Decode(&uploaded); err != nil {
 		return err
 	}
-	if refused := v.Do(fiber.MethodPatch, p.path(v), form.Body(p.body(uploaded.Data.URL))).Refused(); refused != nil {
+	if refused := v.Do(fiber.MethodPatch, p.path(v), form.Body(p.body(uploaded.Data.URL))).Refusal(); refused != nil {
 		return h.pictureRefused(v, p, refused)
 	}
 	return v.Redirect(p.back(v), true)
 }
 
 // pictureRefused shows why a picture was refused, with a link back to the record's page.
-func (h *Handlers) pictureRefused(v *visit.Visit, p *withPicture, refused *web.Refused) error {
+func (h *Handlers) pictureRefused(v *visit.Visit, p *withPicture, refused *web.RefusedError) error {
 	t := textsOf(v)
 	problem := refused.Message
 	for _, field := range refused.Problems {

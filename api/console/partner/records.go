@@ -20,8 +20,8 @@ func (h *Handlers) kinds() []resource.Kind {
 		{Name: "products", List: "listProducts", Columns: []string{"id", "header", "price", "currency", "active"}, Hidden: []string{"partner_id", "url", "qr_url", "image", "text"},
 			Fixed: unset, Section: h.address},
 		{Name: "subscriptions", List: "listSubscriptions", Columns: []string{"id", "status", "amount"}, Hidden: []string{"partner_id"},
-			Without: []string{"createSubscription"}}, // only a payment of the customer can begin a subscription
-		{Name: "keys", List: "listApiKeys", Columns: []string{"id", "name", "prefix"}, Hidden: []string{"partner_id"}, Once: []string{"key"}, Fixed: own},
+			HiddenOperations: []string{"createSubscription"}}, // only a payment of the customer can begin a subscription
+		{Name: "keys", List: "listApiKeys", Columns: []string{"id", "name", "prefix"}, Hidden: []string{"partner_id"}, ShownOnce: []string{"key"}, Fixed: own},
 	}
 }
 
@@ -31,7 +31,7 @@ func notificationKinds() []resource.Kind {
 		{Name: "deliveries", List: "listDeliveries", Columns: []string{"event_id", "type", "state", "attempts", "booked_at", "next_at"}, Hidden: []string{"terminal_id", "subscription_id"},
 			Above: receivers},
 		{Name: "terminals", List: "listTerminals", Columns: []string{"id", "name", "type", "env", "is_active"}, Hidden: []string{"partner_id", "merchant_adapter", "provider"},
-			Without: []string{"createTerminal", "deleteTerminal", "settleProvider"}},
+			HiddenOperations: []string{"createTerminal", "deleteTerminal", "settleProvider"}},
 	}
 }
 

@@ -47,8 +47,8 @@ func ownPath(v *visit.Visit) string {
 
 // readOwn reads the partner's own record.
 func readOwn(v *visit.Visit) (map[string]any, error) {
-	answer := v.Call(web.Call{Method: fiber.MethodGet, Path: ownPath(v)})
-	if refused := answer.Refused(); refused != nil {
+	answer := v.Call(web.InternalRequest{Method: fiber.MethodGet, Path: ownPath(v)})
+	if refused := answer.Refusal(); refused != nil {
 		return nil, refused
 	}
 	object := form.ReadObject(answer.Body)
@@ -101,13 +101,13 @@ func (h *Handlers) saveAddress(v *visit.Visit) error {
 	if answer.IsOK() {
 		return v.Redirect(webhooksPath, true)
 	}
-	return h.webhooks(v, answer.Status, form.RefusedBy(answer.Refused()))
+	return h.webhooks(v, answer.Status, form.RefusedBy(answer.Refusal()))
 }
 
 // newSecret replaces the secret with which notifications are signed. Only this response shows the new secret.
 func (h *Handlers) newSecret(v *visit.Visit) error {
 	secret := "whsec_" + rand.Text()
-	if refused := v.Do(fiber.MethodPatch, ownPath(v), form.Body(map[string]any{"secret": secret})).Refused(); refused != nil {
+	if refused := v.Do(fiber.MethodPatch, ownPath(v), form.Body(map[string]any{"secret": secret})).Refusal(); refused != nil {
 		return refused
 	}
 	t := textsOf(v)
@@ -140,7 +140,7 @@ func (h *Handlers) changeBranding(v *visit.Visit) error {
 	if answer.IsOK() {
 		return v.Redirect(brandingPath, true)
 	}
-	return page(answer.Status, form.RefusedBy(answer.Refused()))
+	return page(answer.Status, form.RefusedBy(answer.Refusal()))
 }
 
 // brandingPage is the data for the template of the branding page.

@@ -104,7 +104,7 @@ func eventOf(seq uint64) ledger.Event {
 			{Account: "A:provider:simulator:1", Asset: usdt, Side: ledger.Debit, Amount: money.MustParse("115792089237316195423570985008687907853269984665640564039457584007913129639935")},
 			{Account: "L:partner:1:available", Asset: usdt, Side: ledger.Credit, Amount: money.MustParse("115792089237316195423570985008687907853269984665640564039457584007913129639935")},
 		}},
-		Stored: ledger.Stored{Record: ledger.Hash{9}, Notices: ledger.Hash{1}, Claims: []ledger.Hash{{2}, {3}}},
+		StoredHashes: ledger.StoredHashes{Record: ledger.Hash{9}, Notices: ledger.Hash{1}, Claims: []ledger.Hash{{2}, {3}}},
 	}
 }
 

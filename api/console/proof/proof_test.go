@@ -266,13 +266,13 @@ func randomEvent(random *rand.Rand) ledger.Event {
 		}
 	}
 	if random.IntN(2) == 0 {
-		e.Stored.Record = hash()
+		e.StoredHashes.Record = hash()
 	}
 	if random.IntN(2) == 0 {
-		e.Stored.Notices = hash()
+		e.StoredHashes.Notices = hash()
 	}
 	for range random.IntN(3) * random.IntN(33) {
-		e.Stored.Claims = append(e.Stored.Claims, hash())
+		e.StoredHashes.Claims = append(e.StoredHashes.Claims, hash())
 	}
 	return e
 }

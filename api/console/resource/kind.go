@@ -9,7 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"mizan/api/console/described"
+	"mizan/api/console/apispec"
 	"mizan/api/console/form"
 	"mizan/api/console/labels"
 	"mizan/api/console/visit"
@@ -37,15 +37,15 @@ type Kind struct {
 	// value nil is not sent. If Fixed itself is nil, there are no such fields.
 	Fixed func(v *visit.Visit) map[string]any
 
-	// Once names the fields that the API returns only when a record is created, such as the value of an API key.
-	Once []string
+	// ShownOnce names the fields that the API returns only when a record is created, such as the value of an API key.
+	ShownOnce []string
 
 	// ByOperator tells whether the pages need the administration token. The person must have entered the token during the
 	// session.
 	ByOperator bool
 
-	// Only are filters that every page of the list sends. The person can't change them.
-	Only url.Values
+	// FixedFilters are filters that every page of the list sends. The person can't change them.
+	FixedFilters url.Values
 
 	// Extra are additional columns of lists, whose values are not fields of the rows.
 	Extra []Extra
@@ -57,8 +57,8 @@ type Kind struct {
 	// not show these parts by itself, because Section shows them.
 	SkipParts []string
 
-	// Without are ids of operations for which the console has no page.
-	Without []string
+	// HiddenOperations are ids of operations for which the console has no page.
+	HiddenOperations []string
 
 	// Section returns an additional section for the page of a record. If Section is nil, the page shows only the record's
 	// fields and lists.
@@ -88,7 +88,7 @@ type Figures struct {
 type Area struct {
 	Root    string // path of the pages: "/console/admin/"
 	Roles   []directory.Role
-	Catalog *described.Catalog
+	Catalog *apispec.Catalog
 	Kinds   []Kind
 	Figures []Figures
 
@@ -103,9 +103,9 @@ type Area struct {
 // kind is a Kind together with the API's operations on its records.
 type kind struct {
 	Kind
-	*described.Record
+	*apispec.Record
 	area    *Pages
-	columns []described.Field // columns of lists
+	columns []apispec.Field // columns of lists
 }
 
 // namingFields are the fields that can serve as the name of a record. The first one that has a value is used.
@@ -116,18 +116,18 @@ func newKind(area *Pages, config Kind) *kind {
 	if config.Read != "" {
 		k.Record.Read = area.Catalog.Operation(config.Read)
 	}
-	k.Record.Remove(config.Without)
+	k.Record.Remove(config.HiddenOperations)
 	k.columns = columnsOf(k)
 	return k
 }
 
 // columnsOf returns the columns of a list: first the fields in Kind.Columns, then all other fields that fit into a cell and are
 // not hidden.
-func columnsOf(k *kind) []described.Field {
-	columns := named(k.Record.List.Answer, k.Columns)
-	for _, f := range k.Record.List.Answer {
-		isShown := slices.Contains(k.Columns, f.Name) || slices.Contains(k.Hidden, f.Name) || slices.Contains(k.Once, f.Name)
-		if !isShown && !f.Secret && f.Kind != described.Object && (f.Kind != described.List || f.Entry.Kind != described.Object) {
+func columnsOf(k *kind) []apispec.Field {
+	columns := named(k.Record.List.ResponseFields, k.Columns)
+	for _, f := range k.Record.List.ResponseFields {
+		isShown := slices.Contains(k.Columns, f.Name) || slices.Contains(k.Hidden, f.Name) || slices.Contains(k.ShownOnce, f.Name)
+		if !isShown && !f.Secret && f.Kind != apispec.Object && (f.Kind != apispec.List || f.Entry.Kind != apispec.Object) {
 			columns = append(columns, f)
 		}
 	}
@@ -135,9 +135,9 @@ func columnsOf(k *kind) []described.Field {
 }
 
 // named returns the fields with the given names. It panics if there is no field with one of the names.
-func named(fields []described.Field, names []string) (chosen []described.Field) {
+func named(fields []apispec.Field, names []string) (chosen []apispec.Field) {
 	for _, name := range names {
-		f := described.Named(fields, name)
+		f := apispec.Named(fields, name)
 		if f == nil {
 			panic("resource: there is no field " + name)
 		}
@@ -176,14 +176,14 @@ func capitalized(text string) string {
 }
 
 // filters returns the parameters by which a person can filter the list.
-func (k *kind) filters(v *visit.Visit) []described.Field {
-	set := slices.AppendSeq(slices.Collect(maps.Keys(k.fixed(v))), maps.Keys(k.Only))
+func (k *kind) filters(v *visit.Visit) []apispec.Field {
+	set := slices.AppendSeq(slices.Collect(maps.Keys(k.fixed(v))), maps.Keys(k.FixedFilters))
 	fields := form.Without(k.Record.List.Filters, set...)
 	if k.Parent == "" {
 		return fields
 	}
-	parent := described.Field{Name: k.Parent, Kind: described.Text, Required: true}
-	return append([]described.Field{parent}, fields...)
+	parent := apispec.Field{Name: k.Parent, Kind: apispec.Text, Required: true}
+	return append([]apispec.Field{parent}, fields...)
 }
 
 // fixed returns the fields that Kind.Fixed returns, or nil if Kind.Fixed is nil.
@@ -195,10 +195,10 @@ func (k *kind) fixed(v *visit.Visit) map[string]any {
 }
 
 // actionName returns the name of an action in addresses: the last segment of its path in the API.
-func actionName(o *described.Operation) string { return o.Path[strings.LastIndexByte(o.Path, '/')+1:] }
+func actionName(o *apispec.Operation) string { return o.Path[strings.LastIndexByte(o.Path, '/')+1:] }
 
 // apiPath returns the path of an operation on a record. The id is escaped.
-func apiPath(o *described.Operation, id string) string {
+func apiPath(o *apispec.Operation, id string) string {
 	if len(o.Keys) == 0 {
 		return o.Path
 	}

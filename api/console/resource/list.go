@@ -9,7 +9,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"mizan/api/console/described"
+	"mizan/api/console/apispec"
 	"mizan/api/console/form"
 	"mizan/api/console/view"
 	"mizan/api/console/visit"
@@ -85,14 +85,14 @@ func (k *kind) list(v *visit.Visit) error {
 
 // read reads one page of the list from the API. It also sets the addresses of the list's next page and first page.
 func (k *kind) read(v *visit.Visit, query url.Values, page *listPage) (rows []map[string]any, problems *form.Problems, err error) {
-	asked, problems := form.FilterQuery(labelsOf(v), k.filters(v), query)
-	for name, values := range k.Only {
-		asked[name] = values
+	requestedQuery, problems := form.FilterQuery(labelsOf(v), k.filters(v), query)
+	for name, values := range k.FixedFilters {
+		requestedQuery[name] = values
 	}
 	path := k.Record.List.Path
 	if k.Parent != "" {
-		parent := asked.Get(k.Parent)
-		if asked.Del(k.Parent); parent == "" {
+		parent := requestedQuery.Get(k.Parent)
+		if requestedQuery.Del(k.Parent); parent == "" {
 			return nil, problems, nil
 		}
 		path = apiPath(k.Record.List, parent)
@@ -100,9 +100,9 @@ func (k *kind) read(v *visit.Visit, query url.Values, page *listPage) (rows []ma
 	if !problems.None() {
 		return nil, problems, nil
 	}
-	answer := v.Call(web.Call{Method: fiber.MethodGet, Path: path, Query: asked})
+	answer := v.Call(web.InternalRequest{Method: fiber.MethodGet, Path: path, Query: requestedQuery})
 	if answer.Status == fiber.StatusUnprocessableEntity {
-		return nil, form.RefusedBy(answer.Refused()), nil
+		return nil, form.RefusedBy(answer.Refusal()), nil
 	}
 	rows, next, err := readRows(answer)
 	if err != nil {
@@ -136,7 +136,7 @@ func (k *kind) firstPath(query url.Values) string {
 }
 
 // readRows reads the rows of a list, and the cursor of the next page.
-func readRows(answer *web.Answer) (rows []map[string]any, next string, err error) {
+func readRows(answer *web.InternalResponse) (rows []map[string]any, next string, err error) {
 	var list struct {
 		Data   []json.RawMessage `json:"data"`
 		Cursor struct {
@@ -189,8 +189,8 @@ func (k *kind) table(v *visit.Visit, caption string, rows []map[string]any, with
 }
 
 // isNumber tells whether the values of a column are aligned like numbers, to the end of the column.
-func isNumber(f *described.Field) bool {
-	return f.Kind == described.Amount || f.Kind == described.Decimal
+func isNumber(f *apispec.Field) bool {
+	return f.Kind == apispec.Amount || f.Kind == apispec.Decimal
 }
 
 // listLinks returns the links above a list: to the form of a new record, and to the forms of actions on several records.
@@ -199,7 +199,7 @@ func (k *kind) listLinks(v *visit.Visit) (links []link) {
 	if o := k.creation(); o != nil && k.area.mayCall(v, o) {
 		links = append(links, link{t.Fill(t.List.New, "record", t.Single(k.Name)), k.path("new")})
 	}
-	for _, o := range k.Common {
+	for _, o := range k.BulkActions {
 		if k.area.mayCall(v, o) {
 			links = append(links, link{t.Action(o.ID), k.path(actionName(o))})
 		}

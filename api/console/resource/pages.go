@@ -9,7 +9,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"mizan/api/console/described"
+	"mizan/api/console/apispec"
 	"mizan/api/console/form"
 	"mizan/api/console/labels"
 	"mizan/api/console/view"
@@ -59,7 +59,7 @@ func (p *Pages) Pages() (pages []visit.Page) {
 }
 
 // showFigures shows a page with the response of an operation.
-func (p *Pages) showFigures(v *visit.Visit, name string, o *described.Operation) error {
+func (p *Pages) showFigures(v *visit.Visit, name string, o *apispec.Operation) error {
 	var answer struct {
 		Data json.RawMessage `json:"data"`
 	}
@@ -68,7 +68,7 @@ func (p *Pages) showFigures(v *visit.Visit, name string, o *described.Operation)
 	}
 	t := labelsOf(v)
 	page := recordPage{}
-	page.add((&valueWriter{t: t, area: p, context: name}).pairs(o.Answer, name, form.ReadObject(answer.Data), nil), o.Answer, form.ReadObject(answer.Data))
+	page.add((&valueWriter{t: t, area: p, context: name}).pairs(o.ResponseFields, name, form.ReadObject(answer.Data), nil), o.ResponseFields, form.ReadObject(answer.Data))
 	return v.Show(templates, "record", visit.PageContent{Title: t.Record(name), Page: page})
 }
 
@@ -85,7 +85,7 @@ func (k *kind) pages() (pages []visit.Page) {
 	if k.creation() != nil {
 		both(k.path("new"), k.create)
 	}
-	for _, o := range k.Common {
+	for _, o := range k.BulkActions {
 		both(k.path(actionName(o)), func(v *visit.Visit) error { return k.act(v, o, "") })
 	}
 	if k.Record.Read != nil {
@@ -120,7 +120,7 @@ func asOperator(needsToken bool, handle func(*visit.Visit) error) func(*visit.Vi
 
 // creation returns the operation that creates a record. It may be a PUT, which also replaces a record. If the API has no such
 // operation, creation returns nil.
-func (k *kind) creation() *described.Operation {
+func (k *kind) creation() *apispec.Operation {
 	if k.Create != nil && k.Parent == "" {
 		return k.Create
 	}
@@ -129,7 +129,7 @@ func (k *kind) creation() *described.Operation {
 
 // may tells whether the person may call an operation (ok). maySend tells which members of the request's body the person may
 // send.
-func (p *Pages) may(v *visit.Visit, o *described.Operation) (maySend func(member string) bool, ok bool) {
+func (p *Pages) may(v *visit.Visit, o *apispec.Operation) (maySend func(member string) bool, ok bool) {
 	route := p.routes()[o.Method+" "+o.RouteOf()]
 	if route == nil {
 		return nil, false
@@ -138,7 +138,7 @@ func (p *Pages) may(v *visit.Visit, o *described.Operation) (maySend func(member
 }
 
 // mayCall tells whether the person may call an operation.
-func (p *Pages) mayCall(v *visit.Visit, o *described.Operation) bool {
+func (p *Pages) mayCall(v *visit.Visit, o *apispec.Operation) bool {
 	_, ok := p.may(v, o)
 	return ok
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"mizan/api/console/described"
+	"mizan/api/console/apispec"
 	"mizan/api/console/form"
 	"mizan/api/console/view"
 	"mizan/api/console/visit"
@@ -34,8 +34,8 @@ type section struct {
 
 // fetch reads a record.
 func (k *kind) fetch(v *visit.Visit, id string) (record map[string]any, err error) {
-	answer := v.Call(web.Call{Method: fiber.MethodGet, Path: apiPath(k.Record.Read, id)})
-	if refused := answer.Refused(); refused != nil {
+	answer := v.Call(web.InternalRequest{Method: fiber.MethodGet, Path: apiPath(k.Record.Read, id)})
+	if refused := answer.Refusal(); refused != nil {
 		if refused.Status == fiber.StatusUnprocessableEntity { // the id is malformed
 			refused.Status = fiber.StatusNotFound
 		}
@@ -80,7 +80,7 @@ func (k *kind) show(v *visit.Visit) error {
 }
 
 // add adds the fields of a record to the page. Objects and lists of objects become sections.
-func (p *recordPage) add(pairs []pair, fields []described.Field, record map[string]any) {
+func (p *recordPage) add(pairs []pair, fields []apispec.Field, record map[string]any) {
 	for _, one := range pairs {
 		if isWide(fields, record, one.Name) {
 			p.Sections = append(p.Sections, section{Title: one.Label, HTML: one.HTML})
@@ -97,12 +97,12 @@ func isInForce(record map[string]any) bool {
 }
 
 // isWide tells whether a value is an object or a list of objects, and so needs a section of its own.
-func isWide(fields []described.Field, record map[string]any, name string) bool {
-	f := described.Named(fields, name)
+func isWide(fields []apispec.Field, record map[string]any, name string) bool {
+	f := apispec.Named(fields, name)
 	if f == nil {
 		return false
 	}
-	isComposed := f.Kind == described.Object || f.Kind == described.List && f.Entry != nil && f.Entry.Kind == described.Object
+	isComposed := f.Kind == apispec.Object || f.Kind == apispec.List && f.Entry != nil && f.Entry.Kind == apispec.Object
 	switch value := record[name].(type) {
 	case map[string]any:
 		return isComposed && len(value) > 0
@@ -141,7 +141,7 @@ func (k *kind) parts(v *visit.Visit, id string) (sections []section) {
 		if o.HasCursor {
 			query.Set("limit", partRows)
 		}
-		answer := v.Call(web.Call{Method: fiber.MethodGet, Path: apiPath(o, id), Query: query})
+		answer := v.Call(web.InternalRequest{Method: fiber.MethodGet, Path: apiPath(o, id), Query: query})
 		if answer.Status == fiber.StatusUnprocessableEntity { // the operation needs parameters
 			continue
 		}
@@ -154,9 +154,9 @@ func (k *kind) parts(v *visit.Visit, id string) (sections []section) {
 			if len(rows) == 0 {
 				continue
 			}
-			one.HTML = (&valueWriter{t: t, area: k.area, context: k.Name}).rows(o.Answer, "", anyOf(rows), nil)
+			one.HTML = (&valueWriter{t: t, area: k.area, context: k.Name}).rows(o.ResponseFields, "", anyOf(rows), nil)
 		default:
-			one.HTML = (&valueWriter{t: t, area: k.area, context: k.Name}).object(&described.Field{Fields: o.Answer}, k.Name, dataOf(answer.Body), nil)
+			one.HTML = (&valueWriter{t: t, area: k.area, context: k.Name}).object(&apispec.Field{Fields: o.ResponseFields}, k.Name, dataOf(answer.Body), nil)
 		}
 		sections = append(sections, one)
 	}
@@ -165,7 +165,7 @@ func (k *kind) parts(v *visit.Visit, id string) (sections []section) {
 
 // showsPart tells whether the operation lists records of another kind of the area. Such a list is not a part, because the
 // method related shows it on the record's page.
-func (p *Pages) showsPart(k *kind, o *described.Operation) bool {
+func (p *Pages) showsPart(k *kind, o *apispec.Operation) bool {
 	return slices.ContainsFunc(p.kinds, func(other *kind) bool { return other != k && other.Record.List == o })
 }
 
@@ -181,12 +181,12 @@ func anyOf(rows []map[string]any) (list []any) {
 func (k *kind) related(v *visit.Visit, id string) (sections []section) {
 	t := labelsOf(v)
 	for _, other := range k.area.kinds {
-		if other == k || described.Named(other.filters(v), k.idName()) == nil || !k.area.mayCall(v, other.Record.List) {
+		if other == k || apispec.Named(other.filters(v), k.idName()) == nil || !k.area.mayCall(v, other.Record.List) {
 			continue
 		}
 		query := url.Values{k.idName(): {id}}
 		one := section{Title: t.Record(other.Name), More: []link{{t.Fill(t.List.All, "records", t.Record(other.Name)), other.path() + "?" + query.Encode()}}}
-		if o := other.creation(); o != nil && k.area.mayCall(v, o) && described.Named(o.Body, k.idName()) != nil {
+		if o := other.creation(); o != nil && k.area.mayCall(v, o) && apispec.Named(o.Body, k.idName()) != nil {
 			one.More = append(one.More, link{t.Fill(t.List.New, "record", t.Single(other.Name)), other.path("new") + "?" + query.Encode()})
 		}
 		limited := maps.Clone(query)

@@ -14,7 +14,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
-	"mizan/api/console/described"
+	"mizan/api/console/apispec"
 	"mizan/api/console/labels"
 	"mizan/api/console/visit"
 	"mizan/api/description/operations"
@@ -57,7 +57,7 @@ func newSite(t *testing.T, contents spec.Contents, kinds []Kind, answers map[str
 		}
 	}
 	console := visit.New(visit.Config{Internal: &web.Internal{Handle: s.api}, Proxies: &web.Proxies{}, People: people{}, Errors: web.Errors{}, LedgerReaderIsHere: func(org ledger.ID) { s.ledgerReaders = append(s.ledgerReaders, org) }})
-	pages := New(Area{Root: "/console/admin/", Roles: []directory.Role{directory.Admin}, Catalog: described.New(contents), Kinds: kinds, Routes: func() []web.Route { return routes }})
+	pages := New(Area{Root: "/console/admin/", Roles: []directory.Role{directory.Admin}, Catalog: apispec.New(contents), Kinds: kinds, Routes: func() []web.Route { return routes }})
 	for _, route := range console.Routes(pages.Pages()...) {
 		s.app.Add(route.Method, route.Path, func(c *fiber.Ctx) error {
 			req := web.NewRequest(&route, c)
@@ -201,10 +201,10 @@ func TestNewColumnIsInListPageAndForms(t *testing.T) {
 
 func TestNewRecordNeedsNoPageOfItsOwn(t *testing.T) {
 	contents := operations.Contents()
-	tea := spec.Object(spec.M("id", spec.UUID(), "id"), spec.M("name", spec.Text(), "its name"), spec.M("partner_id", spec.Integer(1), "whose it is"))
+	tea := spec.Object(spec.Required("id", spec.UUID(), "id"), spec.Required("name", spec.Text(), "its name"), spec.Required("partner_id", spec.Integer(1), "whose it is"))
 	contents.Schemas = append(slices.Clone(contents.Schemas), spec.Component{Name: "Tea", Schema: tea})
 	id, shown := spec.InPath("id", spec.UUID(), "id"), []spec.Answer{{Status: 200, Schema: spec.Data(spec.Ref("Tea"))}}
-	body := spec.JSON(spec.OpenObject(spec.M("name", spec.Text(), "its name"), spec.M("partner_id", spec.Integer(1), "whose it is")))
+	body := spec.JSON(spec.OpenObject(spec.Required("name", spec.Text(), "its name"), spec.Required("partner_id", spec.Integer(1), "whose it is")))
 	contents.Operations = append(slices.Clone(contents.Operations),
 		spec.Operation{ID: "listTeas", Method: "GET", Path: "/api/v1/teas", Parameters: []spec.Parameter{spec.InQuery("partner_id", spec.Integer(1), "whose")}, Answers: []spec.Answer{{Status: 200, Schema: spec.Page(spec.Ref("Tea"), "id")}}},
 		spec.Operation{ID: "getTea", Method: "GET", Path: "/api/v1/teas/{id}", Parameters: []spec.Parameter{id}, Answers: shown},
@@ -286,7 +286,7 @@ func TestWhatAPersonMayNotDoHasNoButton(t *testing.T) {
 }
 
 func TestValueThatIsShownOnceIsInNoAddress(t *testing.T) {
-	kinds := []Kind{{Name: "keys", List: "listApiKeys", Once: []string{"key"}}}
+	kinds := []Kind{{Name: "keys", List: "listApiKeys", ShownOnce: []string{"key"}}}
 	s := newSite(t, operations.Contents(), kinds, map[string]string{
 		"POST /api/v1/api_keys": `201 {"id":"0d1f2a3b-0000-4000-8000-000000000001","key":"mzk_abc","data":{"id":"0d1f2a3b-0000-4000-8000-000000000001","key":"mzk_abc","prefix":"mzk_a","name":"shop"}}`,
 		"GET /api/v1/api_keys":  `{"data":[{"id":"0d1f2a3b-0000-4000-8000-000000000001","prefix":"mzk_a","name":"shop","partner_id":1}],"cursor":{"cursor_value":null}}`,
@@ -299,7 +299,7 @@ func TestValueThatIsShownOnceIsInNoAddress(t *testing.T) {
 
 func TestTitleOfARecordWithoutANameBeginsWithACapitalLetter(t *testing.T) {
 	for lang, want := range map[string]string{"en": "Delivery d5e8d704", "ru": "Доставка уведомления d5e8d704", "ar": "عملية تسليم d5e8d704"} {
-		k := &kind{Kind: Kind{Name: "deliveries"}, Record: &described.Record{Key: "event_id"}}
+		k := &kind{Kind: Kind{Name: "deliveries"}, Record: &apispec.Record{Key: "event_id"}}
 		if got := k.title(labels.In(lang), map[string]any{"event_id": "d5e8d704-0000-4000-8000-000000000001"}); got != want {
 			t.Errorf("%s: the title is %q, want %q", lang, got, want)
 		}

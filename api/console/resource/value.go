@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"mizan/api/console/described"
+	"mizan/api/console/apispec"
 	"mizan/api/console/form"
 	"mizan/api/console/labels"
 	"mizan/ledger/money"
@@ -30,11 +30,11 @@ func (s *valueWriter) absent() template.HTML {
 }
 
 // cell writes a value in a list. The record's id is a link to the record's page.
-func (s *valueWriter) cell(f *described.Field, value any, row map[string]any, k *kind) template.HTML {
+func (s *valueWriter) cell(f *apispec.Field, value any, row map[string]any, k *kind) template.HTML {
 	if write := k.Cells[f.Name]; write != nil {
 		return write(s.t, row)
 	}
-	if f.Kind == described.Object {
+	if f.Kind == apispec.Object {
 		return s.compact(f, value)
 	}
 	if f.Name == k.Key && k.Record.Read != nil {
@@ -45,14 +45,14 @@ func (s *valueWriter) cell(f *described.Field, value any, row map[string]any, k 
 }
 
 // compact writes the members of an object on one line, without their names.
-func (s *valueWriter) compact(f *described.Field, value any) template.HTML {
+func (s *valueWriter) compact(f *apispec.Field, value any) template.HTML {
 	object, _ := value.(map[string]any)
 	var parts []string
 	for i := range f.Fields {
 		member := &f.Fields[i]
-		if v := object[member.Name]; v != nil && v != "" && member.Kind != described.Object {
+		if v := object[member.Name]; v != nil && v != "" && member.Kind != apispec.Object {
 			text := s.value(member, join(s.context, f.Name+"."+member.Name), v, []map[string]any{object})
-			if id, ok := v.(string); ok && member.Kind == described.ID {
+			if id, ok := v.(string); ok && member.Kind == apispec.ID {
 				text = shortID(member, id)
 			}
 			parts = append(parts, string(text))
@@ -68,8 +68,8 @@ func (s *valueWriter) compact(f *described.Field, value any) template.HTML {
 const idShown = 8
 
 // shortID writes the beginning of a long id. The result is the text of a link to the page that shows the whole id.
-func shortID(f *described.Field, id string) template.HTML {
-	if f.Kind != described.ID || len(id) <= idShown {
+func shortID(f *apispec.Field, id string) template.HTML {
+	if f.Kind != apispec.ID || len(id) <= idShown {
 		return escape(id)
 	}
 	return `<code dir="ltr" translate="no" title="` + escape(id) + `">` + escape(id[:idShown]) + `…</code>`
@@ -77,7 +77,7 @@ func shortID(f *described.Field, id string) template.HTML {
 
 // value writes a value. around are the objects that contain the value, innermost first. They are needed to find the currency of
 // an amount.
-func (s *valueWriter) value(f *described.Field, path string, value any, around []map[string]any) template.HTML {
+func (s *valueWriter) value(f *apispec.Field, path string, value any, around []map[string]any) template.HTML {
 	switch v := value.(type) {
 	case nil:
 		return s.absent()
@@ -98,10 +98,10 @@ func (s *valueWriter) value(f *described.Field, path string, value any, around [
 	return escape(fmt.Sprint(value))
 }
 
-func (s *valueWriter) number(f *described.Field, digits string, around []map[string]any) template.HTML {
+func (s *valueWriter) number(f *apispec.Field, digits string, around []map[string]any) template.HTML {
 	n, err := strconv.ParseInt(digits, 10, 64)
 	switch {
-	case f.Kind == described.Amount && f.Numeric:
+	case f.Kind == apispec.Amount && f.Numeric:
 		return s.amount(digits, around)
 	case err != nil:
 	case strings.HasSuffix(f.Name, "bytes"):
@@ -141,7 +141,7 @@ func (s *valueWriter) duration(n int64) string {
 	return s.t.Fill(s.t.List.Seconds, "n", s.t.Number(int(n)))
 }
 
-func (s *valueWriter) text(f *described.Field, path, text string, around []map[string]any) template.HTML {
+func (s *valueWriter) text(f *apispec.Field, path, text string, around []map[string]any) template.HTML {
 	switch {
 	case text == "":
 		return s.absent()
@@ -149,17 +149,17 @@ func (s *valueWriter) text(f *described.Field, path, text string, around []map[s
 		return `<span class="muted">` + escape(s.t.List.IsSet) + `</span>`
 	}
 	switch f.Kind {
-	case described.Amount:
+	case apispec.Amount:
 		return s.amount(text, around)
-	case described.Word:
+	case apispec.Word:
 		return s.word(path, text)
-	case described.Instant:
+	case apispec.Instant:
 		return s.instant(text, s.t.ShortDateTime, time.RFC3339Nano)
-	case described.Day:
+	case apispec.Day:
 		return s.instant(text, s.t.ShortDate, time.DateOnly)
-	case described.ID:
+	case apispec.ID:
 		return s.linked(f, text, `<code class="id" dir="ltr" translate="no">`+escape(text)+`</code>`)
-	case described.Decimal:
+	case apispec.Decimal:
 		return `<bdi>` + escape(strings.Replace(text, ".", string(s.t.Separators().Decimal), 1)) + `</bdi>`
 	}
 	return s.linked(f, text, `<bdi>`+escape(text)+`</bdi>`)
@@ -190,7 +190,7 @@ func (s *valueWriter) instant(text string, write func(time.Time) string, layout 
 }
 
 // linked makes a link from a record's id to the record's page. If the record has no page, the id stays plain text.
-func (s *valueWriter) linked(f *described.Field, id string, html template.HTML) template.HTML {
+func (s *valueWriter) linked(f *apispec.Field, id string, html template.HTML) template.HTML {
 	if path := s.area.linkTo(f.Name); path != "" && id != "0" {
 		return `<a href="` + escape(path+escapePath(id)) + `">` + html + `</a>`
 	}
@@ -230,14 +230,14 @@ func (s *valueWriter) amount(minor string, around []map[string]any) template.HTM
 }
 
 // list writes a list. Objects become the rows of a table, and simple entries are written on one line.
-func (s *valueWriter) list(f *described.Field, path string, list []any, around []map[string]any) template.HTML {
+func (s *valueWriter) list(f *apispec.Field, path string, list []any, around []map[string]any) template.HTML {
 	if len(list) == 0 {
 		return s.absent()
 	}
 	if f.Entry == nil {
 		return s.json(list)
 	}
-	if f.Entry.Kind == described.Object && len(f.Entry.Fields) > 0 {
+	if f.Entry.Kind == apispec.Object && len(f.Entry.Fields) > 0 {
 		return s.rows(f.Entry.Fields, path, list, around)
 	}
 	var entries []string
@@ -248,7 +248,7 @@ func (s *valueWriter) list(f *described.Field, path string, list []any, around [
 }
 
 // rows writes a list of objects as a table.
-func (s *valueWriter) rows(fields []described.Field, path string, list []any, around []map[string]any) template.HTML {
+func (s *valueWriter) rows(fields []apispec.Field, path string, list []any, around []map[string]any) template.HTML {
 	var out strings.Builder
 	out.WriteString(`<div class="scroll" tabindex="0" role="group" aria-label="` + string(escape(s.t.Field(path))) + `"><table><thead><tr>`)
 	for i := range fields {
@@ -269,7 +269,7 @@ func (s *valueWriter) rows(fields []described.Field, path string, list []any, ar
 }
 
 // object writes the members of an object: first the members that the description names, then the others.
-func (s *valueWriter) object(f *described.Field, path string, object map[string]any, around []map[string]any) template.HTML {
+func (s *valueWriter) object(f *apispec.Field, path string, object map[string]any, around []map[string]any) template.HTML {
 	if len(f.Fields) == 0 {
 		return s.json(object)
 	}
@@ -296,7 +296,7 @@ type pair struct {
 }
 
 // pairs writes the members of an object that fields describes, and after them the object's other members as JSON.
-func (s *valueWriter) pairs(fields []described.Field, path string, object map[string]any, around []map[string]any) (pairs []pair) {
+func (s *valueWriter) pairs(fields []apispec.Field, path string, object map[string]any, around []map[string]any) (pairs []pair) {
 	inside := append([]map[string]any{object}, around...)
 	for i := range fields {
 		f := &fields[i]
@@ -311,9 +311,9 @@ func (s *valueWriter) pairs(fields []described.Field, path string, object map[st
 }
 
 // othersOf returns the names of the object's members that fields does not describe, sorted.
-func othersOf(fields []described.Field, object map[string]any) (names []string) {
+func othersOf(fields []apispec.Field, object map[string]any) (names []string) {
 	for name := range object {
-		if described.Named(fields, name) == nil {
+		if apispec.Named(fields, name) == nil {
 			names = append(names, name)
 		}
 	}

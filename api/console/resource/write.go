@@ -6,7 +6,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"mizan/api/console/described"
+	"mizan/api/console/apispec"
 	"mizan/api/console/form"
 	"mizan/api/console/view"
 	"mizan/api/console/visit"
@@ -30,7 +30,7 @@ func (p formPage) HTML(csrf, formKey string) template.HTML {
 // formSubmission shows a form, and sends the posted form to the API.
 type formSubmission struct {
 	kind      *kind
-	operation *described.Operation
+	operation *apispec.Operation
 	form      *form.Form
 	id        string // id of the record; empty if there is none
 	title     string
@@ -42,13 +42,13 @@ type formSubmission struct {
 	cancel    string
 
 	// done responds to the person after the API has carried out the request.
-	done func(answer *web.Answer) error
+	done func(answer *web.InternalResponse) error
 }
 
 // run shows the form or, if the form was posted, sends its values to the API.
 func (w *formSubmission) run(v *visit.Visit) error {
 	if !w.kind.area.mayCall(v, w.operation) {
-		return &web.Refused{Status: fiber.StatusForbidden, Code: string(ledger.Forbidden)}
+		return &web.RefusedError{Status: fiber.StatusForbidden, Code: string(ledger.Forbidden)}
 	}
 	if v.Form == nil {
 		return w.show(v, 0, nil)
@@ -67,9 +67,9 @@ func (w *formSubmission) run(v *visit.Visit) error {
 	case answer.IsOK():
 		return w.done(answer)
 	case answer.Status == fiber.StatusUnauthorized || answer.Status == fiber.StatusNotFound || answer.Status == fiber.StatusInternalServerError:
-		return answer.Refused()
+		return answer.Refusal()
 	}
-	return w.show(v, answer.Status, form.RefusedBy(answer.Refused()))
+	return w.show(v, answer.Status, form.RefusedBy(answer.Refusal()))
 }
 
 // body returns the body of the request to the API, or nil if the request has no body.
@@ -78,11 +78,11 @@ func (w *formSubmission) body(v *visit.Visit, object map[string]any) []byte {
 		return nil
 	}
 	for name, value := range w.kind.fixed(v) {
-		if value != nil && described.Named(w.operation.Body, name) != nil {
+		if value != nil && apispec.Named(w.operation.Body, name) != nil {
 			object[name] = value
 		}
 	}
-	if w.operation.InParams {
+	if w.operation.WrapsBodyInParams {
 		object = map[string]any{"params": object}
 	}
 	return form.Body(object)
@@ -96,10 +96,10 @@ func (w *formSubmission) show(v *visit.Visit, status int, problems *form.Problem
 }
 
 // fieldsFor returns the fields of an operation's body that the person may send.
-func (k *kind) fieldsFor(v *visit.Visit, o *described.Operation) []described.Field {
+func (k *kind) fieldsFor(v *visit.Visit, o *apispec.Operation) []apispec.Field {
 	maySend, ok := k.area.may(v, o)
 	fixed := k.fixed(v)
-	return slices.DeleteFunc(slices.Clone(o.Body), func(f described.Field) bool {
+	return slices.DeleteFunc(slices.Clone(o.Body), func(f apispec.Field) bool {
 		_, isFixed := fixed[f.Name]
 		return !ok || isFixed || !maySend(f.Name)
 	})
@@ -114,17 +114,17 @@ func (k *kind) create(v *visit.Visit) error {
 		path: k.path("new"), cancel: k.path(),
 		form: &form.Form{Fields: fields, Texts: t, Context: k.Name, Initial: form.ReadInitial(fields, v.Params())},
 	}
-	w.done = func(answer *web.Answer) error { return k.created(v, answer) }
+	w.done = func(answer *web.InternalResponse) error { return k.created(v, answer) }
 	return w.run(v)
 }
 
-// created redirects to the page of a new record. If the API's response has a field that Kind.Once names, created shows the
+// created redirects to the page of a new record. If the API's response has a field that Kind.ShownOnce names, created shows the
 // field's value instead of redirecting, because the API never returns the value again, and the value must not be part of an
 // address.
-func (k *kind) created(v *visit.Visit, answer *web.Answer) error {
+func (k *kind) created(v *visit.Visit, answer *web.InternalResponse) error {
 	record := dataOf(answer.Body)
 	id := textOf(record[k.Key])
-	for _, name := range k.Once {
+	for _, name := range k.ShownOnce {
 		if textOf(record[name]) != "" {
 			return k.showOnce(v, name, id, record)
 		}
@@ -164,7 +164,7 @@ func (k *kind) edit(v *visit.Visit) error {
 		path: k.path(escapePath(id), "edit"), cancel: k.path(escapePath(id)),
 		form: &form.Form{Fields: k.fieldsFor(v, k.Patch), Texts: t, Context: k.Name, Changes: true, Record: record, IsMerged: k.IsMerged},
 	}
-	w.done = func(*web.Answer) error { return v.Redirect(w.cancel, true) }
+	w.done = func(*web.InternalResponse) error { return v.Redirect(w.cancel, true) }
 	return w.run(v)
 }
 
@@ -181,13 +181,13 @@ func (k *kind) remove(v *visit.Visit) error {
 		path: k.path(escapePath(id), "delete"), cancel: k.path(escapePath(id)),
 		form: &form.Form{Texts: t, Context: k.Name, Record: record},
 	}
-	w.done = func(*web.Answer) error { return v.Redirect(w.cancel, true) }
+	w.done = func(*web.InternalResponse) error { return v.Redirect(w.cancel, true) }
 	return w.run(v)
 }
 
 // act shows the form of an action, and carries out the action when the form is posted. The action is on the record with the
 // given id or, if id is empty, on several records.
-func (k *kind) act(v *visit.Visit, o *described.Operation, id string) error {
+func (k *kind) act(v *visit.Visit, o *apispec.Operation, id string) error {
 	t := labelsOf(v)
 	w := &formSubmission{
 		kind: k, operation: o, id: id, title: t.Action(o.ID), crumbs: k.crumbs(v), submit: t.Action(o.ID),
@@ -205,7 +205,7 @@ func (k *kind) act(v *visit.Visit, o *described.Operation, id string) error {
 	if v.Form == nil {
 		w.form.Initial = form.ReadInitial(w.form.Fields, v.Params())
 	}
-	w.done = func(answer *web.Answer) error { return w.showResult(v, answer) }
+	w.done = func(answer *web.InternalResponse) error { return w.showResult(v, answer) }
 	return w.run(v)
 }
 
@@ -217,12 +217,12 @@ type resultPage struct {
 
 // showResult shows the API's response to an action. If the response is empty, or is the record on which the person acted,
 // showResult redirects to the record's page.
-func (w *formSubmission) showResult(v *visit.Visit, answer *web.Answer) error {
+func (w *formSubmission) showResult(v *visit.Visit, answer *web.InternalResponse) error {
 	record, t := dataOf(answer.Body), labelsOf(v)
 	if len(record) == 0 || w.id != "" && textOf(record[w.kind.Key]) == w.id {
 		return v.Redirect(w.cancel, true)
 	}
 	s := &valueWriter{t: t, area: w.kind.area, context: w.kind.Name}
-	page := resultPage{Pairs: s.pairs(w.operation.Answer, w.kind.Name, record, nil), Next: link{w.crumbs[len(w.crumbs)-1].Title, w.cancel}}
+	page := resultPage{Pairs: s.pairs(w.operation.ResponseFields, w.kind.Name, record, nil), Next: link{w.crumbs[len(w.crumbs)-1].Title, w.cancel}}
 	return v.Show(templates, "result", visit.PageContent{Title: w.title, Crumbs: w.crumbs, Page: page, Notice: t.Common.Done})
 }

@@ -3,7 +3,7 @@ package resource
 import (
 	"html/template"
 
-	"mizan/api/console/described"
+	"mizan/api/console/apispec"
 	"mizan/api/console/labels"
 )
 
@@ -23,17 +23,17 @@ func NewWriter(t *labels.Texts, context string, links map[string]string) *Writer
 func (w *Writer) Label(name string) string { return w.t.Field(join(w.context, name)) }
 
 // Value writes the value of a field. around are the objects that contain the value, innermost first.
-func (w *Writer) Value(f *described.Field, value any, around ...map[string]any) template.HTML {
+func (w *Writer) Value(f *apispec.Field, value any, around ...map[string]any) template.HTML {
 	return w.value(f, join(w.context, f.Name), value, around)
 }
 
 // Pairs writes the fields of a record, each with its label.
-func (w *Writer) Pairs(fields []described.Field, record map[string]any) []Pair {
+func (w *Writer) Pairs(fields []apispec.Field, record map[string]any) []Pair {
 	return w.pairs(fields, w.context, record, nil)
 }
 
 // IsNumber tells whether the values of a field are aligned like numbers, to the end of their column.
-func IsNumber(f *described.Field) bool { return isNumber(f) || f.Kind == described.Integer }
+func IsNumber(f *apispec.Field) bool { return isNumber(f) || f.Kind == apispec.Integer }
 
 // ReadRows reads the rows of a list, and the cursor of the next page.
 var ReadRows = readRows

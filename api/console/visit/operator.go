@@ -105,7 +105,7 @@ func (v *Visit) AskForToken() error {
 // EndSession ends the person's session and removes its administration token.
 func (v *Visit) EndSession() error {
 	v.ForgetToken()
-	if refused := v.Call(web.Call{Method: fiber.MethodDelete, Path: "/api/v1/sessions/current"}).Refused(); refused != nil {
+	if refused := v.Call(web.InternalRequest{Method: fiber.MethodDelete, Path: "/api/v1/sessions/current"}).Refusal(); refused != nil {
 		return refused
 	}
 	return nil

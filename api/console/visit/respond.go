@@ -100,11 +100,11 @@ func LocalPath(address string) string {
 
 // Fail responds with an error page. The error is a refusal of the API or a fault of the server.
 func (v *Visit) Fail(err error) error {
-	var refused *web.Refused
+	var refused *web.RefusedError
 	if !errors.As(err, &refused) {
 		v.console.cfg.Errors.Respond(v.Request, err) // Respond logs the fault, and sets the status of the response
 		v.Response.ResetBody()
-		refused = &web.Refused{Status: v.Response.StatusCode()}
+		refused = &web.RefusedError{Status: v.Response.StatusCode()}
 	}
 	if refused.Status == fiber.StatusUnauthorized { // the session ended after the request was admitted
 		return redirect(v.Request, loginAddress(view.Root, "", true))
@@ -118,7 +118,7 @@ func (v *Visit) Fail(err error) error {
 	return v.Show(view.Notice, view.NoticeName, content)
 }
 
-func noticeOf(t *texts.Texts, refused *web.Refused) texts.Notice {
+func noticeOf(t *texts.Texts, refused *web.RefusedError) texts.Notice {
 	switch e := &t.Errors; refused.Status {
 	case fiber.StatusForbidden:
 		if refused == errForm {

@@ -21,7 +21,7 @@ const maxUploadFields = 16
 func (v *Visit) parseUpload() error {
 	kind, parameters, err := mime.ParseMediaType(string(v.Request.Request.Header.ContentType()))
 	if err != nil || !strings.EqualFold(kind, fiber.MIMEMultipartForm) {
-		return &web.Refused{Status: fiber.StatusUnsupportedMediaType, Code: string(web.UnsupportedMediaType)}
+		return &web.RefusedError{Status: fiber.StatusUnsupportedMediaType, Code: string(web.UnsupportedMediaType)}
 	}
 	v.Form, v.files = url.Values{}, make(map[string][]byte)
 	reader := multipart.NewReader(bytes.NewReader(v.Request.Request.Body()), parameters["boundary"])
@@ -46,7 +46,7 @@ func (v *Visit) parseUpload() error {
 			v.Form.Add(part.FormName(), string(content))
 		}
 	}
-	return &web.Refused{Status: fiber.StatusBadRequest, Code: string(web.BadRequest)}
+	return &web.RefusedError{Status: fiber.StatusBadRequest, Code: string(web.BadRequest)}
 }
 
 // File returns the content of the file that was posted in a field, or nil if there is no such file.

@@ -53,7 +53,7 @@ func (c *Console) newVisit(req *web.Request) *Visit {
 		case p.Partner != nil:
 			v.person, lang = p.Partner.Name, p.Partner.Lang
 		}
-		if p.SeesAll() && v.Has(web.LedgerRoles...) {
+		if p.MayReadAll() && v.Has(web.LedgerRoles...) {
 			c.cfg.LedgerReaderIsHere(p.Org)
 		}
 	}
@@ -105,7 +105,7 @@ func (v *Visit) Now() time.Time { return v.console.cfg.Clock.Now() }
 func (v *Visit) HasPage(path string) bool { return v.console.exists[path] }
 
 // Call makes an internal request with the person's rights.
-func (v *Visit) Call(call web.Call) *web.Answer {
+func (v *Visit) Call(call web.InternalRequest) *web.InternalResponse {
 	return v.CallAs(v.grant(), call)
 }
 
@@ -126,17 +126,17 @@ func (v *Visit) May(route *web.Route) (maySend func(member string) bool, ok bool
 }
 
 // CallAs makes an internal request with the rights of a grant.
-func (v *Visit) CallAs(grant *web.Grant, call web.Call) *web.Answer {
+func (v *Visit) CallAs(grant *web.Grant, call web.InternalRequest) *web.InternalResponse {
 	cfg := &v.console.cfg
 	return cfg.Internal.Do(v.Request, cfg.Proxies.Source(v.RequestCtx), grant, &call)
 }
 
 // Get sends a GET request to the API, and decodes the response into the value to which into points. If into is nil, nothing is
-// decoded. If the API refuses the request, the error is a *web.Refused.
+// decoded. If the API refuses the request, the error is a *web.RefusedError.
 func (v *Visit) Get(path string, query url.Values, into any) error {
-	answer := v.Call(web.Call{Method: fiber.MethodGet, Path: path, Query: query})
+	answer := v.Call(web.InternalRequest{Method: fiber.MethodGet, Path: path, Query: query})
 	if into == nil {
-		if refused := answer.Refused(); refused != nil {
+		if refused := answer.Refusal(); refused != nil {
 			return refused
 		}
 		return nil
@@ -144,15 +144,15 @@ func (v *Visit) Get(path string, query url.Values, into any) error {
 	return answer.Decode(into)
 }
 
-// Do sends a request with a JSON body to the API. The answer may be a refusal; see web.Answer. The request's idempotency key
+// Do sends a request with a JSON body to the API. The answer may be a refusal; see web.InternalResponse. The request's idempotency key
 // comes from the posted form, so if the same form is sent twice, the second request gets the answer to the first.
-func (v *Visit) Do(method, path string, body []byte) *web.Answer {
-	return v.Call(web.Call{Method: method, Path: path, Body: body, IdempotencyKey: v.nextKey()})
+func (v *Visit) Do(method, path string, body []byte) *web.InternalResponse {
+	return v.Call(web.InternalRequest{Method: method, Path: path, Body: body, IdempotencyKey: v.nextKey()})
 }
 
 // Send is like Do, but sends a body that is not JSON. The body is overwritten before Send returns.
-func (v *Visit) Send(method, path, contentType string, body []byte) *web.Answer {
-	return v.Call(web.Call{Method: method, Path: path, Body: body, ContentType: contentType, IdempotencyKey: v.nextKey()})
+func (v *Visit) Send(method, path, contentType string, body []byte) *web.InternalResponse {
+	return v.Call(web.InternalRequest{Method: method, Path: path, Body: body, ContentType: contentType, IdempotencyKey: v.nextKey()})
 }
 
 // nextKey returns the idempotency key of the next write that the form causes, or an empty key if the form has none.
@@ -253,7 +253,7 @@ const (
 )
 
 // errForm refuses a form that comes from another session or another site.
-var errForm = &web.Refused{Status: fiber.StatusForbidden, Code: "form"}
+var errForm = &web.RefusedError{Status: fiber.StatusForbidden, Code: "form"}
 
 // readForm reads the posted form, and checks that the form comes from a page of this session.
 func (v *Visit) readForm(isUpload bool) error {
@@ -287,13 +287,13 @@ func (v *Visit) parseForm() error {
 		v.Form = url.Values{}
 		return nil
 	case !strings.EqualFold(strings.TrimSpace(kind), fiber.MIMEApplicationForm):
-		return &web.Refused{Status: fiber.StatusUnsupportedMediaType, Code: string(web.UnsupportedMediaType)}
+		return &web.RefusedError{Status: fiber.StatusUnsupportedMediaType, Code: string(web.UnsupportedMediaType)}
 	case strings.Count(string(body), "&") >= maxFields:
-		return &web.Refused{Status: fiber.StatusRequestEntityTooLarge, Code: string(web.PayloadTooLarge)}
+		return &web.RefusedError{Status: fiber.StatusRequestEntityTooLarge, Code: string(web.PayloadTooLarge)}
 	}
 	form, err := url.ParseQuery(string(body))
 	if err != nil || !isUTF8(form) {
-		return &web.Refused{Status: fiber.StatusBadRequest, Code: string(web.BadRequest)}
+		return &web.RefusedError{Status: fiber.StatusBadRequest, Code: string(web.BadRequest)}
 	}
 	v.Form = form
 	return nil

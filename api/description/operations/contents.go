@@ -94,14 +94,14 @@ func tags() []spec.Tag {
 // Parameters that several operations have.
 var (
 	cursorParameter = spec.InQuery("cursor", spec.Text(), "The `cursor_value` of the previous page.")
-	envParameter    = spec.InQuery("env", spec.Words("prod", "test").Or("prod"), "The environment.")
+	envParameter    = spec.InQuery("env", spec.Words("prod", "test").WithDefault("prod"), "The environment.")
 	envFilter       = spec.InQuery("env", spec.Words("prod", "test"), "The environment. If absent, both environments.")
 	idParameter     = spec.InPath("id", spec.UUID(), "The id of the record.")
 )
 
 // limitParameter is the parameter for the number of rows on a page, with its default and its maximum.
 func limitParameter(usual, most int64) spec.Parameter {
-	return spec.InQuery("limit", spec.IntegerUpTo(1, most).Or(usual), "How many rows a page has at most.")
+	return spec.InQuery("limit", spec.IntegerUpTo(1, most).WithDefault(usual), "How many rows a page has at most.")
 }
 
 // ok returns the declaration of a response with status 200.

@@ -108,7 +108,7 @@ func (k contractKind) operations() []spec.Operation {
 		{ID: "list" + name + "Actions", Method: "GET", Path: path + "/{id}/actions", Route: k.routeOf("/{id}/actions"),
 			Summary:    "List what may be done with the contract now",
 			Text:       "The response says for each action of the product whether the caller may take it now and, if not, why; which fields its request has; and to which statuses it leads. A `refusal` is the body of the response that a request for the action would get.",
-			Parameters: []spec.Parameter{id}, Answers: ok(spec.Object(spec.M("data", spec.List(spec.Ref("ContractAction")), "the product's actions"))),
+			Parameters: []spec.Parameter{id}, Answers: ok(spec.Object(spec.Required("data", spec.List(spec.Ref("ContractAction")), "the product's actions"))),
 			Refusals: []spec.Refusal{unknown}, Examples: k.availabilityExample()},
 		k.list(),
 		{ID: "list" + name + "Entries", Method: "GET", Path: path + "/{id}/entries", Route: k.routeOf("/{id}/entries"), Summary: "List the contract's entries",
@@ -116,7 +116,7 @@ func (k contractKind) operations() []spec.Operation {
 		{ID: "list" + name + "Events", Method: "GET", Path: path + "/{id}/events", Route: k.routeOf("/{id}/events"), Summary: "List the contract's events",
 			Parameters: append([]spec.Parameter{id}, ledgerPage...), Answers: ok(spec.Page(spec.Ref("Event"), "seq")), Refusals: []spec.Refusal{unknown}},
 	}
-	if k.product.RegisterExtract != nil {
+	if k.product.RegisterQuery != nil {
 		list = append(list, k.registers(id, unknown)...)
 	}
 	if k.product.Schedule != nil || k.isSecular() {
@@ -133,7 +133,7 @@ func (k contractKind) operations() []spec.Operation {
 	}
 	for i := range list {
 		o := &list[i]
-		o.Tag, o.Refused = k.tag(), spec.WithDetails
+		o.Tag, o.RefusalForm = k.tag(), spec.WithDetails
 		o.Refusals = append(o.Refusals, spec.Refusal{Code: ledger.ModuleNotActive})
 	}
 	return list
@@ -148,12 +148,12 @@ func (k contractKind) list() spec.Operation {
 	row := spec.Ref("Listed" + k.schemaName())
 	if !k.isSecular() {
 		o.Parameters = []spec.Parameter{
-			spec.InQuery("page", spec.IntegerUpTo(1, 1_000_000).Or(1), "The number of the page."),
-			spec.InQuery("per_page", spec.IntegerUpTo(1, 200).Or(50), "How many contracts a page has at most."), envFilter,
+			spec.InQuery("page", spec.IntegerUpTo(1, 1_000_000).WithDefault(1), "The number of the page."),
+			spec.InQuery("per_page", spec.IntegerUpTo(1, 200).WithDefault(50), "How many contracts a page has at most."), envFilter,
 		}
-		o.Answers = ok(spec.Object(spec.M("data", spec.List(row), "the contracts, newest first"), spec.M("meta", spec.Object(
-			spec.M("total", spec.Integer(0), "number of contracts on all pages"), spec.M("product_type", spec.Words(k.name()), "the product"),
-			spec.M("page", spec.Integer(1), "number of the page"), spec.M("per_page", spec.Integer(1), "greatest number of contracts on a page"),
+		o.Answers = ok(spec.Object(spec.Required("data", spec.List(row), "the contracts, newest first"), spec.Required("meta", spec.Object(
+			spec.Required("total", spec.Integer(0), "number of contracts on all pages"), spec.Required("product_type", spec.Words(k.name()), "the product"),
+			spec.Required("page", spec.Integer(1), "number of the page"), spec.Required("per_page", spec.Integer(1), "greatest number of contracts on a page"),
 		), "")))
 		return o
 	}
@@ -165,14 +165,14 @@ func (k contractKind) list() spec.Operation {
 	if k.product.Customer != "" {
 		o.Parameters = append(o.Parameters, spec.InQuery("customer_id", spec.UUID(), "Only contracts of this customer."))
 	}
-	if k.product.RegisterExtract != nil {
+	if k.product.RegisterQuery != nil {
 		o.Parameters = append(o.Parameters, spec.InQuery("investor_id", spec.UUID(), "Only certificate issues in which this holder has a subscription."))
 	}
 	if k.product.Arrears != nil {
 		o.Parameters = append(o.Parameters, spec.InQuery("arrears", spec.Words("true", "false"),
 			"`true`: only active contracts with an amount that is recorded as overdue; `false`: only all other contracts."))
 	}
-	if k.product.Ends != nil {
+	if k.product.EndDate != nil {
 		o.Parameters = append(o.Parameters, spec.InQuery("ending_in_days", spec.IntegerUpTo(0, 36_500),
 			"Only active contracts whose term ends within this number of days, or has already ended."))
 	}
@@ -192,8 +192,8 @@ func (k contractKind) typeFilter() spec.Parameter {
 // registers returns the operations that read the register of an issue of certificates: its subscriptions and its holders.
 func (k contractKind) registers(id spec.Parameter, unknown spec.Refusal) []spec.Operation {
 	row := func(t *schema.Table) *spec.Schema {
-		s := spec.Shown(t.Columns, k.reading.Answers)
-		s.Members = append([]spec.Member{spec.M("number", spec.Integer(1), "number of the row")}, s.Members...)
+		s := spec.Shown(t.Columns, k.reading.ResponseStyle)
+		s.Members = append([]spec.Member{spec.Required("number", spec.Integer(1), "number of the row")}, s.Members...)
 		return s
 	}
 	page := []spec.Parameter{limitParameter(50, 1000), cursorParameter}
@@ -233,7 +233,7 @@ type contractAction struct {
 
 // actions returns the product's actions in the reading, in the order of their declaration.
 func (k contractKind) actions() (actions []contractAction) {
-	for _, handler := range k.product.Offered(k.reading) {
+	for _, handler := range k.product.RequestHandlers(k.reading) {
 		actions = append(actions, contractAction{k.product.ActionName(k.reading, handler.Name), handler})
 	}
 	return actions
@@ -250,7 +250,7 @@ func (k contractKind) action(a contractAction, id spec.Parameter, unknown spec.R
 		Examples: k.actionExamples(a.handler.Name),
 	}
 	if body := k.product.BodyOf(k.reading, a.handler); body != nil {
-		s := spec.ForCreate(body.Columns, k.reading.Requests)
+		s := spec.ForCreate(body.Columns, k.reading.ParseOptions)
 		o.Body = &spec.Body{Schema: s, Optional: true}
 		for _, m := range s.Members {
 			o.Body.Optional = o.Body.Optional && !m.Required
@@ -305,7 +305,7 @@ func contractSchemas() (list []spec.Component) {
 
 // refusalOfAction returns the schema of the refusal that an action would get now. The value is null if the action is possible.
 func refusalOfAction() *spec.Schema {
-	return spec.Nullable(spec.OpenObject(spec.M("error", spec.Text(), "the code"), spec.Optional("message", spec.Text(), "a message for people"),
+	return spec.Nullable(spec.OpenObject(spec.Required("error", spec.Text(), "the code"), spec.Optional("message", spec.Text(), "a message for people"),
 		spec.Optional("details", spec.OpenObject(), "the conditions that do not hold, each under the name of a field")))
 }
 
@@ -316,8 +316,8 @@ func actionSchemas() []spec.Component {
 	digits.Pattern = "^[0-9]+$"
 	field := func(more ...spec.Member) *spec.Schema {
 		return spec.Object(append([]spec.Member{
-			spec.M("name", spec.Text(), "name of the field"), spec.M("kind", spec.Text(), "kind of the field's values"),
-			spec.M("required", spec.Bool(), "whether a request must have the field"), spec.M("help", spec.Text(), "meaning of the field"),
+			spec.Required("name", spec.Text(), "name of the field"), spec.Required("kind", spec.Text(), "kind of the field's values"),
+			spec.Required("required", spec.Bool(), "whether a request must have the field"), spec.Required("help", spec.Text(), "meaning of the field"),
 			spec.Optional("minimum", digits, "the smallest value of a number; for an amount, in minor units"),
 			spec.Optional("maximum", digits, "the largest value of a number that the contract allows now; for an amount, in minor units"),
 			spec.Optional("min_length", spec.Integer(1), "smallest number of characters of a text, or of entries of a list"), spec.Optional("max_length", spec.Integer(1), "greatest number of characters of a text, or of entries of a list"),
@@ -326,14 +326,14 @@ func actionSchemas() []spec.Component {
 	}
 	return []spec.Component{
 		{Name: "ContractAction", Schema: spec.Object(
-			spec.M("action", spec.Text(), "name of the action, as it is in paths"),
-			spec.M("allowed", spec.Bool(), "whether the caller may take the action now"),
-			spec.M("refusal", refusalOfAction(), "if the action is not allowed: the body of the response that a request for it would get; otherwise null"),
-			spec.M("after", spec.Nullable(spec.List(spec.Text())), "the actions that have to be taken before this one, in their order; null if no sequence of actions leads to this one any more"),
-			spec.M("from", spec.List(spec.Text()), "the statuses in which the action is possible"),
-			spec.M("leads_to", spec.List(spec.Object(spec.M("status", spec.Text(), "the status"), spec.M("why", spec.Text(), "what has happened when the contract reaches this status"))),
+			spec.Required("action", spec.Text(), "name of the action, as it is in paths"),
+			spec.Required("allowed", spec.Bool(), "whether the caller may take the action now"),
+			spec.Required("refusal", refusalOfAction(), "if the action is not allowed: the body of the response that a request for it would get; otherwise null"),
+			spec.Required("after", spec.Nullable(spec.List(spec.Text())), "the actions that have to be taken before this one, in their order; null if no sequence of actions leads to this one any more"),
+			spec.Required("from", spec.List(spec.Text()), "the statuses in which the action is possible"),
+			spec.Required("leads_to", spec.List(spec.Object(spec.Required("status", spec.Text(), "the status"), spec.Required("why", spec.Text(), "what has happened when the contract reaches this status"))),
 				"the statuses to which the action may lead from the present status"),
-			spec.M("fields", spec.List(spec.Ref("ContractField")), "the fields of the request's body"),
+			spec.Required("fields", spec.List(spec.Ref("ContractField")), "the fields of the request's body"),
 		)},
 		{Name: "ContractField", Schema: field(spec.Optional("fields", spec.List(spec.Ref("ContractMember")), "the members of an object"))},
 		{Name: "ContractMember", Schema: field()},
@@ -342,10 +342,10 @@ func actionSchemas() []spec.Component {
 
 // shown returns the schema of a contract in responses.
 func (k contractKind) shown(inList bool) *spec.Schema {
-	style := k.reading.Answers
-	s := spec.Object(spec.M("id", spec.UUID(), "id of the contract"))
+	style := k.reading.ResponseStyle
+	s := spec.Object(spec.Required("id", spec.UUID(), "id of the contract"))
 	if k.reading.NamesProduct {
-		s.Members = append(s.Members, spec.M("product_type", spec.Words(k.name()), "the product"), spec.M("organization_id", spec.UUID(), "the organization"))
+		s.Members = append(s.Members, spec.Required("product_type", spec.Words(k.name()), "the product"), spec.Required("organization_id", spec.UUID(), "the organization"))
 	}
 	states := spec.Text()
 	for _, state := range k.product.Machine(k.reading).States() {
@@ -353,9 +353,9 @@ func (k contractKind) shown(inList bool) *spec.Schema {
 			states.Words = append(states.Words, string(state))
 		}
 	}
-	s.Members = append(s.Members, spec.M("contract_number", spec.Text(),
+	s.Members = append(s.Members, spec.Required("contract_number", spec.Text(),
 		"such as `"+k.product.Variants[k.reading].Prefix+"-2026-000001`; the numbers of an organization have no gaps"),
-		spec.M("status", states, "state of the contract"), spec.M("env", envName(), "environment"))
+		spec.Required("status", states, "state of the contract"), spec.Required("env", envName(), "environment"))
 	showDetail := !inList || !k.product.ShortLists
 	metadata := spec.OpenObject()
 	for _, c := range k.product.Columns.Columns {
@@ -364,40 +364,40 @@ func (k contractKind) shown(inList bool) *spec.Schema {
 			if showDetail {
 				s.Members = append(s.Members, spec.Member{Name: c.Name})
 			}
-		case c.Place == schema.Metadata:
+		case c.Visibility == schema.Metadata:
 			m := spec.ShownMember(c, style, true)
-			m.Schema = spec.AnyOf(m.Schema, spec.Anything().Is("the value that the request sent under this name, until the service sets a value of its own"))
+			m.Schema = spec.AnyOf(m.Schema, spec.Anything().WithText("the value that the request sent under this name, until the service sets a value of its own"))
 			metadata.Members = append(metadata.Members, m)
-		case c.Place == schema.Short, c.Place == schema.Detail && showDetail, c.Place == schema.Deep && !inList:
+		case c.Visibility == schema.Short, c.Visibility == schema.Detail && showDetail, c.Visibility == schema.OutsideLists && !inList:
 			s.Members = append(s.Members, spec.ShownMember(c, style, false))
 		}
 	}
 	for i := range s.Members {
 		if m := &s.Members[i]; m.Name == contract.ClientMetadata.Name {
-			m.Schema, m.Required = spec.Nullable(metadata.Is("the object that was sent, and what the service adds to it")), !style.OmitEmpty
+			m.Schema, m.Required = spec.Nullable(metadata.WithText("the object that was sent, and what the service adds to it")), !style.OmitEmpty
 		}
 	}
-	s.Members = append(s.Members, spec.M("inserted_at", spec.Instant(), "when it was created"), spec.M("updated_at", spec.Instant(), "when it last changed"))
+	s.Members = append(s.Members, spec.Required("inserted_at", spec.Instant(), "when it was created"), spec.Required("updated_at", spec.Instant(), "when it last changed"))
 	return s
 }
 
 // createBody returns the schema for the body of a request that creates a contract.
 func (k contractKind) createBody() *spec.Schema {
-	s := spec.ForCreate(k.product.Columns.Columns, k.reading.Requests)
+	s := spec.ForCreate(k.product.Columns.Columns, k.reading.ParseOptions)
 	for i := range s.Members {
 		switch m := &s.Members[i]; m.Name {
 		case contract.Currency.Name:
-			m.Schema, m.Required = currencyOfContract().Is("currency code"), k.product.NeedsCurrency
+			m.Schema, m.Required = currencyOfContract().WithText("currency code"), k.product.NeedsCurrency
 			if !m.Required {
-				m.Schema = spec.Nullable(m.Schema).Is("currency code; if absent, the currency of the region")
+				m.Schema = spec.Nullable(m.Schema).WithText("currency code; if absent, the currency of the region")
 			}
 		case contract.Region.Name:
-			m.Schema = regionCode().Is("code of the contract's region, which must be one of the organization's regions")
+			m.Schema = regionCode().WithText("code of the contract's region, which must be one of the organization's regions")
 		}
 	}
-	s.Members = append(s.Members, spec.Optional("env", spec.Nullable(envName().Or("prod")), "environment"))
-	if len(k.product.Variants[k.reading].Opening) > 0 {
-		s.Members = append(s.Members, spec.M(contract.Reviewed.Name, spec.ForCreate(k.product.Reviews(k.reading).Columns, schema.Reader{}),
+	s.Members = append(s.Members, spec.Optional("env", spec.Nullable(envName().WithDefault("prod")), "environment"))
+	if len(k.product.Variants[k.reading].CreationActions) > 0 {
+		s.Members = append(s.Members, spec.Required(contract.Reviewed.Name, spec.ForCreate(k.product.Reviews(k.reading).Columns, schema.ParseOptions{}),
 			"the board's approval: the request that creates the contract also reviews, funds and activates it"))
 	}
 	return s
@@ -425,7 +425,7 @@ func currencyOfContract() *spec.Schema {
 // refusals. It also adds the refusal for organizations that do not have the reading's module.
 func withModule(list []spec.Operation) []spec.Operation {
 	for i := range list {
-		list[i].Tag, list[i].Refused = tagBank, spec.WithDetails
+		list[i].Tag, list[i].RefusalForm = tagBank, spec.WithDetails
 		list[i].Refusals = append(list[i].Refusals, spec.Refusal{Code: ledger.ModuleNotActive})
 	}
 	return list

@@ -117,7 +117,7 @@ func (k contractKind) availabilityExample() []spec.Example {
 // createExample returns the body of a request that creates a contract. It adds the member that only the religious reading of
 // some products requires.
 func (k contractKind) createExample(body string) string {
-	if len(k.product.Variants[k.reading].Opening) > 0 {
+	if len(k.product.Variants[k.reading].CreationActions) > 0 {
 		return strings.TrimSuffix(body, "}") + `,"compliance_review":` + fatwa + `}`
 	}
 	return body
@@ -138,7 +138,7 @@ func (k contractKind) actionExamples(action contract.Action) []spec.Example {
 				body = fatwa
 			}
 			if name == action {
-				return []spec.Example{{As: "session", Path: map[string]string{"id": "$" + kept}, Body: body, Before: before}}
+				return []spec.Example{{As: "session", Path: map[string]string{"id": "$" + kept}, Body: body, Setup: before}}
 			}
 			if k.needsRequest(name) {
 				before = append(before, spec.Request{As: "session", Method: "POST",

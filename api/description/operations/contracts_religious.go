@@ -10,7 +10,7 @@ import (
 func religiousOperations() []spec.Operation {
 	base := v1 + contract.Religious.Path
 	anything := []spec.Parameter{
-		spec.InQuery("subject", spec.Words("asset", "transaction"), "What is screened.").Needed(),
+		spec.InQuery("subject", spec.Words("asset", "transaction"), "What is screened.").AsRequired(),
 		spec.InQuery("region", spec.Text(), "The region; a blank parameter counts as absent."), spec.InQuery("asset_type", spec.Text(), ""),
 		spec.InQuery("activity", spec.Text(), ""), spec.InQuery("description", spec.Text(), ""),
 		spec.InQuery("amount", spec.Positive(), "The amount in minor units."), spec.InQuery("currency", spec.Text(), ""),
@@ -20,19 +20,19 @@ func religiousOperations() []spec.Operation {
 	return withModule([]spec.Operation{stats, {
 		ID: "listRegions", Method: "GET", Path: base + "/regions", Summary: "List the regions", Refusals: []spec.Refusal{noParameters},
 		Answers: ok(spec.Data(spec.Object(
-			spec.M("regions", spec.List(spec.Object(spec.M("code", regionCode(), "the code"), spec.M("name", spec.Text(), "the name"),
-				spec.M("currencies", spec.List(spec.Text()), "the currencies in which contracts can be made"),
-				spec.M("product_types", spec.List(productTypes()), "the products that are offered in the region"),
-				spec.M("chart_version", spec.Integer(1), "number of the chart of accounts"))), "the regions in which the organization works"),
-			spec.M("dual_banking", spec.List(spec.Text()), "the regions that have secular and religious banks"),
+			spec.Required("regions", spec.List(spec.Object(spec.Required("code", regionCode(), "the code"), spec.Required("name", spec.Text(), "the name"),
+				spec.Required("currencies", spec.List(spec.Text()), "the currencies in which contracts can be made"),
+				spec.Required("product_types", spec.List(productTypes()), "the products that are offered in the region"),
+				spec.Required("chart_version", spec.Integer(1), "number of the chart of accounts"))), "the regions in which the organization works"),
+			spec.Required("dual_banking", spec.List(spec.Text()), "the regions that have secular and religious banks"),
 		))), Examples: []spec.Example{{As: "session"}},
 	}, {
 		ID: "listCharity", Method: "GET", Path: base + "/charity", Summary: "List what went to charity",
 		Parameters: []spec.Parameter{spec.InQuery("from", instantOrDay(), "Only what was booked at this time, or on this day, or later."),
 			spec.InQuery("to", instantOrDay(), "Only what was booked at this time, or on this day, or earlier."), envFilter, limitParameter(50, 200), cursorParameter},
-		Answers: ok(spec.Page(spec.Ref("CharityPosting"), "seq").With(spec.M("meta", spec.Object(spec.M("totals", spec.List(spec.Object(
-			spec.M("asset", spec.Ref("Asset"), ""), spec.M("amount", spec.Type("integer"), "minor units"),
-			spec.M("postings", spec.Integer(1), "number of postings"),
+		Answers: ok(spec.Page(spec.Ref("CharityPosting"), "seq").With(spec.Required("meta", spec.Object(spec.Required("totals", spec.List(spec.Object(
+			spec.Required("asset", spec.Ref("Asset"), ""), spec.Required("amount", spec.Type("integer"), "minor units"),
+			spec.Required("postings", spec.Integer(1), "number of postings"),
 		)), "the totals over all pages, with a row for each asset")), ""))),
 		Refusals: []spec.Refusal{{Code: ledger.Invalid, When: "a parameter is wrong, or the report would have to read more than 5,000 events (the error then names `from`)"}},
 		Examples: []spec.Example{{As: "session", Query: "env=test"}},
@@ -57,8 +57,8 @@ func religiousOperations() []spec.Operation {
 func contractStats(id, base string, reading *contract.Reading) spec.Operation {
 	return spec.Operation{
 		ID: id, Method: "GET", Path: base + "/stats", Summary: "Count the contracts", Parameters: []spec.Parameter{envFilter},
-		Answers: ok(spec.Data(spec.Object(spec.M("products", spec.List(spec.Object(spec.M("product_type", productNames(reading), "the product"),
-			spec.M("count", spec.Integer(0), "number of contracts"))), "the products"), spec.M("total", spec.Integer(0), "the sum")))),
+		Answers: ok(spec.Data(spec.Object(spec.Required("products", spec.List(spec.Object(spec.Required("product_type", productNames(reading), "the product"),
+			spec.Required("count", spec.Integer(0), "number of contracts"))), "the products"), spec.Required("total", spec.Integer(0), "the sum")))),
 		Examples: []spec.Example{{As: "session"}},
 	}
 }
@@ -83,16 +83,16 @@ func productNames(reading *contract.Reading) *spec.Schema {
 // requester returns the schema of the user who requested a contract. If the user was deleted, the login and the name are
 // missing.
 func requester() *spec.Schema {
-	return spec.Object(spec.M("id", spec.UUID(), "id of the user"), spec.Optional("login", spec.Text(), "login of the user"), spec.Optional("name", spec.Text(), "name of the user"))
+	return spec.Object(spec.Required("id", spec.UUID(), "id of the user"), spec.Optional("login", spec.Text(), "login of the user"), spec.Optional("name", spec.Text(), "name of the user"))
 }
 
 func religiousSchemas() []spec.Component {
 	outcome := spec.Words("pass", "fail", "review")
 	screened := []spec.Member{
-		spec.M("screening_id", spec.UUID(), "id of the screening"), spec.M("decision", outcome, "the worst outcome of the rules"),
-		spec.M("rules", spec.List(spec.Object(spec.M("code", spec.Text(), "the code"), spec.M("outcome", outcome, "the outcome"),
-			spec.M("detail", spec.Text(), "what was found"))), "the outcome of each rule"),
-		spec.M("ruleset_version", spec.Integer(1), "number of the set of rules"), spec.M("screened_at", spec.Instant(), "when the screening was made"),
+		spec.Required("screening_id", spec.UUID(), "id of the screening"), spec.Required("decision", outcome, "the worst outcome of the rules"),
+		spec.Required("rules", spec.List(spec.Object(spec.Required("code", spec.Text(), "the code"), spec.Required("outcome", outcome, "the outcome"),
+			spec.Required("detail", spec.Text(), "what was found"))), "the outcome of each rule"),
+		spec.Required("ruleset_version", spec.Integer(1), "number of the set of rules"), spec.Required("screened_at", spec.Instant(), "when the screening was made"),
 	}
 	given := spec.Object()
 	for _, name := range []string{"subject", "region", "asset_type", "activity", "description", "currency", "debt_percent", "impure_income_percent"} {
@@ -101,36 +101,36 @@ func religiousSchemas() []spec.Component {
 	given.Members = append(given.Members, spec.Optional("amount", spec.AmountAsNumber(), ""))
 	return []spec.Component{
 		{Name: "Screening", Schema: spec.Object(screened...)},
-		{Name: "StoredScreening", Schema: spec.Object(append(screened, spec.M("given", given, "the parameters of the request"))...)},
+		{Name: "StoredScreening", Schema: spec.Object(append(screened, spec.Required("given", given, "the parameters of the request"))...)},
 		{Name: "Review", Schema: spec.Object(
-			spec.M("id", spec.UUID(), "id of the contract"), spec.M("contract_number", spec.Text(), "number of the contract"),
-			spec.M("product_type", productTypes(), "the product"), spec.M("status", spec.Text(), "state of the contract"),
+			spec.Required("id", spec.UUID(), "id of the contract"), spec.Required("contract_number", spec.Text(), "number of the contract"),
+			spec.Required("product_type", productTypes(), "the product"), spec.Required("status", spec.Text(), "state of the contract"),
 			spec.Optional("requested_by", requester(), "the user who has created the contract"),
-			spec.M("conclusion", spec.Nullable(spec.Words("approved", "rejected")), "conclusion of the review; null while there is none"),
+			spec.Required("conclusion", spec.Nullable(spec.Words("approved", "rejected")), "conclusion of the review; null while there is none"),
 			spec.Optional("approved_by", spec.Text(), "who approved the contract"), spec.Optional("signed_at", spec.Text(), "date or time of the signature"),
 			spec.Optional("document_ref", spec.Text(), "reference of the document"), spec.Optional("note", spec.Text(), "a remark"),
 			spec.Optional("fatwa_reference", spec.Text(), "reference of the fatwa"), spec.Optional("board_id", spec.Text(), "id of the board"),
 			spec.Optional("reason", spec.Text(), "why the contract was refused"), spec.Optional("reviewed_at", spec.Instant(), "when the review was recorded"),
-			spec.Optional("screening", spec.Object(spec.M("screening_id", spec.UUID(), "id of the screening"),
-				spec.M("decision", outcome, "the worst outcome of the rules"),
-				spec.M("ruleset_version", spec.Integer(1), "number of the set of rules"), spec.M("screened_at", spec.Instant(), "when the screening was made")),
+			spec.Optional("screening", spec.Object(spec.Required("screening_id", spec.UUID(), "id of the screening"),
+				spec.Required("decision", outcome, "the worst outcome of the rules"),
+				spec.Required("ruleset_version", spec.Integer(1), "number of the set of rules"), spec.Required("screened_at", spec.Instant(), "when the screening was made")),
 				"the screening on which the contract is based"),
 		)},
 		{Name: "WaitingContract", Schema: spec.OpenObject(
-			spec.M("id", spec.UUID(), "id of the contract"), spec.M("product_type", productTypes(), "the product"),
-			spec.M("contract_number", spec.Text(), "number of the contract"), spec.M("status", spec.Text(), "state of the contract"),
-			spec.M("env", envName(), "environment"), spec.Optional("region", spec.Text(), "code of the region"), spec.Optional("currency", spec.Text(), "currency code"),
+			spec.Required("id", spec.UUID(), "id of the contract"), spec.Required("product_type", productTypes(), "the product"),
+			spec.Required("contract_number", spec.Text(), "number of the contract"), spec.Required("status", spec.Text(), "state of the contract"),
+			spec.Required("env", envName(), "environment"), spec.Optional("region", spec.Text(), "code of the region"), spec.Optional("currency", spec.Text(), "currency code"),
 			spec.Optional("requested_by", requester(), "the user who has created the contract"),
-			spec.M("refusal", refusalOfAction(), "if the caller may not approve the contract: the body of the response that an approval would get; otherwise null"), spec.M("inserted_at", spec.Instant(), "when it was created"),
-		).Is("the contract as the list of its product shows it, and the user who requested it")},
+			spec.Required("refusal", refusalOfAction(), "if the caller may not approve the contract: the body of the response that an approval would get; otherwise null"), spec.Required("inserted_at", spec.Instant(), "when it was created"),
+		).WithText("the contract as the list of its product shows it, and the user who requested it")},
 		{Name: "CharityPosting", Schema: spec.Object(
-			spec.M("seq", spec.Integer(1), "number of the event"), spec.M("source", spec.UUID(), "id of the contract"),
-			spec.M("product_type", productTypes(), "the product"), spec.M("contract_number", spec.Text(), "number of the contract"),
-			spec.M("event", spec.Text(), "name of the event"),
-			spec.M("date", spec.Day(), "the entry's effective date"), spec.M("booked_at", spec.Instant(), "when the event was stored"),
-			spec.M("side", spec.Words(ledger.Debit.String(), ledger.Credit.String()), "whether the charity account is debited or credited"),
-			spec.M("amount", spec.Integer(1), "minor units"), spec.M("asset", spec.Ref("Asset"), ""),
-			spec.M("from", spec.List(spec.Text()), "the accounts that the money came from"),
+			spec.Required("seq", spec.Integer(1), "number of the event"), spec.Required("source", spec.UUID(), "id of the contract"),
+			spec.Required("product_type", productTypes(), "the product"), spec.Required("contract_number", spec.Text(), "number of the contract"),
+			spec.Required("event", spec.Text(), "name of the event"),
+			spec.Required("date", spec.Day(), "the entry's effective date"), spec.Required("booked_at", spec.Instant(), "when the event was stored"),
+			spec.Required("side", spec.Words(ledger.Debit.String(), ledger.Credit.String()), "whether the charity account is debited or credited"),
+			spec.Required("amount", spec.Integer(1), "minor units"), spec.Required("asset", spec.Ref("Asset"), ""),
+			spec.Required("from", spec.List(spec.Text()), "the accounts that the money came from"),
 		)},
 	}
 }

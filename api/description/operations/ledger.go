@@ -19,7 +19,7 @@ var (
 	currencyFilter = spec.InQuery("currency", spec.Text(), "Only this currency.")
 	networkFilter  = spec.InQuery("network", spec.Text(), "Only this network. An empty value selects assets without a network.").OrEmpty()
 	atParameter    = spec.InQuery("at", instantOrDay(), "The time at which the balances are taken; with `by=effective`, it may also be a day. If absent, now.")
-	byParameter    = spec.InQuery("by", spec.Words("booked", "effective").Or("booked"),
+	byParameter    = spec.InQuery("by", spec.Words("booked", "effective").WithDefault("booked"),
 		"The time of an entry that decides whether it is included: `booked` is when it was stored, `effective` is the day to which it belongs.")
 	fromParameter    = spec.InQuery("from", spec.Instant(), "Only what was booked at this time or later.")
 	toParameter      = spec.InQuery("to", spec.Instant(), "Only what was booked at this time or earlier.")
@@ -53,14 +53,14 @@ func ledgerOperations() []spec.Operation {
 		Parameters: append([]spec.Parameter{
 			envParameter, currencyFilter, networkFilter, atParameter, byParameter,
 			spec.InQuery("since", instantOrDay(), "An earlier time, not after `at`. Each row then also has the totals at this earlier time."),
-			spec.InQuery("totals", spec.Words("false", "true").Or("false"), "Whether the first page also has the sums over all accounts."),
+			spec.InQuery("totals", spec.Words("false", "true").WithDefault("false"), "Whether the first page also has the sums over all accounts."),
 		}, ledgerPage...),
 		Answers: ok(rows.With(spec.Optional("totals", spec.List(spec.Ref("GroupBalance")),
 			"only on the first page, with `totals=true`: the sums over all accounts in each asset, at the time that all pages have"))), Examples: []spec.Example{{Query: "env=test&currency=USD"}, {Name: "totals", As: "auditor", Query: "env=test&currency=USD&totals=true&since=2026-09-01T00:00:00Z&limit=1"}},
 	}, {
 		ID: "getTotals", Method: "GET", Path: ledgerPath + "/totals", Tag: tagLedger, Summary: "Read the totals of groups of accounts at any time",
 		Parameters: append([]spec.Parameter{
-			spec.InQuery("group", spec.Words("asset", "segment").Or("asset"),
+			spec.InQuery("group", spec.Words("asset", "segment").WithDefault("asset"),
 				"Which accounts form a group: with `asset`, all accounts; with `segment`, the accounts whose paths have the same next segment after `prefix`."),
 			spec.InQuery("prefix", spec.Text(), "Only accounts whose paths begin with this text."),
 			currencyFilter, networkFilter, envParameter, atParameter, byParameter,
@@ -104,31 +104,31 @@ func journalOperations() []spec.Operation {
 	}, {
 		ID: "getHead", Method: "GET", Path: ledgerPath + "/head", Tag: tagJournal, Summary: "Read the signed head of the journal",
 		Answers: ok(spec.Data(spec.Object(
-			spec.M("tree_size", spec.Integer(0), "number of events"),
-			spec.M("root", spec.Bytes(), "root of the hash tree over all events (RFC 6962)"),
-			spec.M("signature", spec.Bytes(), "the signed note, which names the organization"),
+			spec.Required("tree_size", spec.Integer(0), "number of events"),
+			spec.Required("root", spec.Bytes(), "root of the hash tree over all events (RFC 6962)"),
+			spec.Required("signature", spec.Bytes(), "the signed note, which names the organization"),
 		))), Refusals: []spec.Refusal{noParameters}, Examples: []spec.Example{{}},
 	}, {
 		ID: "getHeadKey", Method: "GET", Path: ledgerPath + "/key", Tag: tagJournal, Summary: "Read the public key of heads",
-		Answers:  ok(spec.Data(spec.Object(spec.M("key", spec.Text(), "the key that verifies the signed notes, in the form of golang.org/x/mod/sumdb/note")))),
+		Answers:  ok(spec.Data(spec.Object(spec.Required("key", spec.Text(), "the key that verifies the signed notes, in the form of golang.org/x/mod/sumdb/note")))),
 		Refusals: []spec.Refusal{noParameters}, Examples: []spec.Example{{}},
 	}, {
 		ID: "proveInclusion", Method: "GET", Path: ledgerPath + "/proofs/inclusion", Tag: tagJournal, Summary: "Prove that an event is in the journal",
-		Parameters: []spec.Parameter{size("seq", "The number of the event.").Needed(),
+		Parameters: []spec.Parameter{size("seq", "The number of the event.").AsRequired(),
 			size("size", "The size of the tree, which contains this number of events from the first one on. If absent, all events.")},
 		Answers: ok(spec.Data(spec.Object(
-			spec.M("seq", spec.Integer(1), "number of the event, which is the leaf with the index `seq` − 1"),
-			spec.M("size", spec.Integer(1), "number of events in the tree"), spec.M("leaf", spec.Bytes(), "the event's canonical bytes"),
-			spec.M("root", spec.Bytes(), "the root of the tree"), spec.M("proof", spec.List(spec.Bytes()), "the hashes that lead from the leaf to the root"),
+			spec.Required("seq", spec.Integer(1), "number of the event, which is the leaf with the index `seq` − 1"),
+			spec.Required("size", spec.Integer(1), "number of events in the tree"), spec.Required("leaf", spec.Bytes(), "the event's canonical bytes"),
+			spec.Required("root", spec.Bytes(), "the root of the tree"), spec.Required("proof", spec.List(spec.Bytes()), "the hashes that lead from the leaf to the root"),
 		))), Refusals: []spec.Refusal{{Code: ledger.Invalid, When: "a parameter is missing or wrong, or names an event or a size that the journal does not have"}},
 		Examples: []spec.Example{{Query: "seq=1&size=4"}},
 	}, {
 		ID: "proveConsistency", Method: "GET", Path: ledgerPath + "/proofs/consistency", Tag: tagJournal, Summary: "Prove that the journal only grew",
-		Parameters: []spec.Parameter{size("from", "The number of events in the earlier tree.").Needed(), size("to", "The number of events in the later tree. If absent, all events.")},
+		Parameters: []spec.Parameter{size("from", "The number of events in the earlier tree.").AsRequired(), size("to", "The number of events in the later tree. If absent, all events.")},
 		Answers: ok(spec.Data(spec.Object(
-			spec.M("from", spec.Integer(1), "number of events in the earlier tree"), spec.M("to", spec.Integer(1), "number of events in the later tree"),
-			spec.M("from_root", spec.Bytes(), "the root of the earlier tree"), spec.M("to_root", spec.Bytes(), "the root of the later tree"),
-			spec.M("proof", spec.List(spec.Bytes()), "the hashes that prove that the later tree begins with the earlier one"),
+			spec.Required("from", spec.Integer(1), "number of events in the earlier tree"), spec.Required("to", spec.Integer(1), "number of events in the later tree"),
+			spec.Required("from_root", spec.Bytes(), "the root of the earlier tree"), spec.Required("to_root", spec.Bytes(), "the root of the later tree"),
+			spec.Required("proof", spec.List(spec.Bytes()), "the hashes that prove that the later tree begins with the earlier one"),
 		))), Refusals: []spec.Refusal{{Code: ledger.Invalid, When: "a parameter is missing or wrong, or names a size that the journal does not have"}},
 		Examples: []spec.Example{{Query: "from=2&to=4"}},
 	}}
@@ -152,7 +152,7 @@ func periodOperations() []spec.Operation {
 	}, {
 		ID: "exportLedger", Method: "GET", Path: ledgerPath + "/export", Tag: tagPeriods, Summary: "Export the entries",
 		Parameters: []spec.Parameter{
-			spec.InQuery("format", spec.Words(export.Names()...), "The format.").Needed(), envParameter,
+			spec.InQuery("format", spec.Words(export.Names()...), "The format.").AsRequired(), envParameter,
 			spec.InQuery("from", instantOrDay(), "Only entries that were booked at this time, or on this day, or later."),
 			spec.InQuery("to", instantOrDay(), "Only entries that were booked at this time, or on this day, or earlier. The time must not be after now."),
 			spec.InQuery("prefix", spec.Text(), "Only entries with an account whose path begins with this text."),
@@ -165,11 +165,11 @@ func periodOperations() []spec.Operation {
 
 // checkResult returns the schema for the result of a check of the store.
 func checkResult() *spec.Schema {
-	return spec.Object(spec.M("at", spec.Instant(), "when the store was checked"),
-		spec.M("rules", spec.List(spec.Object(
-			spec.M("rule", spec.Integer(1), "number of the rule"),
-			spec.M("outcome", spec.Words("ok", "FAIL", "skipped"), "whether the store keeps the rule"),
-			spec.M("name", spec.Text(), "what the rule says"),
+	return spec.Object(spec.Required("at", spec.Instant(), "when the store was checked"),
+		spec.Required("rules", spec.List(spec.Object(
+			spec.Required("rule", spec.Integer(1), "number of the rule"),
+			spec.Required("outcome", spec.Words("ok", "FAIL", "skipped"), "whether the store keeps the rule"),
+			spec.Required("name", spec.Text(), "what the rule says"),
 		)), "the rules"))
 }
 
@@ -194,60 +194,60 @@ func exported() spec.Answer {
 func ledgerSchemas() []spec.Component {
 	side := spec.Words(ledger.Debit.String(), ledger.Credit.String())
 	phase := spec.Words(ledger.Posted.String(), ledger.Pending.String(), ledger.Capture.String(), ledger.Void.String())
-	posting := spec.Object(spec.M("account", spec.Text(), "path of the account"), spec.M("side", side, "whether the account is debited or credited"),
-		spec.M("amount", spec.Positive(), "minor units"), spec.M("asset", spec.Ref("Asset"), ""),
-		spec.M("balance", spec.Signed(), "the account's posted balance after the entry"))
+	posting := spec.Object(spec.Required("account", spec.Text(), "path of the account"), spec.Required("side", side, "whether the account is debited or credited"),
+		spec.Required("amount", spec.Positive(), "minor units"), spec.Required("asset", spec.Ref("Asset"), ""),
+		spec.Required("balance", spec.Signed(), "the account's posted balance after the entry"))
 	moved := []spec.Member{
-		spec.M("effective_date", spec.Day(), "the day to which the entry belongs in the accounts"),
-		spec.M("reverses", spec.Nullable(spec.Integer(1)), "number of the event whose entry this entry reverses; null if it reverses none"),
+		spec.Required("effective_date", spec.Day(), "the day to which the entry belongs in the accounts"),
+		spec.Required("reverses", spec.Nullable(spec.Integer(1)), "number of the event whose entry this entry reverses; null if it reverses none"),
 		spec.Optional("closes", spec.Integer(1), "number of the event whose pending entry this entry captures or voids"),
-		spec.M("postings", spec.List(posting), "the postings that the caller may see; all postings of the entry together balance for each asset"),
+		spec.Required("postings", spec.List(posting), "the postings that the caller may see; all postings of the entry together balance for each asset"),
 	}
-	seq := spec.M("seq", spec.Integer(1), "number of the event in the organization's journal")
-	kind := spec.M("kind", spec.Words(kindWords(ledger.Kinds())...), "kind of the record")
-	source, event := spec.M("source", spec.Text(), "id of the record"), spec.M("event", spec.Text(), "name of the event")
-	booked := spec.M("booked_at", spec.Instant(), "when the event was stored")
+	seq := spec.Required("seq", spec.Integer(1), "number of the event in the organization's journal")
+	kind := spec.Required("kind", spec.Words(kindWords(ledger.Kinds())...), "kind of the record")
+	source, event := spec.Required("source", spec.Text(), "id of the record"), spec.Required("event", spec.Text(), "name of the event")
+	booked := spec.Required("booked_at", spec.Instant(), "when the event was stored")
 	totals := []spec.Member{
-		spec.M("asset", spec.Ref("Asset"), ""),
-		spec.M("debits_posted", spec.Amount(), "sum of the posted debits"), spec.M("credits_posted", spec.Amount(), "sum of the posted credits"),
-		spec.M("debits_pending", spec.Amount(), "sum of the held debits"), spec.M("credits_pending", spec.Amount(), "sum of the held credits"),
+		spec.Required("asset", spec.Ref("Asset"), ""),
+		spec.Required("debits_posted", spec.Amount(), "sum of the posted debits"), spec.Required("credits_posted", spec.Amount(), "sum of the posted credits"),
+		spec.Required("debits_pending", spec.Amount(), "sum of the held debits"), spec.Required("credits_pending", spec.Amount(), "sum of the held credits"),
 	}
-	since := spec.Optional("since", spec.Object(append(slices.Clone(totals[1:]), spec.M("balance", spec.Signed(), "the posted balance"))...),
+	since := spec.Optional("since", spec.Object(append(slices.Clone(totals[1:]), spec.Required("balance", spec.Signed(), "the posted balance"))...),
 		"in a trial balance with `since`: the same totals at that earlier time")
 	return []spec.Component{
-		{Name: "Asset", Schema: spec.Object(spec.M("currency", spec.Text(), "currency code"),
-			spec.M("network", spec.Text(), "network of the currency; empty if the currency has none, or if the network is not known"), spec.M("env", envName(), "environment"))},
-		{Name: "AccountBalance", Schema: spec.Object(slices.Concat([]spec.Member{spec.M("account", spec.Text(), "path of the account")}, totals,
-			[]spec.Member{spec.M("balance", spec.Signed(), "the posted balance, positive on the account's normal side"), since})...)},
+		{Name: "Asset", Schema: spec.Object(spec.Required("currency", spec.Text(), "currency code"),
+			spec.Required("network", spec.Text(), "network of the currency; empty if the currency has none, or if the network is not known"), spec.Required("env", envName(), "environment"))},
+		{Name: "AccountBalance", Schema: spec.Object(slices.Concat([]spec.Member{spec.Required("account", spec.Text(), "path of the account")}, totals,
+			[]spec.Member{spec.Required("balance", spec.Signed(), "the posted balance, positive on the account's normal side"), since})...)},
 		{Name: "GroupBalance", Schema: spec.Object(slices.Concat([]spec.Member{
-			spec.M("path", spec.Text(), "the text with which the paths of the group's accounts begin; if it does not end with a colon, it is the path of a single account, or the value of the parameter `prefix`")}, totals,
-			[]spec.Member{spec.M("balance", spec.Signed(), "the posted balance, positive on the normal side of `path`; on the debit side if `path` is empty"), since})...)},
-		{Name: "StatementLine", Schema: spec.Object(seq, kind, source, event, booked, spec.M("side", side, "whether the account is debited or credited"),
-			spec.M("amount", spec.Positive(), "minor units"),
-			spec.M("phase", phase, "what the entry does: `pending` holds money, `capture` and `void` end a hold"),
-			spec.M("balance", spec.Signed(), "the account's posted balance after the line"))},
+			spec.Required("path", spec.Text(), "the text with which the paths of the group's accounts begin; if it does not end with a colon, it is the path of a single account, or the value of the parameter `prefix`")}, totals,
+			[]spec.Member{spec.Required("balance", spec.Signed(), "the posted balance, positive on the normal side of `path`; on the debit side if `path` is empty"), since})...)},
+		{Name: "StatementLine", Schema: spec.Object(seq, kind, source, event, booked, spec.Required("side", side, "whether the account is debited or credited"),
+			spec.Required("amount", spec.Positive(), "minor units"),
+			spec.Required("phase", phase, "what the entry does: `pending` holds money, `capture` and `void` end a hold"),
+			spec.Required("balance", spec.Signed(), "the account's posted balance after the line"))},
 		{Name: "Entry", Schema: spec.Object(append([]spec.Member{seq, kind, source, event,
-			spec.M("phase", phase, "what the entry does: `pending` holds money, `capture` and `void` end a hold"), booked}, moved...)...)},
+			spec.Required("phase", phase, "what the entry does: `pending` holds money, `capture` and `void` end a hold"), booked}, moved...)...)},
 		{Name: "Author", Schema: spec.Object(
-			spec.M("kind", spec.Words(authorWords()...), "`admin_token`: an operator; `api_key`: a partner's server; `session`: a person who has logged in; `payer`: the payer's page; "+
+			spec.Required("kind", spec.Words(authorWords()...), "`admin_token`: an operator; `api_key`: a partner's server; `session`: a person who has logged in; `payer`: the payer's page; "+
 				"`provider`: a provider's answer or report; `system`: the service itself, such as a timer"),
 			spec.Optional("id", spec.Text(), "id of the key or user, or number of the partner, as far as the caller may see it"),
 			spec.Optional("name", spec.Text(), "name or login of the author at the time of the response"))},
-		{Name: "Event", Schema: spec.Object(seq, spec.M("author", spec.Ref("Author"), "who or what caused the event"),
-			kind, source, spec.M("version", spec.Integer(1), "the record's version after the event"), event,
-			spec.M("from", spec.Nullable(spec.Text()), "the record's state before the event"),
-			spec.M("to", spec.Nullable(spec.Text()), "the record's state after the event"), booked,
-			spec.Optional("entry", spec.Object(append([]spec.Member{spec.M("phase", phase,
+		{Name: "Event", Schema: spec.Object(seq, spec.Required("author", spec.Ref("Author"), "who or what caused the event"),
+			kind, source, spec.Required("version", spec.Integer(1), "the record's version after the event"), event,
+			spec.Required("from", spec.Nullable(spec.Text()), "the record's state before the event"),
+			spec.Required("to", spec.Nullable(spec.Text()), "the record's state after the event"), booked,
+			spec.Optional("entry", spec.Object(append([]spec.Member{spec.Required("phase", phase,
 				"what the entry does: `pending` holds money, `capture` and `void` end a hold")}, moved...)...), "the entry, if the event moved money"))},
 		{Name: "Period", Schema: spec.Object(
-			spec.M("month", &spec.Schema{Types: []string{"string"}, Pattern: "^[0-9]{4}-[0-9]{2}$"}, "the closed month, which begins and ends at midnight UTC"),
-			spec.M("closed_at", spec.Instant(), "when the month was closed"),
-			spec.M("closed_by", spec.Object(spec.M("session_id", spec.UUID(), "the session"),
-				spec.M("user_id", spec.Nullable(spec.UUID()), "id of the user; null for the session of `sandbox.json`"),
-				spec.M("login", spec.Nullable(spec.Text()), "login of the user")), "who closed the month"),
-			spec.M("seq", spec.Integer(1), "number of the event that records the closing"),
-			spec.M("hash", &spec.Schema{Types: []string{"string"}, Pattern: "^[0-9a-f]{64}$"},
-				"SHA-256 of the month's trial balance by effective date"), spec.M("rows", spec.Integer(0), "number of rows of that trial balance"),
+			spec.Required("month", &spec.Schema{Types: []string{"string"}, Pattern: "^[0-9]{4}-[0-9]{2}$"}, "the closed month, which begins and ends at midnight UTC"),
+			spec.Required("closed_at", spec.Instant(), "when the month was closed"),
+			spec.Required("closed_by", spec.Object(spec.Required("session_id", spec.UUID(), "the session"),
+				spec.Required("user_id", spec.Nullable(spec.UUID()), "id of the user; null for the session of `sandbox.json`"),
+				spec.Required("login", spec.Nullable(spec.Text()), "login of the user")), "who closed the month"),
+			spec.Required("seq", spec.Integer(1), "number of the event that records the closing"),
+			spec.Required("hash", &spec.Schema{Types: []string{"string"}, Pattern: "^[0-9a-f]{64}$"},
+				"SHA-256 of the month's trial balance by effective date"), spec.Required("rows", spec.Integer(0), "number of rows of that trial balance"),
 		)},
 	}
 }

@@ -29,8 +29,8 @@ func limitOperations() []spec.Operation {
 	}, {
 		ID: "createBlocklistEntry", Method: "POST", Path: v1 + "/blocklist", Tag: tagBlocklist, Summary: "Block a payer",
 		Body: spec.Record(spec.OpenObject(
-			spec.M("kind", blockKinds(), "what the value is"),
-			spec.M("value", &spec.Schema{Types: []string{"string"}, MinLength: 1},
+			spec.Required("kind", blockKinds(), "what the value is"),
+			spec.Required("value", &spec.Schema{Types: []string{"string"}, MinLength: 1},
 				"`bin`: 6 to 8 digits; `card`: a card number; `email`; `phone`: 5 to 15 digits; `ip`: an address or a CIDR prefix; `country`: two letters (ISO 3166-1)"),
 		)),
 		Answers: created(entry), Refusals: []spec.Refusal{{Code: ledger.Invalid},
@@ -53,9 +53,9 @@ func limitOperations() []spec.Operation {
 
 func usage(number *spec.Schema, unit string) *spec.Schema {
 	return spec.Object(
-		spec.M("used", number, "what is used in the window: "+unit), spec.M("reserved", number, "what is under way or held in the window"),
-		spec.M("remaining", number, "what the limit still allows"),
-		spec.M("resets_at", spec.Nullable(spec.Instant()), "when the window ends; null for `per_transaction`"),
+		spec.Required("used", number, "what is used in the window: "+unit), spec.Required("reserved", number, "what is under way or held in the window"),
+		spec.Required("remaining", number, "what the limit still allows"),
+		spec.Required("resets_at", spec.Nullable(spec.Instant()), "when the window ends; null for `per_transaction`"),
 	)
 }
 

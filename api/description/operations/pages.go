@@ -90,7 +90,7 @@ func pageOperations() []spec.Operation {
 			redirect("The browser is sent back to the transaction's page.")}, Refusals: []spec.Refusal{{Code: ledger.NotFound, When: "there is no such challenge"}},
 	})
 	for i := range list {
-		list[i].Tag, list[i].Refused = tagPages, spec.AsPage
+		list[i].Tag, list[i].RefusalForm = tagPages, spec.AsPage
 	}
 	return list
 }
@@ -115,7 +115,7 @@ func offerPages(name, path, title string, page, redirect func(string) spec.Answe
 		Answers:    []spec.Answer{{Status: 200, Media: "image/svg+xml", Headers: []spec.Header{day}}}, Refusals: []spec.Refusal{unknown},
 	}, {
 		ID: "render" + name + "Code", Method: "GET", Path: path + "/qr.png", Summary: "Draw the QR code of a " + title + "'s address as PNG",
-		Parameters: []spec.Parameter{id, spec.InQuery("size", spec.IntegerUpTo(64, 2048).Or(512), "The length of a side in pixels.")},
+		Parameters: []spec.Parameter{id, spec.InQuery("size", spec.IntegerUpTo(64, 2048).WithDefault(512), "The length of a side in pixels.")},
 		Answers: []spec.Answer{{Status: 200, Media: "image/png", Headers: []spec.Header{day}},
 			{Status: 422, Media: spec.PageMedia, Text: "The size is wrong."}}, Refusals: []spec.Refusal{unknown},
 	}}
@@ -128,12 +128,12 @@ func sessionOperations() []spec.Operation {
 	return append([]spec.Operation{{
 		ID: "logIn", Method: "POST", Path: v1 + "/sessions", Tag: tagSessions, Summary: "Log in",
 		Parameters: []spec.Parameter{spec.InHeader("x-organization-id", spec.Text(), "The id of the organization. Other credentials in the request are ignored.")},
-		Body: spec.Record(spec.OpenObject(spec.M("login", &spec.Schema{Types: []string{"string"}, MinLength: 1, MaxLength: 255},
-			"the login of a user or a partner"), spec.M("pass", &spec.Schema{Types: []string{"string"}, MinLength: 1, WriteOnly: true}, "the password, of at most 256 bytes"))),
+		Body: spec.Record(spec.OpenObject(spec.Required("login", &spec.Schema{Types: []string{"string"}, MinLength: 1, MaxLength: 255},
+			"the login of a user or a partner"), spec.Required("pass", &spec.Schema{Types: []string{"string"}, MinLength: 1, WriteOnly: true}, "the password, of at most 256 bytes"))),
 		Answers: created(spec.Data(spec.Object(
-			spec.M("token", spec.Text(), "send it as `authorization: Bearer …`, with `x-organization-id`; it is shown only this once"),
-			spec.M("expires_at", spec.Instant(), "when the session ends"), spec.M("organization_id", spec.UUID(), "the organization"),
-			spec.M("roles", roles, "the roles"),
+			spec.Required("token", spec.Text(), "send it as `authorization: Bearer …`, with `x-organization-id`; it is shown only this once"),
+			spec.Required("expires_at", spec.Instant(), "when the session ends"), spec.Required("organization_id", spec.UUID(), "the organization"),
+			spec.Required("roles", roles, "the roles"),
 		))),
 		Refusals: []spec.Refusal{{Code: ledger.Unauthorized, When: "the login fails, for whatever reason"},
 			{Code: ledger.Forbidden, When: "the partner is deactivated, and the password is right"},
@@ -141,14 +141,14 @@ func sessionOperations() []spec.Operation {
 			{Code: web.RateLimited, When: "too many failed attempts at this login, or too many attempts at once from this address"},
 			{Code: ledger.Unavailable, When: "too many attempts to log in are waiting"}},
 		Examples: []spec.Example{{As: "organization", Body: `{"login":"demo-auditor","pass":"correct-horse-battery-9"}`,
-			Keep: map[string]string{"session": "data.token"}, Before: []spec.Request{
+			Keep: map[string]string{"session": "data.token"}, Setup: []spec.Request{
 				{As: "admin", Method: "POST", Path: v1 + "/users",
 					Body: `{"login":"demo-auditor","name":"Demo","pass":"correct-horse-battery-9","roles":["auditor"]}`},
 			}}},
 	}, {
 		ID: "getSession", Method: "GET", Path: current, Tag: tagSessions, Summary: "Read the session",
-		Answers: ok(spec.Data(spec.Object(spec.M("organization_id", spec.UUID(), "the organization"), spec.M("roles", roles, "the roles"),
-			spec.M("expires_at", spec.Nullable(spec.Instant()), "when the session ends; null for the sessions of `sandbox.json`")))), Examples: []spec.Example{{As: "auditor"}},
+		Answers: ok(spec.Data(spec.Object(spec.Required("organization_id", spec.UUID(), "the organization"), spec.Required("roles", roles, "the roles"),
+			spec.Required("expires_at", spec.Nullable(spec.Instant()), "when the session ends; null for the sessions of `sandbox.json`")))), Examples: []spec.Example{{As: "auditor"}},
 	}, {
 		ID: "logOut", Method: "DELETE", Path: current, Tag: tagSessions, Summary: "Log out",
 		Answers: []spec.Answer{{Status: 204, Text: "The token is invalid at once."}}, Examples: []spec.Example{{As: "$session"}},
@@ -159,19 +159,19 @@ func sessionOperations() []spec.Operation {
 // with which the operator lists attempts to log in.
 func ownOperations() []spec.Operation {
 	const current = v1 + "/users/current"
-	address := func(text string) spec.Member { return spec.M("source", spec.Nullable(spec.Text()), text) }
-	failures := spec.Object(spec.M("count", spec.Integer(1), "number of failed attempts"), spec.M("last_at", spec.Instant(), "when the last failed attempt was made"),
-		spec.M("last_source", spec.Nullable(spec.Text()), "the address from which the last failed attempt came"))
-	session := spec.Object(spec.M("id", spec.UUID(), "the session's id, which is not its token"), spec.M("created_at", spec.Instant(), "when it began"),
-		spec.M("last_used_at", spec.Nullable(spec.Instant()), "when the session was last used; null if it was not used yet"),
-		spec.M("expires_at", spec.Nullable(spec.Instant()), "when the session ends; null for the sessions of `sandbox.json`"), address("the address from which the login came"),
-		spec.M("console", spec.Bool(), "whether it is a session of the console; the API does not accept such a session"),
-		spec.M("current", spec.Bool(), "whether the request was made with this session"),
-		spec.M("failures_before", spec.Nullable(failures), "the failed attempts to log in between the previous login and the login of this session; null if there were none"))
-	own := spec.Data(spec.Object(spec.M("id", spec.Nullable(spec.UUID()), "the user's id; null for a partner"), spec.M("login", spec.Nullable(spec.Text()), "the login"),
-		spec.M("name", spec.Nullable(spec.Text()), "the name"), spec.M("email", spec.Nullable(spec.Text()), "the e-mail address"),
-		spec.M("lang", spec.Nullable(spec.Text()), "the language"), spec.M("partner_id", spec.Nullable(spec.Integer(1)), "the partner as which the person acts"),
-		spec.M("roles", recordRoles(), "the roles")))
+	address := func(text string) spec.Member { return spec.Required("source", spec.Nullable(spec.Text()), text) }
+	failures := spec.Object(spec.Required("count", spec.Integer(1), "number of failed attempts"), spec.Required("last_at", spec.Instant(), "when the last failed attempt was made"),
+		spec.Required("last_source", spec.Nullable(spec.Text()), "the address from which the last failed attempt came"))
+	session := spec.Object(spec.Required("id", spec.UUID(), "the session's id, which is not its token"), spec.Required("created_at", spec.Instant(), "when it began"),
+		spec.Required("last_used_at", spec.Nullable(spec.Instant()), "when the session was last used; null if it was not used yet"),
+		spec.Required("expires_at", spec.Nullable(spec.Instant()), "when the session ends; null for the sessions of `sandbox.json`"), address("the address from which the login came"),
+		spec.Required("console", spec.Bool(), "whether it is a session of the console; the API does not accept such a session"),
+		spec.Required("current", spec.Bool(), "whether the request was made with this session"),
+		spec.Required("failures_before", spec.Nullable(failures), "the failed attempts to log in between the previous login and the login of this session; null if there were none"))
+	own := spec.Data(spec.Object(spec.Required("id", spec.Nullable(spec.UUID()), "the user's id; null for a partner"), spec.Required("login", spec.Nullable(spec.Text()), "the login"),
+		spec.Required("name", spec.Nullable(spec.Text()), "the name"), spec.Required("email", spec.Nullable(spec.Text()), "the e-mail address"),
+		spec.Required("lang", spec.Nullable(spec.Text()), "the language"), spec.Required("partner_id", spec.Nullable(spec.Integer(1)), "the partner as which the person acts"),
+		spec.Required("roles", recordRoles(), "the roles")))
 	return []spec.Operation{{
 		ID: "listSessions", Method: "GET", Path: v1 + "/sessions", Tag: tagSessions, Summary: "List your own sessions",
 		Answers: ok(spec.Page(session, "id")), Examples: []spec.Example{{As: "auditor"}},
@@ -181,7 +181,7 @@ func ownOperations() []spec.Operation {
 		Refusals: []spec.Refusal{{Code: ledger.NotFound, When: "you have no such session"}},
 	}, {
 		ID: "endOtherSessions", Method: "DELETE", Path: v1 + "/sessions", Tag: tagSessions, Summary: "End all of your own sessions but this one",
-		Answers: ok(spec.Data(spec.Object(spec.M("ended", spec.Integer(0), "number of sessions that were ended")))), Examples: []spec.Example{{As: "auditor"}},
+		Answers: ok(spec.Data(spec.Object(spec.Required("ended", spec.Integer(0), "number of sessions that were ended")))), Examples: []spec.Example{{As: "auditor"}},
 	}, {
 		ID: "getOwnUser", Method: "GET", Path: current, Tag: tagSessions, Summary: "Read who you are", Answers: ok(own), Examples: []spec.Example{{As: "auditor"}},
 	}, {
@@ -196,12 +196,12 @@ func ownOperations() []spec.Operation {
 	}, {
 		ID: "listLogins", Method: "GET", Path: v1 + "/logins", Tag: tagSessions, Summary: "List the last attempts to log in",
 		Parameters: []spec.Parameter{limitParameter(50, web.ListMax), cursorParameter},
-		Answers: ok(spec.Page(spec.Object(spec.M("number", spec.Integer(1), "number of the attempt; later attempts have higher numbers"), spec.M("at", spec.Instant(), "when the attempt was made"),
-			spec.M("login", spec.Nullable(spec.Text()), "the login; null if no account has it"),
-			spec.M("user_id", spec.Nullable(spec.UUID()), "the user whose login it is"), spec.M("partner_id", spec.Nullable(spec.Integer(1)), "the partner whose own login it is"),
-			spec.M("outcome", spec.Words(logins.Succeeded, logins.Failed, logins.LockedOut, logins.Deactivated), "how the attempt ended"),
-			address("the address from which the attempt came"), spec.M("console", spec.Bool(), "whether the attempt was made at the console"),
-			spec.M("count", spec.Integer(1), "number of attempts that the row stands for; attempts with a login that is locked out are counted together"),
+		Answers: ok(spec.Page(spec.Object(spec.Required("number", spec.Integer(1), "number of the attempt; later attempts have higher numbers"), spec.Required("at", spec.Instant(), "when the attempt was made"),
+			spec.Required("login", spec.Nullable(spec.Text()), "the login; null if no account has it"),
+			spec.Required("user_id", spec.Nullable(spec.UUID()), "the user whose login it is"), spec.Required("partner_id", spec.Nullable(spec.Integer(1)), "the partner whose own login it is"),
+			spec.Required("outcome", spec.Words(logins.Succeeded, logins.Failed, logins.LockedOut, logins.Deactivated), "how the attempt ended"),
+			address("the address from which the attempt came"), spec.Required("console", spec.Bool(), "whether the attempt was made at the console"),
+			spec.Required("count", spec.Integer(1), "number of attempts that the row stands for; attempts with a login that is locked out are counted together"),
 		), "number")), Examples: []spec.Example{{Query: "limit=1"}},
 	}}
 }

@@ -10,13 +10,13 @@ import (
 // platformOperations returns the operations for backups, for the clock of the sandbox, for health checks, and for notifications
 // from providers.
 func platformOperations() []spec.Operation {
-	clock := spec.Object(spec.M("now", spec.Instant(), "the clock's time"))
-	state := spec.Object(spec.M("status", spec.Words("ok", "starting", "stopping", "low_space"), "`ok` if the server accepts commands"))
+	clock := spec.Object(spec.Required("now", spec.Instant(), "the clock's time"))
+	state := spec.Object(spec.Required("status", spec.Words("ok", "starting", "stopping", "low_space"), "`ok` if the server accepts commands"))
 	health := spec.Object(
-		spec.M("core_status", spec.Words("ok", "starting", "stopping"), "`ok`: all due work is scheduled"),
-		spec.M("db_status", spec.Words("ok", "low_space"), "`low_space`: the disk is nearly full, and commands are refused"),
-		spec.M("appversion", spec.Text(), "version of the program"), spec.M("env", spec.Words("sandbox", "production"), "a sandbox moves no money"),
-		spec.M("domain", spec.Text(), "host of the server's own address"),
+		spec.Required("core_status", spec.Words("ok", "starting", "stopping"), "`ok`: all due work is scheduled"),
+		spec.Required("db_status", spec.Words("ok", "low_space"), "`low_space`: the disk is nearly full, and commands are refused"),
+		spec.Required("appversion", spec.Text(), "version of the program"), spec.Required("env", spec.Words("sandbox", "production"), "a sandbox moves no money"),
+		spec.Required("domain", spec.Text(), "host of the server's own address"),
 	)
 	retry := []spec.Header{{Name: "retry-after", Schema: spec.Integer(1), Text: "The number of seconds after which to ask again.", Required: true}}
 	unready := func(s *spec.Schema, text string) []spec.Answer {
@@ -25,9 +25,9 @@ func platformOperations() []spec.Operation {
 	return []spec.Operation{{
 		ID: "takeBackup", Method: "POST", Path: v1 + "/backups", Tag: tagPlatform, Summary: "Take a backup", PlatformWide: true,
 		Body: spec.JSON(spec.Object(spec.Optional("since", spec.Nullable(spec.OpenObject(
-			spec.M("id", spec.Text(), "id of the earlier backup"), spec.M("group", spec.Integer(1), "number of the last group of rows that the earlier backup contains"),
-			spec.M("group_hash", spec.Text(), "hash of that group"),
-			spec.M("depth", spec.Integer(1), "number of backups that a restore of the earlier backup needs, including itself; 1 if it is a full backup"),
+			spec.Required("id", spec.Text(), "id of the earlier backup"), spec.Required("group", spec.Integer(1), "number of the last group of rows that the earlier backup contains"),
+			spec.Required("group_hash", spec.Text(), "hash of that group"),
+			spec.Required("depth", spec.Integer(1), "number of backups that a restore of the earlier backup needs, including itself; 1 if it is a full backup"),
 		)), "an earlier backup, with the values in its header; the new backup then has only the rows that were written since that backup"))),
 		Answers: []spec.Answer{{Status: 200, Media: "application/octet-stream",
 			Text:    "The encrypted backup, of unknown length. A backup without its end mark is incomplete.",
@@ -44,25 +44,25 @@ func platformOperations() []spec.Operation {
 	}, {
 		ID: "listCircuits", Method: "GET", Path: v1 + "/circuits", Tag: tagTerminals, Summary: "List the circuit breakers of terminals",
 		Answers: ok(spec.Data(spec.List(spec.Object(
-			spec.M("terminal_id", spec.UUID(), "the terminal"), spec.M("name", spec.Text(), "name of the terminal"),
-			spec.M("partner_id", spec.Integer(1), "number of the partner"), spec.M("provider", spec.Text(), "provider of the terminal"),
-			spec.M("state", spec.Words(paymentactor.CircuitStates...), "`closed`: the terminal gets charges; `open`: the terminal is skipped; `half_open`: the terminal's next charge tests whether the provider answers again"),
-			spec.M("failures", spec.Integer(0), "number of consecutive charges that the provider did not answer"),
+			spec.Required("terminal_id", spec.UUID(), "the terminal"), spec.Required("name", spec.Text(), "name of the terminal"),
+			spec.Required("partner_id", spec.Integer(1), "number of the partner"), spec.Required("provider", spec.Text(), "provider of the terminal"),
+			spec.Required("state", spec.Words(paymentactor.CircuitStates...), "`closed`: the terminal gets charges; `open`: the terminal is skipped; `half_open`: the terminal's next charge tests whether the provider answers again"),
+			spec.Required("failures", spec.Integer(0), "number of consecutive charges that the provider did not answer"),
 		)))),
 		Refusals: []spec.Refusal{{Code: ledger.Invalid, When: "the query has a parameter"}}, Examples: []spec.Example{{}},
 	}, {
 		ID: "search", Method: "GET", Path: v1 + "/search", Tag: tagOrganizations, Summary: "Find records by what identifies them",
 		Parameters: []spec.Parameter{spec.InQuery("q", &spec.Schema{Types: []string{"string"}, MinLength: 1, MaxLength: 200},
-			"An id, a partner's number, a login, an e-mail address, a part of a name, the beginning of an API key, a txid, an rrn, a provider's reference or the last four digits of a card.").Needed()},
+			"An id, a partner's number, a login, an e-mail address, a part of a name, the beginning of an API key, a txid, an rrn, a provider's reference or the last four digits of a card.").AsRequired()},
 		Answers: ok(spec.Data(spec.Object(
-			spec.M("hits", spec.List(spec.Object(
-				spec.M("kind", spec.Words("partner", "terminal", "api_key", "user", "limit", "blocklist_entry", "rate", "settlement", "transaction",
-					"subscription", "link", "product", "contract", "delivery"), "kind of the record"), spec.M("id", spec.Text(), "id of the record; for a partner, the partner's number"),
-				spec.M("name", spec.Nullable(spec.Text()), "name, login or txid; null if the search does not read it"),
-				spec.M("partner_id", spec.Nullable(spec.Integer(1)), "number of the partner; null if the search does not read it, or if there is none"),
-				spec.M("field", spec.Text(), "the field in which the text was found"),
+			spec.Required("hits", spec.List(spec.Object(
+				spec.Required("kind", spec.Words("partner", "terminal", "api_key", "user", "limit", "blocklist_entry", "rate", "settlement", "transaction",
+					"subscription", "link", "product", "contract", "delivery"), "kind of the record"), spec.Required("id", spec.Text(), "id of the record; for a partner, the partner's number"),
+				spec.Required("name", spec.Nullable(spec.Text()), "name, login or txid; null if the search does not read it"),
+				spec.Required("partner_id", spec.Nullable(spec.Integer(1)), "number of the partner; null if the search does not read it, or if there is none"),
+				spec.Required("field", spec.Text(), "the field in which the text was found"),
 			)), "at most 50 records"),
-			spec.M("complete", spec.Bool(), "false if there may be more records: because the response is full, because the index of transactions is behind under heavy load, or because very many transactions would have to be compared"),
+			spec.Required("complete", spec.Bool(), "false if there may be more records: because the response is full, because the index of transactions is behind under heavy load, or because very many transactions would have to be compared"),
 		))),
 		Examples: []spec.Example{{Query: "q=tea-shop"}},
 	}, {
@@ -81,13 +81,13 @@ func platformOperations() []spec.Operation {
 		Summary: "Report a change at the provider",
 		Parameters: []spec.Parameter{
 			spec.InPath("id", spec.Text(), "The id of the terminal."),
-			spec.InHeader("x-webhook-timestamp", spec.Text(), "The time in Unix seconds. It may differ from the server's time by at most five minutes.").Needed(),
+			spec.InHeader("x-webhook-timestamp", spec.Text(), "The time in Unix seconds. It may differ from the server's time by at most five minutes.").AsRequired(),
 			spec.InHeader("x-webhook-signature", spec.Text(),
-				"HMAC-SHA256 over `<timestamp>.<body>` with the terminal's `webhook_secret`, in hexadecimal digits.").Needed(),
-			spec.InHeader("x-webhook-event-id", spec.Text(), "The `event_id` of the body.").Needed(),
+				"HMAC-SHA256 over `<timestamp>.<body>` with the terminal's `webhook_secret`, in hexadecimal digits.").AsRequired(),
+			spec.InHeader("x-webhook-event-id", spec.Text(), "The `event_id` of the body.").AsRequired(),
 		},
 		Body: spec.JSON(spec.OpenObject(
-			spec.M("event_id", spec.UpTo(255), "id of the event"), spec.Optional("data", spec.Anything(), "the transaction at the provider; its `txid` is the transaction's id on this server"),
+			spec.Required("event_id", spec.TextUpTo(255), "id of the event"), spec.Optional("data", spec.Anything(), "the transaction at the provider; its `txid` is the transaction's id on this server"),
 		)),
 		Answers: ok(spec.Data(spec.Object())), Refusals: []spec.Refusal{{Code: ledger.Unauthorized,
 			When: "the signature or the terminal is wrong, or the time differs by more than five minutes"},
@@ -106,30 +106,30 @@ func platformOperations() []spec.Operation {
 
 // systemSchema returns the schema for the response to GET /system.
 func systemSchema() *spec.Schema {
-	figure := func(name, text string) spec.Member { return spec.M(name, spec.Integer(0), text) }
-	mayBeUnknown := func(name, text string) spec.Member { return spec.M(name, spec.Nullable(spec.Integer(0)), text) }
+	figure := func(name, text string) spec.Member { return spec.Required(name, spec.Integer(0), text) }
+	mayBeUnknown := func(name, text string) spec.Member { return spec.Required(name, spec.Nullable(spec.Integer(0)), text) }
 	return spec.Object(
-		spec.M("version", spec.Text(), "version of the program"), spec.M("env", spec.Words("sandbox", "production"), "a sandbox moves no money"),
-		spec.M("status", spec.Words("ok", "starting", "stopping", "low_space"), "`ok` if the server accepts commands"),
-		spec.M("started_at", spec.Instant(), "when the process started, in real time"),
-		spec.M("store", spec.Object(
+		spec.Required("version", spec.Text(), "version of the program"), spec.Required("env", spec.Words("sandbox", "production"), "a sandbox moves no money"),
+		spec.Required("status", spec.Words("ok", "starting", "stopping", "low_space"), "`ok` if the server accepts commands"),
+		spec.Required("started_at", spec.Instant(), "when the process started, in real time"),
+		spec.Required("store", spec.Object(
 			figure("bytes", "size of the store"), figure("unverified_bytes", "bytes of long values that were not compared with their checksums since the start"),
 			figure("lag_groups", "groups that a start would replay from the log"), figure("lag_bytes", "bytes of these groups"),
 			figure("compactions_waiting", "compactions that wait for disk space or file handles"),
 		), "the store"),
-		spec.M("log", spec.Object(figure("bytes", "size of the log"), figure("segments", "segments of the log that have groups")), "the log of groups"),
-		spec.M("queue", spec.Object(
+		spec.Required("log", spec.Object(figure("bytes", "size of the log"), figure("segments", "segments of the log that have groups")), "the log of groups"),
+		spec.Required("queue", spec.Object(
 			figure("depth", "changes that wait for the writer"), figure("groups", "groups made durable since the start"), figure("changes", "changes answered since the start"),
 			figure("refused", "commands that were refused since the start because the queue was full or the disk nearly full"), figure("provider_calls", "calls of providers in progress"),
 		), "the writer and its queue"),
-		spec.M("backups", spec.Object(
+		spec.Required("backups", spec.Object(
 			mayBeUnknown("every_seconds", "how often the server takes a backup; null if it takes none by itself"),
-			spec.M("last_success_at", spec.Nullable(spec.Instant()), "when the newest backup of the schedule was complete; null if there is none"),
+			spec.Required("last_success_at", spec.Nullable(spec.Instant()), "when the newest backup of the schedule was complete; null if there is none"),
 			mayBeUnknown("last_bytes", "size of that backup; null if an earlier process took it"), mayBeUnknown("last_seconds", "how long that backup took; null if an earlier process took it"),
 			figure("succeeded", "backups of the schedule since the start"), figure("failed", "backups of the schedule that failed since the start"),
 		), "the backups"),
-		spec.M("deliveries", spec.List(spec.Object(
-			spec.M("receivers", spec.Words("merchants", "operators", "payers"), "who receives the deliveries"), spec.M("state", spec.Words("pending", "parked"), "`pending`: waiting for another attempt; `parked`: given up"),
+		spec.Required("deliveries", spec.List(spec.Object(
+			spec.Required("receivers", spec.Words("merchants", "operators", "payers"), "who receives the deliveries"), spec.Required("state", spec.Words("pending", "parked"), "`pending`: waiting for another attempt; `parked`: given up"),
 			figure("count", "number of deliveries"), figure("oldest_seconds", "age of the oldest event among these deliveries"),
 		)), "deliveries that failed or were postponed"),
 	)

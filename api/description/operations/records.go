@@ -19,8 +19,8 @@ type recordType struct {
 	one          string // path of one record
 	key          spec.Parameter
 	columns      interface {
-		Shown() []*schema.Column
-		Requested() []*schema.Column
+		ShownColumns() []*schema.Column
+		RequestColumns() []*schema.Column
 	}
 	atTopLevel   bool // the response to a creation has the record's fields also at the top level, not only in data
 	platformWide bool
@@ -67,7 +67,7 @@ func (t *recordType) operations() []spec.Operation {
 	shown, kept := spec.Data(spec.Ref(t.name)), "example"+t.name
 	createdRecord := shown
 	if t.atTopLevel {
-		createdRecord = atTopLevel(t.columns.Shown(), spec.Ref(t.name))
+		createdRecord = atTopLevel(t.columns.ShownColumns(), spec.Ref(t.name))
 	}
 	withWarnings := func(s *spec.Schema) *spec.Schema { return s }
 	if t.name == "Terminal" {
@@ -118,7 +118,7 @@ func article(title string) string {
 // atTopLevel returns the schema for a response to a creation that has the record's fields twice: at the top level and in data.
 func atTopLevel(columns []*schema.Column, of *spec.Schema) *spec.Schema {
 	s := spec.ShownWhenNew(columns)
-	s.Members = append(s.Members, spec.M("data", of, "the record again, with the same fields as at the top level"))
+	s.Members = append(s.Members, spec.Required("data", of, "the record again, with the same fields as at the top level"))
 	return s
 }
 
@@ -126,7 +126,7 @@ func atTopLevel(columns []*schema.Column, of *spec.Schema) *spec.Schema {
 func keyOperations() []spec.Operation {
 	return []spec.Operation{{
 		ID: "createApiKey", Method: "POST", Path: v1 + "/api_keys", Tag: tagKeys, Summary: "Create an API key",
-		Body: spec.Record(spec.Ref("ApiKeyCreate")), Answers: created(atTopLevel(directory.APIKeys.Shown(), spec.Ref("NewApiKey"))),
+		Body: spec.Record(spec.Ref("ApiKeyCreate")), Answers: created(atTopLevel(directory.APIKeys.ShownColumns(), spec.Ref("NewApiKey"))),
 		Refusals: []spec.Refusal{{Code: ledger.Invalid}, {Code: ledger.Conflict, When: "the partner has too many keys"}},
 		Examples: []spec.Example{{Body: `{"partner_id":1,"name":"shop server"}`, Keep: map[string]string{"exampleKey": "id"}}},
 	}, {
@@ -143,7 +143,7 @@ func keyOperations() []spec.Operation {
 		Examples: []spec.Example{{Path: map[string]string{"id": "$exampleKey"}}},
 	}, {
 		ID: "rotateAdminToken", Method: "POST", Path: v1 + "/admin_tokens/rotate", Tag: tagKeys, Summary: "Replace the admin token", PlatformWide: true,
-		Body: spec.OptionalJSON(spec.OpenObject()), Answers: created(spec.Data(spec.Object(spec.M("token", spec.Text(),
+		Body: spec.OptionalJSON(spec.OpenObject()), Answers: created(spec.Data(spec.Object(spec.Required("token", spec.Text(),
 			"the new token, which is shown only this once")))),
 	}}
 }
@@ -153,25 +153,25 @@ func recordSchemas() []spec.Component {
 	list := storefrontSchemas()
 	for _, t := range recordTypes() {
 		list = append(list,
-			spec.Component{Name: t.name, Schema: spec.Shown(t.columns.Shown(), schema.Style{})},
-			spec.Component{Name: t.name + "Create", Schema: spec.ForCreate(t.columns.Requested(), schema.Reader{})},
-			spec.Component{Name: t.name + "Patch", Schema: spec.ForPatch(t.columns.Requested())},
+			spec.Component{Name: t.name, Schema: spec.Shown(t.columns.ShownColumns(), schema.Style{})},
+			spec.Component{Name: t.name + "Create", Schema: spec.ForCreate(t.columns.RequestColumns(), schema.ParseOptions{})},
+			spec.Component{Name: t.name + "Patch", Schema: spec.ForPatch(t.columns.RequestColumns())},
 		)
 	}
 	list = append(list,
-		spec.Component{Name: "ApiKey", Schema: spec.Shown(directory.APIKeys.Shown(), schema.Style{})},
-		spec.Component{Name: "NewApiKey", Schema: spec.ShownWhenNew(directory.APIKeys.Shown())},
-		spec.Component{Name: "ApiKeyCreate", Schema: spec.ForCreate(directory.APIKeys.Requested(), schema.Reader{})},
-		spec.Component{Name: "Rate", Schema: spec.Shown(directory.Rates.Shown(), schema.Style{})},
-		spec.Component{Name: "RatePut", Schema: spec.ForCreate(directory.Rates.Requested(), schema.Reader{})},
-		spec.Component{Name: "Settlement", Schema: spec.Shown(directory.Settlements.Shown(), schema.Style{})},
-		spec.Component{Name: "BlocklistEntry", Schema: spec.Shown(directory.Blocks.Shown(), schema.Style{})},
+		spec.Component{Name: "ApiKey", Schema: spec.Shown(directory.APIKeys.ShownColumns(), schema.Style{})},
+		spec.Component{Name: "NewApiKey", Schema: spec.ShownWhenNew(directory.APIKeys.ShownColumns())},
+		spec.Component{Name: "ApiKeyCreate", Schema: spec.ForCreate(directory.APIKeys.RequestColumns(), schema.ParseOptions{})},
+		spec.Component{Name: "Rate", Schema: spec.Shown(directory.Rates.ShownColumns(), schema.Style{})},
+		spec.Component{Name: "RatePut", Schema: spec.ForCreate(directory.Rates.RequestColumns(), schema.ParseOptions{})},
+		spec.Component{Name: "Settlement", Schema: spec.Shown(directory.Settlements.ShownColumns(), schema.Style{})},
+		spec.Component{Name: "BlocklistEntry", Schema: spec.Shown(directory.Blocks.ShownColumns(), schema.Style{})},
 	)
 	for _, provider := range directory.Providers() {
 		if provider.Parameters != nil {
-			s := spec.ForCreate(provider.Parameters.Requested(), schema.Reader{})
+			s := spec.ForCreate(provider.Parameters.RequestColumns(), schema.ParseOptions{})
 			list = append(list, spec.Component{Name: "ProviderParams" + strings.ToUpper(provider.Name[:1]) + provider.Name[1:], Tag: tagTerminals,
-				Schema: s.Is("Members that the `provider_params` of a terminal have, besides the members for every terminal, if the terminal's provider is `" + provider.Name + "`.")})
+				Schema: s.WithText("Members that the `provider_params` of a terminal have, besides the members for every terminal, if the terminal's provider is `" + provider.Name + "`.")})
 		}
 	}
 	return list

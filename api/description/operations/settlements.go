@@ -20,8 +20,8 @@ func settlementOperations() []spec.Operation {
 		ID: "settlePartner", Method: "POST", Path: v1 + "/partners/{id}/settlements", Tag: tagSettlements, Summary: "Settle with a partner's bank",
 		Parameters: []spec.Parameter{numberParameter},
 		Body: spec.Record(spec.OpenObject(append([]spec.Member{
-			spec.M("direction", spec.Words(directory.Inward, directory.Outward), "`in`: the money came from the partner's bank; `out`: it went to that bank"),
-			spec.M("amount", spec.Positive(), "the amount in minor units; for `out`, at most the available amount plus the overdraft"),
+			spec.Required("direction", spec.Words(directory.Inward, directory.Outward), "`in`: the money came from the partner's bank; `out`: it went to that bank"),
+			spec.Required("amount", spec.Positive(), "the amount in minor units; for `out`, at most the available amount plus the overdraft"),
 		}, settledAsset()...)...)),
 		Answers: created(shown, repeated),
 		Refusals: []spec.Refusal{unknown, {Code: ledger.Invalid, When: "a field is wrong, or `amount` is more than is available"},
@@ -37,8 +37,8 @@ func settlementOperations() []spec.Operation {
 		ID: "settleProvider", Method: "POST", Path: v1 + "/terminal/{id}/settlements", Tag: tagSettlements, Summary: "Settle with a terminal's provider",
 		Parameters: []spec.Parameter{terminal},
 		Body: spec.Record(spec.OpenObject(append([]spec.Member{
-			spec.M("gross", spec.Positive(), "the amount that the provider settled, including its fee"),
-			spec.M("fee", spec.Amount(), "the fee that the provider kept, at most `gross`; may be `\"0\"`"),
+			spec.Required("gross", spec.Positive(), "the amount that the provider settled, including its fee"),
+			spec.Required("fee", spec.Amount(), "the fee that the provider kept, at most `gross`; may be `\"0\"`"),
 		}, settledAsset()...)...)),
 		Answers: created(shown, repeated),
 		Refusals: []spec.Refusal{unknown, {Code: ledger.Invalid},
@@ -72,11 +72,11 @@ func settlementOperations() []spec.Operation {
 // settledAsset returns the members that name the asset and the reference of a settlement.
 func settledAsset() []spec.Member {
 	return []spec.Member{
-		spec.M("currency", currency(), "currency code"),
+		spec.Required("currency", currency(), "currency code"),
 		spec.Optional("network", spec.Nullable(networkName()),
 			"network of the currency; required if the currency is on several networks. An empty text stands for money whose network was never known. Ignored for a national currency"),
-		spec.Optional("env", spec.Nullable(envName().Or("prod")), "environment; for a settlement with a provider, it must be the terminal's"),
-		spec.M("reference", &spec.Schema{Types: []string{"string"}, MinLength: 1, MaxLength: 255},
+		spec.Optional("env", spec.Nullable(envName().WithDefault("prod")), "environment; for a settlement with a provider, it must be the terminal's"),
+		spec.Required("reference", &spec.Schema{Types: []string{"string"}, MinLength: 1, MaxLength: 255},
 			"the bank's or the provider's reference, unique for the partner or the terminal"),
 	}
 }

@@ -15,7 +15,7 @@ func storefrontOperations() []spec.Operation {
 	)
 	return append(list, spec.Operation{
 		ID: "uploadImage", Method: "POST", Path: v1 + "/images", Tag: tagLinks, Summary: "Upload an image",
-		Body: &spec.Body{Media: "multipart/form-data", Schema: spec.OpenObject(spec.M("image",
+		Body: &spec.Body{Media: "multipart/form-data", Schema: spec.OpenObject(spec.Required("image",
 			&spec.Schema{Types: []string{"string"}, Format: "binary"}, "a PNG or JPEG file of at most 5 MiB"))},
 		Answers: created(spec.Data(spec.Ref("Image"))),
 		Refusals: []spec.Refusal{{Code: ledger.Invalid, When: "the field `image` has no file, or the file is not a PNG or JPEG image, or the image has too many pixels"}, {Code: web.PayloadTooLarge, When: "the file is larger than 5 MiB"},
@@ -61,24 +61,24 @@ func storefrontSchemas() []spec.Component {
 		for i := range s.Members {
 			if s.Members[i].Name == "partner_id" {
 				s.Members[i].Required = false
-				s.Members[i].Schema = spec.Nullable(s.Members[i].Schema.Is("number of the partner; required with the admin token"))
+				s.Members[i].Schema = spec.Nullable(s.Members[i].Schema.WithText("number of the partner; required with the admin token"))
 			}
 		}
 		return s
 	}
-	link := spec.Shown(storefront.Links.Shown(), schema.Style{})
+	link := spec.Shown(storefront.Links.ShownColumns(), schema.Style{})
 	for i := range link.Members {
 		if link.Members[i].Name == "products" {
-			link.Members[i].Schema = spec.List(spec.Ref("Product")).Is(link.Members[i].Schema.Text)
+			link.Members[i].Schema = spec.List(spec.Ref("Product")).WithText(link.Members[i].Schema.Text)
 		}
 	}
 	return []spec.Component{
 		{Name: "Link", Schema: link},
-		{Name: "LinkCreate", Schema: ofPartner(spec.ForCreate(storefront.Links.Requested(), schema.Reader{}))},
-		{Name: "LinkPatch", Schema: spec.ForPatch(storefront.Links.Requested())},
-		{Name: "Product", Schema: spec.Shown(storefront.Products.Shown(), schema.Style{})},
-		{Name: "ProductCreate", Schema: ofPartner(spec.ForCreate(storefront.Products.Requested(), schema.Reader{}))},
-		{Name: "ProductPatch", Schema: spec.ForPatch(storefront.Products.Requested())},
-		{Name: "Image", Schema: spec.Shown(storefront.Images.Shown(), schema.Style{})},
+		{Name: "LinkCreate", Schema: ofPartner(spec.ForCreate(storefront.Links.RequestColumns(), schema.ParseOptions{}))},
+		{Name: "LinkPatch", Schema: spec.ForPatch(storefront.Links.RequestColumns())},
+		{Name: "Product", Schema: spec.Shown(storefront.Products.ShownColumns(), schema.Style{})},
+		{Name: "ProductCreate", Schema: ofPartner(spec.ForCreate(storefront.Products.RequestColumns(), schema.ParseOptions{}))},
+		{Name: "ProductPatch", Schema: spec.ForPatch(storefront.Products.RequestColumns())},
+		{Name: "Image", Schema: spec.Shown(storefront.Images.ShownColumns(), schema.Style{})},
 	}
 }

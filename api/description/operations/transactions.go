@@ -14,7 +14,7 @@ var transactionID = spec.InPath("id", spec.UUID(), "The id of the transaction.")
 func transactionOperations() []spec.Operation {
 	return []spec.Operation{{
 		ID: "createTransaction", Method: "POST", Path: transactions, Tag: tagTransactions, Summary: "Create a payment or a payout",
-		Body: spec.JSON(spec.OpenObject(spec.M("params", spec.Ref("TransactionCreate"), "the transaction"))),
+		Body: spec.JSON(spec.OpenObject(spec.Required("params", spec.Ref("TransactionCreate"), "the transaction"))),
 		Answers: created(spec.AnyOf(spec.Ref("Transaction"), spec.Ref("HostedTransaction")), locationHeader,
 			spec.Header{Name: "x-idempotent-replay", Schema: spec.Words("true"),
 				Text: "Sent if an earlier request with the same `txid` or Idempotency-Key created the transaction that the response shows."},
@@ -37,7 +37,7 @@ func transactionOperations() []spec.Operation {
 		ID: "listTransactions", Method: "GET", Path: transactions, Tag: tagTransactions, Summary: "List transactions",
 		Parameters: append(transactionFilters(),
 			limitParameter(20, 100), cursorParameter,
-			spec.InQuery("order_by", spec.Words("started", "updated").Or("started"), "The time by which the list is ordered, newest first."),
+			spec.InQuery("order_by", spec.Words("started", "updated").WithDefault("started"), "The time by which the list is ordered, newest first."),
 			spec.InQuery("start_cursor", spec.Text(), "Together with `end_cursor`: only the transactions between the two times, including both. Without `end_cursor` it is ignored."),
 			spec.InQuery("end_cursor", spec.Text(), "See `start_cursor`."),
 			spec.InQuery("partner_id", spec.Integer(1), "The partner whose transactions are listed. Required with the admin token; a partner may not send it."),
@@ -50,11 +50,11 @@ func transactionOperations() []spec.Operation {
 		ID: "aggregateTransactions", Method: "GET", Path: transactions + "/aggregate", Tag: tagTransactions, Summary: "Count and sum transactions",
 		Parameters: append(transactionFilters(),
 			spec.InQuery("currency", currency(), "Only this currency."),
-			spec.InQuery("group_by", spec.Text().Or("type,status"),
+			spec.InQuery("group_by", spec.Text().WithDefault("type,status"),
 				"What forms a group in addition to currency, network and env: a list of `type`, `status` and `day`, separated by commas."),
 		),
-		Answers: ok(spec.Object(spec.M("data", spec.List(spec.Ref("TransactionSums")), "a row for each group"),
-			spec.M("meta", spec.Object(spec.M("as_of", spec.Nullable(spec.Instant()), "time of the newest event in the sums; null if there are no events")), ""))),
+		Answers: ok(spec.Object(spec.Required("data", spec.List(spec.Ref("TransactionSums")), "a row for each group"),
+			spec.Required("meta", spec.Object(spec.Required("as_of", spec.Nullable(spec.Instant()), "time of the newest event in the sums; null if there are no events")), ""))),
 		Refusals: []spec.Refusal{
 			{Code: ledger.Invalid, When: "a filter is wrong, the sums are out of range, or there are more than 10,000 groups (the error then names `group_by`)"},
 			{Code: ledger.Unavailable, When: "too many aggregates are under way: repeat the request after the time in `retry-after`"},
@@ -87,9 +87,9 @@ func transactionReads() []spec.Operation {
 			envParameter, spec.InQuery("currency", currency(), "Only this currency."),
 			spec.InQuery("partner_id", spec.Integer(1), "The partner. Required with the admin token and with a session of the organization; a partner may not send it."),
 		},
-		Answers: ok(spec.Object(spec.M("data", spec.List(spec.Ref("Turnover")), "ordered by day, currency, network and type; a day on which nothing happened has no row"),
-			spec.M("meta", spec.Object(spec.M("from", spec.Day(), "the first day"), spec.M("to", spec.Day(), "the last day"),
-				spec.M("as_of", spec.Nullable(spec.Instant()), "time of the organization's last event that is counted; null if no event is counted")), ""))),
+		Answers: ok(spec.Object(spec.Required("data", spec.List(spec.Ref("Turnover")), "ordered by day, currency, network and type; a day on which nothing happened has no row"),
+			spec.Required("meta", spec.Object(spec.Required("from", spec.Day(), "the first day"), spec.Required("to", spec.Day(), "the last day"),
+				spec.Required("as_of", spec.Nullable(spec.Instant()), "time of the organization's last event that is counted; null if no event is counted")), ""))),
 		Refusals: []spec.Refusal{{Code: ledger.Invalid, When: "there are more than 366 days, or a parameter is wrong"}, {Code: ledger.NotFound, When: "the partner does not exist"}},
 		Examples: []spec.Example{{Query: "env=test&currency=USD"}},
 	}}
@@ -103,8 +103,8 @@ func transactionActions() []spec.Operation {
 	return []spec.Operation{{
 		ID: "changeTransaction", Method: "PUT", Path: transactions + "/{id}", Tag: tagTransactions, Summary: "Refund or cancel a transaction",
 		Parameters: []spec.Parameter{transactionID},
-		Body: spec.JSON(spec.OpenObject(spec.M("params", spec.OpenObject(
-			spec.M("type", spec.Words("refund", "cancel"), "`refund` returns settled money; `cancel` ends a transaction that has not settled"),
+		Body: spec.JSON(spec.OpenObject(spec.Required("params", spec.OpenObject(
+			spec.Required("type", spec.Words("refund", "cancel"), "`refund` returns settled money; `cancel` ends a transaction that has not settled"),
 			spec.Optional("amount", spec.Positive(), "how much to refund, as a string of minor units; if absent, all that is left. null is refused"),
 		), ""))),
 		Answers: ok(spec.Ref("Transaction")),
@@ -114,7 +114,7 @@ func transactionActions() []spec.Operation {
 		Examples: []spec.Example{
 			{Name: "refund", Text: "Refund a part", Path: map[string]string{"id": "$payment"}, Body: `{"params":{"type":"refund","amount":"400"}}`},
 			{Name: "cancel", Text: "Cancel a payment that waits for its payer", Path: map[string]string{"id": "$doomed"},
-				Body: `{"params":{"type":"cancel"}}`, Before: []spec.Request{
+				Body: `{"params":{"type":"cancel"}}`, Setup: []spec.Request{
 					{As: "partner", Method: "POST", Path: transactions, Body: cardStart + "order-1046" + cardMiddle + "4000000000003220" + cardEnd,
 						Keep: map[string]string{"doomed": "id"}},
 				}},
@@ -127,7 +127,7 @@ func transactionActions() []spec.Operation {
 		Answers: ok(spec.Ref("Transaction")),
 		Refusals: []spec.Refusal{unknown, {Code: ledger.InvalidCaptureAmount}, {Code: ledger.Invalid, When: "`params` is not an object"},
 			{Code: ledger.Conflict, When: "nothing is held, or another operation on the transaction is under way"}, notStored},
-		Examples: []spec.Example{{Path: map[string]string{"id": "$held"}, Body: `{"params":{"amount":"700"}}`, Before: []spec.Request{
+		Examples: []spec.Example{{Path: map[string]string{"id": "$held"}, Body: `{"params":{"amount":"700"}}`, Setup: []spec.Request{
 			{As: "admin", Method: "POST", Path: v1 + "/terminal",
 				Body: `{"name":"Holds","provider":"simulator","type":"payment","env":"test","partner_id":1,"provider_params":{"two_phase":true,"priority":-1,"currencies":["CHF"]}}`},
 			{As: "partner", Method: "POST", Path: transactions,
@@ -137,8 +137,8 @@ func transactionActions() []spec.Operation {
 		ID: "continueTransaction", Method: "POST", Path: transactions + "/continue/{id}", Tag: tagTransactions, Summary: "Continue a hosted transaction",
 		Parameters: []spec.Parameter{transactionID},
 		Body: spec.JSON(spec.OpenObject(
-			spec.M("money_storage", spec.Ref("MoneyStorage"), "the payer's credentials"),
-			spec.Optional("route", spec.Nullable(spec.UpTo(64)), "the route that the payer has chosen, if the transaction offers several"),
+			spec.Required("money_storage", spec.Ref("MoneyStorage"), "the payer's credentials"),
+			spec.Optional("route", spec.Nullable(spec.TextUpTo(64)), "the route that the payer has chosen, if the transaction offers several"),
 			spec.Optional("browser_data", spec.Nullable(spec.OpenObject(
 				spec.Optional("language", spec.Nullable(spec.Text()), "the browser's language"),
 				spec.Optional("user_agent", spec.Nullable(spec.Text()), "the browser's User-Agent"),
@@ -161,7 +161,7 @@ func transactionActions() []spec.Operation {
 			When: "`additional_params_for_auth` is empty, or lacks a value that the provider asked for; the error names the field, such as `additional_params_for_auth.otp`"},
 			{Code: ledger.Expired, When: "the `expires_at` of what the provider asked for has passed, or the payer's time is over"},
 			{Code: ledger.Conflict, When: "the provider asks the payer for nothing, or another operation is under way"}, notStored},
-		Examples: []spec.Example{{Path: map[string]string{"id": "$password"}, Body: `{"additional_params_for_auth":{"otp":"123456"}}`, Before: []spec.Request{
+		Examples: []spec.Example{{Path: map[string]string{"id": "$password"}, Body: `{"additional_params_for_auth":{"otp":"123456"}}`, Setup: []spec.Request{
 			{As: "partner", Method: "POST", Path: transactions, Body: cardStart + "order-1048" + cardMiddle + "4000002500003155" + cardEnd,
 				Keep: map[string]string{"password": "id"}},
 		}}},
@@ -169,11 +169,11 @@ func transactionActions() []spec.Operation {
 		ID: "chooseTargetDestination", Method: "POST", Path: transactions + "/choose_target_destination/{id}", Tag: tagTransactions,
 		Summary:    "Choose the bank that receives a payout",
 		Parameters: []spec.Parameter{transactionID},
-		Body:       spec.JSON(spec.OpenObject(spec.M("target_bank_id", spec.Text(), "the `target_bank_id` of one of `availble_destinations`"))),
+		Body:       spec.JSON(spec.OpenObject(spec.Required("target_bank_id", spec.Text(), "the `target_bank_id` of one of `availble_destinations`"))),
 		Answers:    ok(spec.Ref("Transaction")),
 		Refusals: []spec.Refusal{unknown, {Code: web.DestinationMissing}, {Code: ledger.Invalid, When: "the bank is not offered"},
 			{Code: ledger.Expired}, {Code: ledger.Conflict, When: "the transaction offers no choice, or another operation is under way"}, notStored},
-		Examples: []spec.Example{{Path: map[string]string{"id": "$choice"}, Body: `{"target_bank_id":"$bank"}`, Before: []spec.Request{
+		Examples: []spec.Example{{Path: map[string]string{"id": "$choice"}, Body: `{"target_bank_id":"$bank"}`, Setup: []spec.Request{
 			{As: "partner", Method: "POST", Path: transactions,
 				Body: `{"params":{"type":"payout","txid":"wages-8","amount":"5000","currency":"EUR","env":"test","money_storage":{"type":"sepa"}}}`,
 				Keep: map[string]string{"choice": "id", "bank": "availble_destinations.0.target_bank_id"}},

@@ -44,7 +44,7 @@ func webhooks() (hooks []spec.Webhook) {
 	}
 	hooks = append(hooks, spec.Webhook{Name: notifier.TestType, Tag: tagWebhooks, Summary: "A test notification, which is about no transaction", Headers: signed, Answers: answers,
 		Text: "Sent by `POST /api/v1/terminal/{id}/test-delivery`. It is signed like all others, and neither repeated nor stored.",
-		Body: spec.OpenObject(append(envelopeMembers(notifier.TestType), spec.M("data", spec.OpenObject(), ""))...)})
+		Body: spec.OpenObject(append(envelopeMembers(notifier.TestType), spec.Required("data", spec.OpenObject(), ""))...)})
 	return append(hooks, subscriptionHooks(origin, answers)...)
 }
 
@@ -79,21 +79,21 @@ func hexadecimal() *spec.Schema {
 // envelopeMembers returns the members that every signed notification has, except data.
 func envelopeMembers(kind string) []spec.Member {
 	return []spec.Member{
-		spec.M("event_id", spec.UUID(), "the same in every attempt and unique to the event: use it to recognize repetitions"),
-		spec.M("timestamp", spec.Integer(0), "when the envelope (the body) of this attempt was built, in Unix seconds"), spec.M("type", spec.Words(kind), "what happened"),
+		spec.Required("event_id", spec.UUID(), "the same in every attempt and unique to the event: use it to recognize repetitions"),
+		spec.Required("timestamp", spec.Integer(0), "when the envelope (the body) of this attempt was built, in Unix seconds"), spec.Required("type", spec.Words(kind), "what happened"),
 	}
 }
 
 // envelope returns the schema for the body of a notification about a transaction.
 func envelope(kind string, status *spec.Schema) *spec.Schema {
-	return spec.OpenObject(append(envelopeMembers(kind), spec.M("data", spec.OpenObject(
-		spec.M("type", transactionType(), "`payment` or `payout`"), spec.M("txid", spec.Nullable(spec.Text()), "your own id; null if it has none"),
-		spec.M("id", spec.UUID(), "id of the transaction"),
-		spec.M("amount", spec.Positive(), "minor units"), spec.M("amount_dest", spec.Amount(), "the amount after deducted fees and a conversion"),
-		spec.M("amount_with_fee", spec.Amount(), "the amount with fees that are charged on top"),
-		spec.M("status", status, "the status"), spec.M("error_description", spec.Text(), "why the transaction did not succeed; empty on success"),
-		spec.M("error_code", failureCode(), "why the transaction did not succeed, as a code; null on success"),
-		spec.M("merchant_meta", spec.OpenObject(), "the object that you sent, and keys of the provider"),
+	return spec.OpenObject(append(envelopeMembers(kind), spec.Required("data", spec.OpenObject(
+		spec.Required("type", transactionType(), "`payment` or `payout`"), spec.Required("txid", spec.Nullable(spec.Text()), "your own id; null if it has none"),
+		spec.Required("id", spec.UUID(), "id of the transaction"),
+		spec.Required("amount", spec.Positive(), "minor units"), spec.Required("amount_dest", spec.Amount(), "the amount after deducted fees and a conversion"),
+		spec.Required("amount_with_fee", spec.Amount(), "the amount with fees that are charged on top"),
+		spec.Required("status", status, "the status"), spec.Required("error_description", spec.Text(), "why the transaction did not succeed; empty on success"),
+		spec.Required("error_code", failureCode(), "why the transaction did not succeed, as a code; null on success"),
+		spec.Required("merchant_meta", spec.OpenObject(), "the object that you sent, and keys of the provider"),
 	), "the transaction as it was at the event"))...)
 }
 
@@ -115,18 +115,18 @@ func subscriptionHooks(headers []spec.Parameter, answers []spec.Answer) (hooks [
 			Name: name, Tag: tagWebhooks, Summary: summaries[event], Headers: headers, Answers: answers,
 			Text: "Sent to the same address, without a signature: treat it as a hint, and read the subscription with your API key before you change anything.",
 			Body: spec.OpenObject(
-				spec.M("event", spec.Words(name), "what happened"), spec.M("timestamp", spec.Instant(), "when the event happened, the same in every attempt"),
-				spec.M("subscription", spec.OpenObject(
-					spec.M("id", spec.UUID(), "id of the subscription"), spec.M("status", spec.Words(subscription.Statuses()...), "the status"),
-					spec.M("amount", spec.AmountAsNumber(), "minor units, a JSON number here"), spec.M("currency", spec.Text(), "currency code"),
-					spec.M("network", spec.Text(), "network of the currency; empty if the currency has none"),
-					spec.M("env", envName(), "environment"), spec.M("period_days", spec.Integer(1), "days between renewals"),
-					spec.M("next_renewal_at", spec.Nullable(spec.Instant()), "when the next renewal is due; null if no renewal follows by itself"),
-					spec.M("renewals", spec.Integer(0), "number of paid renewals"),
-					spec.M("last_transaction_id", spec.Nullable(spec.UUID()), "the transaction of the last renewal"),
+				spec.Required("event", spec.Words(name), "what happened"), spec.Required("timestamp", spec.Instant(), "when the event happened, the same in every attempt"),
+				spec.Required("subscription", spec.OpenObject(
+					spec.Required("id", spec.UUID(), "id of the subscription"), spec.Required("status", spec.Words(subscription.Statuses()...), "the status"),
+					spec.Required("amount", spec.AmountAsNumber(), "minor units, a JSON number here"), spec.Required("currency", spec.Text(), "currency code"),
+					spec.Required("network", spec.Text(), "network of the currency; empty if the currency has none"),
+					spec.Required("env", envName(), "environment"), spec.Required("period_days", spec.Integer(1), "days between renewals"),
+					spec.Required("next_renewal_at", spec.Nullable(spec.Instant()), "when the next renewal is due; null if no renewal follows by itself"),
+					spec.Required("renewals", spec.Integer(0), "number of paid renewals"),
+					spec.Required("last_transaction_id", spec.Nullable(spec.UUID()), "the transaction of the last renewal"),
 				), "the subscription as it was at the event"),
-				spec.M("partner_id", spec.Integer(1), "number of the partner"), spec.M("initial_payment_id", spec.UUID(), "id of the initial payment"),
-				spec.M("metadata", spec.OpenObject(), "the object that you sent"),
+				spec.Required("partner_id", spec.Integer(1), "number of the partner"), spec.Required("initial_payment_id", spec.UUID(), "id of the initial payment"),
+				spec.Required("metadata", spec.OpenObject(), "the object that you sent"),
 			),
 		})
 	}

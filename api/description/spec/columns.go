@@ -8,7 +8,7 @@ import (
 func Shown(columns []*schema.Column, style schema.Style) *Schema {
 	s := Object()
 	for _, c := range columns {
-		if c.Place == schema.Hidden || c.InputOnly {
+		if c.Visibility == schema.Hidden || c.InputOnly {
 			continue
 		}
 		s.Members = append(s.Members, ShownMember(c, style, false))
@@ -39,7 +39,7 @@ func ShownMember(c *schema.Column, style schema.Style, partial bool) Member {
 	if !mayBeAbsent && !alwaysHasValue(c) || c.Secret {
 		s = Nullable(s)
 	}
-	s = s.Is(c.Help)
+	s = s.WithText(c.Help)
 	s.Secret = c.Secret
 	return Member{Name: c.Name, Schema: s, Required: !mayBeAbsent && !c.AbsentWhenNew}
 }
@@ -51,20 +51,20 @@ func alwaysHasValue(c *schema.Column) bool {
 
 // ForCreate returns the schema of an object in a request that creates a record. The object's members are the columns that such
 // a request can set.
-func ForCreate(columns []*schema.Column, reader schema.Reader) *Schema {
+func ForCreate(columns []*schema.Column, options schema.ParseOptions) *Schema {
 	s := OpenObject()
 	for _, c := range columns {
 		if c.Settable {
-			s.Members = append(s.Members, requestMember(c, reader))
+			s.Members = append(s.Members, requestMember(c, options))
 		}
 	}
 	return s
 }
 
 // requestMember returns the member of a request that sets a column. A member that is null counts as absent.
-func requestMember(c *schema.Column, reader schema.Reader) Member {
-	use := schema.Use{InRequest: true, Reader: reader}
-	s := ofForm(c.Kind.Form(c, use), use).Is(c.Help)
+func requestMember(c *schema.Column, options schema.ParseOptions) Member {
+	use := schema.Use{InRequest: true, ParseOptions: options}
+	s := ofForm(c.Kind.Form(c, use), use).WithText(c.Help)
 	isRequired := c.Required && c.Default == nil
 	if !isRequired {
 		s = Nullable(s)
@@ -82,7 +82,7 @@ func ForPatch(columns []*schema.Column) *Schema {
 		if !c.Settable || c.Fixed {
 			continue
 		}
-		member := ofForm(c.Kind.Form(c, use), use).Is(c.Help)
+		member := ofForm(c.Kind.Form(c, use), use).WithText(c.Help)
 		if !c.Required && (!c.NotNull || c.Kind != schema.KindBool) {
 			member = Nullable(member)
 		}
@@ -128,7 +128,7 @@ func ofForm(f schema.Form, use schema.Use) *Schema {
 // memberOfOpen returns the member for a column of an object. The object is in a request, or is shown in a response as it was
 // sent. Secrets are masked in responses.
 func memberOfOpen(c *schema.Column, use schema.Use, shownAsSent bool) Member {
-	m := requestMember(c, use.Reader)
+	m := requestMember(c, use.ParseOptions)
 	if shownAsSent && !use.InRequest {
 		m.Required = false
 	}

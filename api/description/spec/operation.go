@@ -28,8 +28,8 @@ type Operation struct {
 	// PlatformWide tells whether the operation concerns the whole platform. The operator then does not name an organization.
 	PlatformWide bool
 
-	// Refused is the form in which the operation's route writes refusals. Most routes use AsJSON, the zero value.
-	Refused RefusalForm
+	// RefusalForm is the form in which the operation's route writes refusals. Most routes use AsJSON, the zero value.
+	RefusalForm RefusalForm
 
 	Examples []Example
 }
@@ -87,8 +87,8 @@ func (p Parameter) OrEmpty() Parameter {
 	return p
 }
 
-// Needed returns a copy of the parameter with Required set.
-func (p Parameter) Needed() Parameter {
+// AsRequired returns a copy of the parameter with Required set.
+func (p Parameter) AsRequired() Parameter {
 	p.Required = true
 	return p
 }
@@ -161,9 +161,9 @@ type Example struct {
 	// the path of the value: "id": "data.id".
 	Keep map[string]string
 
-	// Before are the requests that are sent first, to create the records that the example needs. The document does not show
+	// Setup are the requests that are sent first, to create the records that the example needs. The document does not show
 	// these requests.
-	Before []Request
+	Setup []Request
 }
 
 // Request is a request that is sent to prepare an example.

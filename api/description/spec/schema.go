@@ -91,8 +91,10 @@ func Words[T ~string](words ...T) *Schema {
 	return s
 }
 
-// UpTo returns the schema of a text with at most the given number of characters.
-func UpTo(characters int) *Schema { return &Schema{Types: []string{"string"}, MaxLength: characters} }
+// TextUpTo returns the schema of a text with at most the given number of characters.
+func TextUpTo(characters int) *Schema {
+	return &Schema{Types: []string{"string"}, MaxLength: characters}
+}
 
 // List returns the schema of a list.
 func List(of *Schema) *Schema { return &Schema{Types: []string{"array"}, Entry: of} }
@@ -133,22 +135,22 @@ func Nullable(s *Schema) *Schema {
 // IsNullable tells whether null is one of the schema's types.
 func (s *Schema) IsNullable() bool { return slices.Contains(s.Types, "null") }
 
-// Is returns a copy of the schema with the given description, which is Markdown.
-func (s *Schema) Is(text string) *Schema {
+// WithText returns a copy of the schema with the given description, which is Markdown.
+func (s *Schema) WithText(text string) *Schema {
 	described := *s
 	described.Text = text
 	return &described
 }
 
-// Or returns a copy of the schema with the given default value.
-func (s *Schema) Or(value any) *Schema {
+// WithDefault returns a copy of the schema with the given default value.
+func (s *Schema) WithDefault(value any) *Schema {
 	withDefault := *s
 	withDefault.Default = value
 	return &withDefault
 }
 
-// M returns a member that is always present in a response, and required in a request.
-func M(name string, s *Schema, text string) Member {
+// Required returns a member that is always present in a response, and required in a request.
+func Required(name string, s *Schema, text string) Member {
 	m := Optional(name, s, text)
 	m.Required = true
 	return m
@@ -157,24 +159,24 @@ func M(name string, s *Schema, text string) Member {
 // Optional returns a member that may be absent.
 func Optional(name string, s *Schema, text string) Member {
 	if text != "" {
-		s = s.Is(text)
+		s = s.WithText(text)
 	}
 	return Member{Name: name, Schema: s}
 }
 
 // Data returns the schema of the usual body of a response with one value.
-func Data(of *Schema) *Schema { return Object(M("data", of, "")) }
+func Data(of *Schema) *Schema { return Object(Required("data", of, "")) }
 
 // Page returns the schema of the usual response with a page of a list. The cursor is made from one of the named fields. On the
 // last page the value of the cursor is null.
 func Page(row *Schema, cursorFields ...string) *Schema {
-	return Object(M("data", List(row), ""), cursorOf(cursorFields))
+	return Object(Required("data", List(row), ""), cursorOf(cursorFields))
 }
 
 func cursorOf(fields []string) Member {
-	return M("cursor", Object(
-		M("cursor_field", Words(fields...), "the field from which the cursor is made"),
-		M("cursor_value", Nullable(Text()), "send it as `cursor` to get the next page; null on the last page"),
+	return Required("cursor", Object(
+		Required("cursor_field", Words(fields...), "the field from which the cursor is made"),
+		Required("cursor_value", Nullable(Text()), "send it as `cursor` to get the next page; null on the last page"),
 	), "where the next page begins")
 }
 

@@ -159,9 +159,9 @@ var beancountRoots = map[ledger.Class]string{
 // beancountPending is the root of the accounts for holds. The letter of the account's class follows it.
 const beancountPending = "Equity:Pending"
 
-// escape begins the replacement of a byte that beancount does not accept at its place. Two hexadecimal digits follow. The
+// escapeRune begins the replacement of a byte that beancount does not accept at its place. Two hexadecimal digits follow. The
 // character Ξ is a capital letter, so a segment may begin with it, and no path contains it.
-const escape = "Ξ"
+const escapeRune = "Ξ"
 
 // regionCode matches a segment that is a region's code, which beancount accepts unchanged. In the names of other segments the
 // second character is never a capital letter.
@@ -203,7 +203,7 @@ func appendSegment(dst []byte, s string) []byte {
 		case lower, c >= '0' && c <= '9', c == '-' && i > 0:
 			dst = append(dst, c)
 		default:
-			dst = fmt.Appendf(dst, "%s%02x", escape, c)
+			dst = fmt.Appendf(dst, "%s%02x", escapeRune, c)
 		}
 	}
 	return dst

@@ -34,13 +34,13 @@ func (l Listener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &base{raw: c, silent: l.SilentConnections}
+	b := &baseConn{raw: c, silent: l.SilentConnections}
 	l.SilentConnections.add(b)
 	b.place, _ = socketOf(c).(*connlimit.Conn)
 	if secure, ok := c.(*wiping.Conn); ok {
-		return &secureConnection{Conn: secure, base: b}, nil
+		return &secureConnection{Conn: secure, baseConn: b}, nil
 	}
-	return &connection{Conn: c, base: b}, nil
+	return &connection{Conn: c, baseConn: b}, nil
 }
 
 // socketOf returns the connection below TLS. If the connection has no TLS, it returns the connection itself.
@@ -61,62 +61,70 @@ func NoteState(c net.Conn, state fasthttp.ConnState) {
 // connection is a connection without TLS.
 type connection struct {
 	net.Conn
-	*base
+	*baseConn
 }
 
 // wipe is called when fasthttp no longer uses the connection.
-func (c *connection) wipe() { c.base.wipe() }
+func (c *connection) wipe() { c.baseConn.wipe() }
 
 // Read implements net.Conn.
-func (c *connection) Read(p []byte) (int, error) { return c.base.read(p) }
+func (c *connection) Read(p []byte) (int, error) { return c.baseConn.read(p) }
 
 // Write implements net.Conn.
-func (c *connection) Write(p []byte) (int, error) { return c.base.write(p) }
+func (c *connection) Write(p []byte) (int, error) { return c.baseConn.write(p) }
 
 // SetReadDeadline implements net.Conn.
-func (c *connection) SetReadDeadline(t time.Time) error { return c.base.deadlines.wantRead(t) }
+func (c *connection) SetReadDeadline(t time.Time) error {
+	return c.baseConn.deadlines.setReadDeadline(t)
+}
 
 // SetWriteDeadline implements net.Conn.
-func (c *connection) SetWriteDeadline(t time.Time) error { return c.base.deadlines.wantWrite(t) }
+func (c *connection) SetWriteDeadline(t time.Time) error {
+	return c.baseConn.deadlines.setWriteDeadline(t)
+}
 
 // SetDeadline implements net.Conn.
-func (c *connection) SetDeadline(t time.Time) error { return c.base.deadlines.want(t) }
+func (c *connection) SetDeadline(t time.Time) error { return c.baseConn.deadlines.want(t) }
 
 // Close implements net.Conn.
-func (c *connection) Close() error { return c.base.close() }
+func (c *connection) Close() error { return c.baseConn.close() }
 
 // secureConnection is a connection over TLS. The embedded *wiping.Conn has the methods by which fasthttp recognizes TLS.
 type secureConnection struct {
 	*wiping.Conn
-	*base
+	*baseConn
 }
 
 // Read implements net.Conn.
-func (c *secureConnection) Read(p []byte) (int, error) { return c.base.read(p) }
+func (c *secureConnection) Read(p []byte) (int, error) { return c.baseConn.read(p) }
 
 // Write implements net.Conn.
-func (c *secureConnection) Write(p []byte) (int, error) { return c.base.write(p) }
+func (c *secureConnection) Write(p []byte) (int, error) { return c.baseConn.write(p) }
 
 // SetReadDeadline implements net.Conn.
-func (c *secureConnection) SetReadDeadline(t time.Time) error { return c.base.deadlines.wantRead(t) }
+func (c *secureConnection) SetReadDeadline(t time.Time) error {
+	return c.baseConn.deadlines.setReadDeadline(t)
+}
 
 // SetWriteDeadline implements net.Conn.
-func (c *secureConnection) SetWriteDeadline(t time.Time) error { return c.base.deadlines.wantWrite(t) }
+func (c *secureConnection) SetWriteDeadline(t time.Time) error {
+	return c.baseConn.deadlines.setWriteDeadline(t)
+}
 
 // SetDeadline implements net.Conn.
-func (c *secureConnection) SetDeadline(t time.Time) error { return c.base.deadlines.want(t) }
+func (c *secureConnection) SetDeadline(t time.Time) error { return c.baseConn.deadlines.want(t) }
 
 // Close implements net.Conn.
-func (c *secureConnection) Close() error { return c.base.close() }
+func (c *secureConnection) Close() error { return c.baseConn.close() }
 
 // wipe is called when fasthttp no longer uses the connection.
 func (c *secureConnection) wipe() {
-	c.base.wipe()
+	c.baseConn.wipe()
 	c.Conn.Wipe()
 }
 
-// base is the common part of both kinds of connections.
-type base struct {
+// baseConn is the common part of both kinds of connections.
+type baseConn struct {
 	raw     net.Conn // the accepted connection
 	silent  *SilentConnections
 	place   *connlimit.Conn // the connection in the gate that bounds the number of connections; nil if there is no gate
@@ -131,7 +139,7 @@ type base struct {
 
 // read reads from the connection into p, which is a part of the buffer of fasthttp's reader. Before the read, it overwrites the
 // bytes that the previous request has left in p.
-func (b *base) read(p []byte) (int, error) {
+func (b *baseConn) read(p []byte) (int, error) {
 	if b.buffer == nil {
 		b.buffer = p[:cap(p)]  // at the first read, fasthttp's reader is empty and passes its whole buffer
 		b.used = len(b.buffer) // an earlier connection may have used the whole buffer
@@ -160,7 +168,7 @@ func (b *base) read(p []byte) (int, error) {
 	return n, err
 }
 
-func (b *base) write(p []byte) (int, error) {
+func (b *baseConn) write(p []byte) (int, error) {
 	if err := b.deadlines.beforeWrite(b.raw); err != nil {
 		return 0, err
 	}
@@ -169,13 +177,13 @@ func (b *base) write(p []byte) (int, error) {
 
 // reuses tells whether p is a part of the reader's buffer, which may contain old data. fasthttp reads a large body into a new
 // buffer instead.
-func (b *base) reuses(p []byte) bool {
+func (b *baseConn) reuses(p []byte) bool {
 	return len(p) > 0 && &p[:cap(p)][cap(p)-1] == &b.buffer[len(b.buffer)-1]
 }
 
 // close closes the connection. Closing a connection with unread bytes resets it, and a caller that is still sending would never
 // see the refusal. So if HangUp was called, close first reads what the caller still sends, for a bounded time.
-func (b *base) close() error {
+func (b *baseConn) close() error {
 	b.silent.remove(b)
 	if b.hungUp.Load() { // a handler has called HangUp; now fasthttp has finished the request and closes the connection
 		b.wipe()
@@ -189,27 +197,27 @@ func (b *base) close() error {
 
 // wipe overwrites the reader's buffer when the connection ends. Later fasthttp gives the reader to another connection, whose
 // reads would overwrite the buffer too, but wipe does not wait for them.
-func (b *base) wipe() { readerBuffers.leave(b) }
+func (b *baseConn) wipe() { readerBuffers.leave(b) }
 
 // readerBuffers records which connection owns the buffer of each of fasthttp's readers.
-var readerBuffers = bufferOwners{owners: make(map[*byte]*base)}
+var readerBuffers = bufferOwners{owners: make(map[*byte]*baseConn)}
 
 // bufferOwners records which connection last read into each buffer. NoteState may be called for the end of a connection after
 // another connection has taken over its reader and buffer.
 type bufferOwners struct {
 	mu     sync.Mutex
-	owners map[*byte]*base // the owners of the buffers, by the address of a buffer's first byte; guarded by mu
+	owners map[*byte]*baseConn // the owners of the buffers, by the address of a buffer's first byte; guarded by mu
 }
 
 // take makes the connection the owner of its buffer.
-func (o *bufferOwners) take(b *base) {
+func (o *bufferOwners) take(b *baseConn) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.owners[&b.buffer[0]] = b
 }
 
 // leave overwrites the connection's buffer, if the connection still owns it.
-func (o *bufferOwners) leave(b *base) {
+func (o *bufferOwners) leave(b *baseConn) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if b.buffer != nil && o.owners[&b.buffer[0]] == b {
@@ -218,11 +226,11 @@ func (o *bufferOwners) leave(b *base) {
 	}
 }
 
-func (b *base) hangUp()         { b.hungUp.Store(true) }
-func (b *base) wasHungUp() bool { return b.hungUp.Load() }
-func (b *base) hasEnded() bool  { return b.ended.Load() }
+func (b *baseConn) hangUp()         { b.hungUp.Store(true) }
+func (b *baseConn) wasHungUp() bool { return b.hungUp.Load() }
+func (b *baseConn) hasEnded() bool  { return b.ended.Load() }
 
-func (b *base) markAuthenticated() {
+func (b *baseConn) markAuthenticated() {
 	if b.place != nil {
 		b.place.MarkKnown()
 	}
@@ -261,11 +269,11 @@ func HasEnded(c net.Conn) bool {
 // read timeout, so the server's shutdown would wait for them.
 type SilentConnections struct {
 	mu     sync.Mutex
-	conns  map[*base]struct{} // guarded by mu
-	closed bool               // guarded by mu
+	conns  map[*baseConn]struct{} // guarded by mu
+	closed bool                   // guarded by mu
 }
 
-func (s *SilentConnections) add(b *base) {
+func (s *SilentConnections) add(b *baseConn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -273,13 +281,13 @@ func (s *SilentConnections) add(b *base) {
 		return
 	}
 	if s.conns == nil {
-		s.conns = make(map[*base]struct{})
+		s.conns = make(map[*baseConn]struct{})
 	}
 	s.conns[b] = struct{}{}
 }
 
 // remove removes a connection, and tells whether it was still in the set.
-func (s *SilentConnections) remove(b *base) bool {
+func (s *SilentConnections) remove(b *baseConn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, found := s.conns[b]; !found {
@@ -322,9 +330,9 @@ func Discard(from io.Reader, n int) (total int, err error) {
 	return total, io.ErrShortBuffer
 }
 
-// CallerGone tells whether the caller has closed the connection. It notices the end even if data that was sent before the end,
+// IsClosedByPeer tells whether the caller has closed the connection. It notices the end even if data that was sent before the end,
 // such as the close_notify of TLS, was not read yet.
-func CallerGone(c net.Conn) (gone bool) {
+func IsClosedByPeer(c net.Conn) (gone bool) {
 	switch b := c.(type) {
 	case *connection:
 		c = b.Conn

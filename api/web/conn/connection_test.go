@@ -9,8 +9,8 @@ import (
 func TestReadWipesThePreviousData(t *testing.T) {
 	client, server := net.Pipe()
 	defer func() { _ = client.Close() }()
-	c := &connection{Conn: server, base: &base{raw: server, silent: new(SilentConnections)}}
-	c.silent.add(c.base)
+	c := &connection{Conn: server, baseConn: &baseConn{raw: server, silent: new(SilentConnections)}}
+	c.silent.add(c.baseConn)
 	buffer := []byte("4242424242424242 and what else is left")
 	go func() { _, _ = client.Write([]byte("new")) }()
 	n, err := c.Read(buffer)
@@ -27,7 +27,7 @@ func TestReadWipesThePreviousData(t *testing.T) {
 func TestEachReadWipesWhatEarlierReadsHaveLeft(t *testing.T) {
 	client, server := net.Pipe()
 	defer func() { _ = client.Close() }()
-	b := &base{raw: server, silent: new(SilentConnections)}
+	b := &baseConn{raw: server, silent: new(SilentConnections)}
 	b.silent.add(b)
 	buffer := bytes.Repeat([]byte("4"), 64) // the content that another connection has left
 	for _, step := range []struct {
@@ -49,10 +49,10 @@ func TestEachReadWipesWhatEarlierReadsHaveLeft(t *testing.T) {
 // first connection has ended. Then the buffer belongs to the other connection.
 func TestReaderBufferIsWipedUnlessAnotherConnectionHasIt(t *testing.T) {
 	buffer := make([]byte, 64)
-	readText := func(text string) *base {
+	readText := func(text string) *baseConn {
 		client, server := net.Pipe()
 		t.Cleanup(func() { _ = client.Close() })
-		b := &base{raw: server, silent: new(SilentConnections)}
+		b := &baseConn{raw: server, silent: new(SilentConnections)}
 		b.silent.add(b)
 		go func() { _, _ = client.Write([]byte(text)) }()
 		if n, err := b.read(buffer); err != nil || string(buffer[:n]) != text {

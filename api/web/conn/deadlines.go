@@ -17,12 +17,12 @@ type deadlines struct {
 // of a previous write.
 const writeSlack = time.Second
 
-func (d *deadlines) wantRead(t time.Time) error {
+func (d *deadlines) setReadDeadline(t time.Time) error {
 	d.wantedRead = t
 	return nil
 }
 
-func (d *deadlines) wantWrite(t time.Time) error {
+func (d *deadlines) setWriteDeadline(t time.Time) error {
 	d.wantedWrite = t
 	return nil
 }

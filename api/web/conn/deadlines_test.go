@@ -22,8 +22,8 @@ func (s *socket) SetWriteDeadline(t time.Time) error { s.write = append(s.write,
 
 func newRecordedConnection() (*connection, *socket) {
 	s := new(socket)
-	c := &connection{Conn: s, base: &base{raw: s, silent: new(SilentConnections)}}
-	c.silent.add(c.base)
+	c := &connection{Conn: s, baseConn: &baseConn{raw: s, silent: new(SilentConnections)}}
+	c.silent.add(c.baseConn)
 	return c, s
 }
 
@@ -86,8 +86,8 @@ func TestWriteDeadlineMayBeThatOfAWriteUpToASecondEarlier(t *testing.T) {
 func TestReadsAndWritesEndAtTheirDeadlines(t *testing.T) {
 	client, server := net.Pipe()
 	defer func() { _ = client.Close() }()
-	c := &connection{Conn: server, base: &base{raw: server, silent: new(SilentConnections)}}
-	c.silent.add(c.base)
+	c := &connection{Conn: server, baseConn: &baseConn{raw: server, silent: new(SilentConnections)}}
+	c.silent.add(c.baseConn)
 	for name, use := range map[string]func() error{
 		"read": func() error {
 			_ = c.SetReadDeadline(time.Now().Add(time.Millisecond))

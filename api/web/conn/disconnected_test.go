@@ -71,21 +71,21 @@ func TestDisconnectedCallerIsNoticed(t *testing.T) {
 		if _, err := caller.Write([]byte("the next request")); err != nil {
 			t.Fatal(err)
 		}
-		if CallerGone(server) {
+		if IsClosedByPeer(server) {
 			t.Errorf("%s: a caller who waits was taken for gone", name)
 		}
 		_ = caller.Close()
-		for until := time.Now().Add(2 * time.Minute); !CallerGone(server); runtime.Gosched() {
+		for until := time.Now().Add(2 * time.Minute); !IsClosedByPeer(server); runtime.Gosched() {
 			if time.Now().After(until) {
 				t.Fatalf("%s: a caller who has gone was taken for waiting", name)
 			}
 		}
 		_ = server.Close()
-		if !CallerGone(server) {
+		if !IsClosedByPeer(server) {
 			t.Errorf("%s: a closed connection has nobody at its end", name)
 		}
 	}
-	if CallerGone(nil) {
+	if IsClosedByPeer(nil) {
 		t.Error("what is no socket cannot be asked")
 	}
 }

@@ -17,9 +17,9 @@ const (
 // MoneyStorage is a money_storage object: the payer's payment credentials in a create request, or in the
 // request that continues a hosted transaction.
 type MoneyStorage struct {
-	Storage  payment.Storage     // aliases the body
-	Storable payment.Credentials // the parts that may be stored
-	Card     *secret.Card        // nil if the payment method is not a card
+	Storage     payment.MoneyStorage // aliases the body
+	Credentials payment.Credentials  // the parts that may be stored
+	Card        *secret.Card         // nil if the payment method is not a card
 }
 
 // Check reads the object and checks it by the rules for a transaction of type t. It adds the faults that it
@@ -35,7 +35,7 @@ func (c *MoneyStorage) Check(object []byte, t payment.Type, problems *web.Proble
 		if !more {
 			break
 		}
-		if field := c.Storage.Key(name); field != nil && web.Present(value) != nil {
+		if field := c.Storage.Key(name); field != nil && web.NilIfNull(value) != nil {
 			if *field, _ = jsonwalk.Text(value); *field == nil {
 				*field = []byte{} // not a string: replaced by an empty text, which every rule refuses
 			}
@@ -46,18 +46,18 @@ func (c *MoneyStorage) Check(object []byte, t payment.Type, problems *web.Proble
 	})
 }
 
-// Keep copies the checked credentials, so that they outlive the body: it copies the card into Card, and the
-// parts that may be stored into Storable.
-func (c *MoneyStorage) Keep(t payment.Type, fingerprint func([]byte) string) {
-	c.Storable.Method, _ = payment.Method(c.Storage.Type)
-	c.Storable.Network, _ = money.ParseNetwork(string(c.Storage.Network))
-	if c.Storable.Method != payment.BankCard {
+// KeepCredentials copies the checked credentials, so that they outlive the body: it copies the card into Card, and the
+// parts that may be stored into Credentials.
+func (c *MoneyStorage) KeepCredentials(t payment.Type, fingerprint func([]byte) string) {
+	c.Credentials.Method, _ = payment.Method(c.Storage.Type)
+	c.Credentials.Network, _ = money.ParseNetwork(string(c.Storage.Network))
+	if c.Credentials.Method != payment.BankCard {
 		return
 	}
 	s, number := &c.Storage, c.Storage.CardNumber
-	c.Storable.CardBIN = string(number[:BINDigits])
-	c.Storable.CardLast4 = string(number[len(number)-LastDigits:])
-	c.Storable.CardFingerprint = fingerprint(number)
+	c.Credentials.CardBIN = string(number[:BINDigits])
+	c.Credentials.CardLast4 = string(number[len(number)-LastDigits:])
+	c.Credentials.CardFingerprint = fingerprint(number)
 
 	copied := make([]byte, 0, len(number)+len(s.CardHolder)+len(s.ExpMonth)+len(s.ExpYear)+len(s.CVV))
 	copyOf := func(value []byte) []byte {

@@ -25,12 +25,12 @@ type AccountFilter struct {
 // and network, beginning after f.After.
 func (f *AccountFilter) Each(view *posting.View, caller *auth.Principal, fn func(ledger.Account) (bool, error)) error {
 	more := true
-	for _, prefix := range Visible(caller, f.Prefix) {
+	for _, prefix := range VisiblePrefixes(caller, f.Prefix) {
 		if !more {
 			break
 		}
 		err := view.AccountsFrom(caller.Org, prefix, f.Env, f.After, func(a ledger.Account) (bool, error) {
-			if !f.Matches(a) || !caller.Sees(a.Path) {
+			if !f.Matches(a) || !caller.MayRead(a.Path) {
 				return true, nil
 			}
 			var err error
@@ -51,11 +51,11 @@ func (f *AccountFilter) Matches(a ledger.Account) bool {
 		(!f.HasNetwork || string(a.Asset.Network) == f.Network)
 }
 
-// Visible returns the path prefixes to search if a caller requests the accounts whose paths begin with prefix. If the
+// VisiblePrefixes returns the path prefixes to search if a caller requests the accounts whose paths begin with prefix. If the
 // caller may see all accounts, the result is prefix itself. If the caller is a partner, the result covers the partner's own
 // accounts below prefix, in the order of paths.
-func Visible(caller *auth.Principal, prefix string) []string {
-	if caller.SeesAll() {
+func VisiblePrefixes(caller *auth.Principal, prefix string) []string {
+	if caller.MayReadAll() {
 		return []string{prefix}
 	}
 	var prefixes []string

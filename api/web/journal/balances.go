@@ -12,7 +12,7 @@ import (
 // the event, or nil if the event has no entry. The balances come from the accounts' lines. A line is
 // a posting with the account's totals after the posting.
 func NewBalances(view *posting.View, caller *auth.Principal, events []ledger.Event) ([]*jsonform.Balances, error) {
-	totals, err := view.TotalsAfter(caller.Org, events, caller.Sees)
+	totals, err := view.TotalsAfter(caller.Org, events, caller.MayRead)
 	if err != nil {
 		return nil, err
 	}
@@ -25,7 +25,7 @@ func NewBalances(view *posting.View, caller *auth.Principal, events []ledger.Eve
 		b := &jsonform.Balances{After: make([]money.Signed, len(entry.Postings)), Shown: make([]bool, len(entry.Postings))}
 		for i := range entry.Postings {
 			path := entry.Postings[i].Account
-			if b.Shown[i] = caller.Sees(path); b.Shown[i] {
+			if b.Shown[i] = caller.MayRead(path); b.Shown[i] {
 				b.After[i] = totals[n][i].Balance(path.NormalSide())
 			}
 		}

@@ -23,18 +23,18 @@ const (
 
 // EventQuery has the conditions that the entries or events of a list must meet.
 type EventQuery struct {
-	Entries bool              // only events that moved money
-	Env     money.Env         // both if 0
-	Source  *ledger.ID        // any if nil
-	Account ledger.Path       // any if empty
-	Name    string            // name of the event; any if empty
-	Author  ledger.AuthorKind // any if 0
-	Changes bool              // only the administration's changes (ledger.AdministrationChanges)
-	From    ledger.Micros
-	To      ledger.Micros // upper bound of the booked time, included
-	Before  uint64        // only events with a lower seq (number in the journal); 0 if the list begins with the newest event
-	Limit   int
-	Who     *auth.Principal
+	Entries            bool              // only events that moved money
+	Env                money.Env         // both if 0
+	Source             *ledger.ID        // any if nil
+	Account            ledger.Path       // any if empty
+	Name               string            // name of the event; any if empty
+	Author             ledger.AuthorKind // any if 0
+	OnlyAdministration bool              // only the administration's changes (ledger.AdministrationChanges)
+	From               ledger.Micros
+	To                 ledger.Micros // upper bound of the booked time, included
+	Before             uint64        // only events with a lower seq (number in the journal); 0 if the list begins with the newest event
+	Limit              int
+	Caller             *auth.Principal
 }
 
 // Row is an event as responses show it.
@@ -148,7 +148,7 @@ func (q *EventQuery) startBelow(view *posting.View) (uint64, error) {
 	if q.To == web.Forever {
 		return q.Before, nil
 	}
-	last, err := view.SeqAt(q.Who.Org, q.To)
+	last, err := view.SeqAt(q.Caller.Org, q.To)
 	if err != nil {
 		return 0, err
 	}
@@ -160,16 +160,16 @@ func (q *EventQuery) startBelow(view *posting.View) (uint64, error) {
 
 // matches tells whether an event meets the conditions and the caller may see it.
 func (q *EventQuery) matches(e *ledger.Event) bool {
-	if q.Entries && (e.Entry == nil || !SeesAny(q.Who, e.Entry)) {
+	if q.Entries && (e.Entry == nil || !SeesAny(q.Caller, e.Entry)) {
 		return false
 	}
-	if q.Env.Valid() && e.Entry.Postings[0].Asset.Env != q.Env { // all postings of an entry have the same environment
+	if q.Env.IsValid() && e.Entry.Postings[0].Asset.Env != q.Env { // all postings of an entry have the same environment
 		return false
 	}
 	if q.Account != "" && !slices.ContainsFunc(e.Entry.Postings, func(p ledger.Posting) bool { return p.Account == q.Account }) {
 		return false
 	}
-	if q.Author != 0 && e.Author.Kind != q.Author || q.Changes && !e.IsAdministrationChange() {
+	if q.Author != 0 && e.Author.Kind != q.Author || q.OnlyAdministration && !e.IsAdministrationChange() {
 		return false
 	}
 	return (q.Source == nil || e.Source.ID == *q.Source) && (q.Name == "" || e.Name == q.Name)
@@ -177,5 +177,5 @@ func (q *EventQuery) matches(e *ledger.Event) bool {
 
 // SeesAny tells whether the caller may see any account of an entry.
 func SeesAny(who *auth.Principal, entry *ledger.Entry) bool {
-	return slices.ContainsFunc(entry.Postings, func(p ledger.Posting) bool { return who.Sees(p.Account) })
+	return slices.ContainsFunc(entry.Postings, func(p ledger.Posting) bool { return who.MayRead(p.Account) })
 }

@@ -28,7 +28,7 @@ func ReadLineCursor(q *web.Query) (at LineCursor) {
 	at.Seq, err = strconv.ParseUint(seq, 10, 63)
 	at.Index, indexErr = strconv.Atoi(index)
 	if err != nil || indexErr != nil || at.Seq == 0 || at.Index < 0 {
-		q.BadCursor()
+		q.RefuseCursor()
 		return LineCursor{}
 	}
 	return at
@@ -44,9 +44,9 @@ func (at LineCursor) Before() uint64 {
 	return at.Seq + 1
 }
 
-// Passed tells whether a line was on an earlier page. Among the lines of one entry the highest
+// IsPast tells whether a line was on an earlier page. Among the lines of one entry the highest
 // index comes first.
-func (at LineCursor) Passed(l *posting.Line) bool {
+func (at LineCursor) IsPast(l *posting.Line) bool {
 	return at.Seq != 0 && (l.Seq > at.Seq || l.Seq == at.Seq && l.Index >= at.Index)
 }
 

@@ -17,15 +17,15 @@ type eventReader func(before uint64, n int) ([]ledger.Event, error)
 func (q *EventQuery) reader(view *posting.View) (eventReader, error) {
 	switch {
 	case q.Source != nil:
-		return sourceReader(view, q.Who.Org, *q.Source)
-	case q.Changes:
-		return changesReader(view, q.Who.Org), nil
-	case q.Account != "" || q.Who.Partner != nil:
+		return sourceReader(view, q.Caller.Org, *q.Source)
+	case q.OnlyAdministration:
+		return changesReader(view, q.Caller.Org), nil
+	case q.Account != "" || q.Caller.Partner != nil:
 		accounts, err := q.accounts(view)
-		return LineReader(view, q.Who.Org, accounts), err
+		return LineReader(view, q.Caller.Org, accounts), err
 	}
 	return func(before uint64, n int) (batch []ledger.Event, err error) {
-		err = view.Events(q.Who.Org, before, func(e ledger.Event) (bool, error) {
+		err = view.Events(q.Caller.Org, before, func(e ledger.Event) (bool, error) {
 			batch = append(batch, e)
 			return len(batch) < n, nil
 		})
@@ -61,7 +61,7 @@ func sourceReader(view *posting.View, org, id ledger.ID) (eventReader, error) {
 // maintains.
 func changesReader(view *posting.View, org ledger.ID) eventReader {
 	return func(before uint64, n int) (batch []ledger.Event, err error) {
-		var walk posting.Walk
+		var walk posting.ListRange
 		if before != 0 {
 			next, _, found, err := view.Event(org, before)
 			if err != nil {
@@ -88,11 +88,11 @@ func changesReader(view *posting.View, org ledger.ID) eventReader {
 // account is requested, all accounts of the partner.
 func (q *EventQuery) accounts(view *posting.View) (accounts []ledger.Account, err error) {
 	for _, env := range []money.Env{money.Prod, money.Test} {
-		if q.Env.Valid() && env != q.Env {
+		if q.Env.IsValid() && env != q.Env {
 			continue
 		}
 		filter := AccountFilter{Env: env, Path: q.Account, Prefix: string(q.Account)}
-		err = filter.Each(view, q.Who, func(a ledger.Account) (bool, error) {
+		err = filter.Each(view, q.Caller, func(a ledger.Account) (bool, error) {
 			accounts = append(accounts, a)
 			return true, nil
 		})

@@ -19,7 +19,7 @@ const (
 	TokenParam = "token"
 
 	// Lifetime is how long the address of a hosted page is valid (specification, "create", rule 7). The links on a page
-	// (see PageLink) stay valid for the same time after the payer may no longer act.
+	// (see LastingPath) stay valid for the same time after the payer may no longer act.
 	Lifetime = 15 * time.Minute
 
 	// ReceiptLifetime is how long the address of a receipt is valid.
@@ -58,10 +58,10 @@ func (p Pages) Return(org, id ledger.ID, until time.Time) string {
 	return p.Base + p.Path(org, id, ReturnEnd, until)
 }
 
-// PageLink returns the path of a transaction's page for links on the pages themselves. The path contains a lasting token,
+// LastingPath returns the path of a transaction's page for links on the pages themselves. The path contains a lasting token,
 // which is valid until the given time. Unlike other tokens, a lasting token still proves after this time that its holder
 // was on the page.
-func (p Pages) PageLink(org, id ledger.ID, until time.Time) string {
+func (p Pages) LastingPath(org, id ledger.ID, until time.Time) string {
 	return PathOf(id, "", p.issue(lastingPurpose, org, id, until))
 }
 
@@ -93,8 +93,8 @@ func (p Pages) Open(id ledger.ID, token string, now time.Time) (org ledger.ID, e
 	return p.open(tokenPurpose, id, token, now)
 }
 
-// OpenPageLink is like Open, but accepts only tokens from paths that PageLink has returned.
-func (p Pages) OpenPageLink(id ledger.ID, token string, now time.Time) (org ledger.ID, err error) {
+// OpenLasting is like Open, but accepts only tokens from paths that LastingPath has returned.
+func (p Pages) OpenLasting(id ledger.ID, token string, now time.Time) (org ledger.ID, err error) {
 	return p.open(lastingPurpose, id, token, now)
 }
 

@@ -50,13 +50,13 @@ func TestTokenOpensItsOwnPageUntilItExpires(t *testing.T) {
 func TestTokenOfALastingAddressIsItsOwn(t *testing.T) {
 	p := newPages(t)
 	org, id, expires := uuid.New(), uuid.New(), time.Date(2026, 9, 3, 10, 30, 0, 0, time.UTC)
-	_, lasting, _ := strings.Cut(p.PageLink(org, id, expires), "?token=")
+	_, lasting, _ := strings.Cut(p.LastingPath(org, id, expires), "?token=")
 	_, shown, _ := strings.Cut(p.Path(org, id, "", expires), "?token=")
 	for now, want := range map[time.Time]error{expires.Add(-time.Microsecond): nil, expires: ErrExpired} {
-		if got, err := p.OpenPageLink(id, lasting, now); got != org || err != want {
+		if got, err := p.OpenLasting(id, lasting, now); got != org || err != want {
 			t.Errorf("opens %v %v", got, err)
 		}
-		if _, err := p.OpenPageLink(id, shown, now); err != ErrToken {
+		if _, err := p.OpenLasting(id, shown, now); err != ErrToken {
 			t.Errorf("an address that the API shows: %v", err)
 		}
 		if _, err := p.Open(id, lasting, now); err != ErrToken {

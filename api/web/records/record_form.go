@@ -26,7 +26,7 @@ func ParseColumns[R any](req *web.Request, columns *schema.Type[R]) (*RecordForm
 
 // ReadColumns reads from a form the columns that requests may set in a record.
 func ReadColumns[R any](f *Form, columns *schema.Type[R]) *RecordForm[R] {
-	for _, c := range columns.Requested() {
+	for _, c := range columns.RequestColumns() {
 		f.Order = append(f.Order, c.Name)
 	}
 	input := make(schema.Input)
@@ -60,7 +60,7 @@ func (f *RecordForm[R]) Change() schema.Change[R] {
 
 // Style is the format of records in replies. A reply is stored with its idempotency key before the change is booked. So the
 // reply has placeholders (gaps) for the values that are known only after the booking.
-var Style = schema.Style{Unbooked: instantGap, Unnumbered: seqGap}
+var Style = schema.Style{BookedPlaceholder: instantPlaceholder, NumberPlaceholder: seqPlaceholder}
 
 // FieldsOf returns the function that writes the fields of a record.
 func FieldsOf[R any](columns *schema.Type[R]) func(*schema.Encoder, *R) {

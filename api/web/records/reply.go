@@ -26,8 +26,8 @@ type Reply[T any] struct {
 
 // CachedReplies finds the cached replies to the requests of one family of routes.
 type CachedReplies struct {
-	Key   func(*web.Request) (actors.Key, error)                                // the request's idempotency key
-	Reply func(actors.Key) (reply directoryactor.Answer, found bool, err error) // the reply to the write that claimed the key
+	Key   func(*web.Request) (actors.Key, error)                                     // the request's idempotency key
+	Reply func(actors.Key) (reply directoryactor.CachedReply, found bool, err error) // the reply to the write that claimed the key
 }
 
 // CommandWait is how long a request waits, in real time, for a change. After that time the request fails, and the
@@ -48,7 +48,7 @@ func (reply Reply[T]) Run(c CachedReplies, req *web.Request, change func(context
 		if answered, err := c.replay(req, key); answered || err != nil {
 			return err
 		}
-		ctx = directoryactor.WithStoredReply(ctx, key, reply.answerToStore)
+		ctx = directoryactor.WithCachedReply(ctx, key, reply.replyToStore)
 	}
 	result, err := change(ctx)
 	if err != nil {
@@ -89,10 +89,10 @@ func (reply Reply[T]) body(result T) []byte {
 	return e.Buf
 }
 
-// answerToStore returns the reply that is stored with the key. It has gaps for values that are not known before the change is
+// replyToStore returns the reply that is stored with the key. It has gaps for values that are not known before the change is
 // booked.
-func (reply Reply[T]) answerToStore(result any) directoryactor.Answer {
-	return directoryactor.Answer{Status: reply.Status, Body: reply.body(result.(T))}
+func (reply Reply[T]) replyToStore(result any) directoryactor.CachedReply {
+	return directoryactor.CachedReply{Status: reply.Status, Body: reply.body(result.(T))}
 }
 
 // replayOrRefuse handles a refused write. If a concurrent request has used the key in the meantime, the
@@ -115,19 +115,19 @@ func (c CachedReplies) replay(req *web.Request, key actors.Key) (answered bool, 
 		return false, err
 	}
 	web.MarkReplayed(req)
-	writeBody(req, answer.Status, fillGaps(answer.Body, &answer))
+	writeBody(req, answer.Status, fillPlaceholders(answer.Body, &answer))
 	return true, nil
 }
 
 // Placeholders for the booked time and for the sequence number in the journal, in a reply that is stored before its change is
 // booked. JSON never contains such bytes.
 var (
-	instantGap = bytes.Repeat([]byte{0}, len(schema.InstantLayout))
-	seqGap     = []byte{1}
+	instantPlaceholder = bytes.Repeat([]byte{0}, len(schema.InstantLayout))
+	seqPlaceholder     = []byte{1}
 )
 
-// fillGaps fills in the values that were not known when the reply was stored.
-func fillGaps(body []byte, answer *directoryactor.Answer) []byte {
-	body = bytes.ReplaceAll(body, instantGap, answer.Booked.Time().AppendFormat(nil, schema.InstantLayout))
-	return bytes.ReplaceAll(body, seqGap, strconv.AppendUint(nil, answer.Seq, 10))
+// fillPlaceholders fills in the values that were not known when the reply was stored.
+func fillPlaceholders(body []byte, answer *directoryactor.CachedReply) []byte {
+	body = bytes.ReplaceAll(body, instantPlaceholder, answer.Booked.Time().AppendFormat(nil, schema.InstantLayout))
+	return bytes.ReplaceAll(body, seqPlaceholder, strconv.AppendUint(nil, answer.Seq, 10))
 }

@@ -26,7 +26,7 @@ type Access struct {
 }
 
 // Clients are the clients of one server. The server may be stopped and started while the clients work. A client works on
-// stories; a story is the sequence of requests about one transaction or contract.
+// request sequences; one is the sequence of requests about one transaction or contract.
 type Clients struct {
 	HasLargeData bool // half of the transactions have tens of KiB of the merchant's data; set before Work
 
@@ -35,10 +35,10 @@ type Clients struct {
 	mu        sync.Mutex
 	file      *os.File
 	answers   *bufio.Writer
-	next      int               // number of the next transaction or contract
-	idle      []*story          // stories that no client works on
-	errs      []error           // one for each response that no server may give
-	statuses  map[string]string // id of a transaction → its status in the last response
+	next      int                // number of the next transaction or contract
+	idle      []*requestSequence // sequences that no client works on
+	errs      []error            // one for each response that no server may give
+	statuses  map[string]string  // id of a transaction → its status in the last response
 	answered  int
 	unknown   int
 	awaited   int // onAwaited is called at the response with this number
@@ -112,7 +112,7 @@ func (c *Clients) Work(ctx context.Context, a Access, client *http.Client, n int
 	for range n {
 		own := rand.New(rand.NewPCG(random.Uint64(), random.Uint64()))
 		workers.Go(func() {
-			session := &session{Clients: c, Access: a, http: client, random: own}
+			session := &clientSession{Clients: c, Access: a, http: client, random: own}
 			for ctx.Err() == nil && session.work(ctx) {
 			}
 		})
@@ -120,15 +120,15 @@ func (c *Clients) Work(ctx context.Context, a Access, client *http.Client, n int
 	workers.Wait()
 }
 
-// take returns a story for a client, usually one that has already begun.
-func (c *Clients) take(random *rand.Rand) *story {
+// acquire returns a sequence for a client, usually one that has already begun.
+func (c *Clients) acquire(random *rand.Rand) *requestSequence {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.idle) == 0 || random.IntN(3) == 0 {
 		c.next++
-		return newStory(c.next, c.HasLargeData, random)
+		return newRequestSequence(c.next, c.HasLargeData, random)
 	}
-	// A recent story is more likely than an older one, so that the stories that were under way at a fault continue soon after
+	// A recent sequence is more likely than an older one, so that the sequences that were under way at a fault continue soon after
 	// the fault.
 	fromEnd := 1 + min(int(random.ExpFloat64()*20), len(c.idle)-1)
 	i := len(c.idle) - fromEnd
@@ -137,8 +137,8 @@ func (c *Clients) take(random *rand.Rand) *story {
 	return s
 }
 
-// giveBack lets other clients continue a story.
-func (c *Clients) giveBack(s *story) {
+// release lets other clients continue a sequence.
+func (c *Clients) release(s *requestSequence) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.idle = append(c.idle, s)
@@ -156,18 +156,18 @@ type answerLine struct {
 	Response       json.RawMessage `json:"response,omitempty"`
 }
 
-// session is one client.
-type session struct {
+// clientSession is one client.
+type clientSession struct {
 	*Clients
 	Access
 	http   *http.Client
 	random *rand.Rand
 }
 
-// work makes the next request of a story. It returns false if no response came.
-func (s *session) work(ctx context.Context) bool {
-	story := s.take(s.random)
-	defer s.giveBack(story)
+// work makes the next request of a sequence. It returns false if no response came.
+func (s *clientSession) work(ctx context.Context) bool {
+	story := s.acquire(s.random)
+	defer s.release(story)
 	request := story.next(s.random)
 	line := answerLine{
 		Method: request.method, Path: request.path, Organization: s.OrganizationID, IdempotencyKey: request.key, Body: request.recordedBody,
@@ -178,7 +178,7 @@ func (s *session) work(ctx context.Context) bool {
 	line.Status, line.Response = s.send(ctx, &request)
 	err := s.record(request.kind, &line)
 	if err == nil && line.Status != 0 && line.Status != http.StatusServiceUnavailable {
-		err = story.take(&request, line.Status, line.Response)
+		err = story.handleResponse(&request, line.Status, line.Response)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -192,7 +192,7 @@ func (s *session) work(ctx context.Context) bool {
 }
 
 // send sends a request. Status 0 means that no complete response came.
-func (s *session) send(ctx context.Context, r *request) (int, json.RawMessage) {
+func (s *clientSession) send(ctx context.Context, r *request) (int, json.RawMessage) {
 	message, err := http.NewRequestWithContext(ctx, r.method, s.BaseURL+r.path, bytes.NewReader(r.body))
 	if err != nil {
 		return 0, nil
@@ -222,7 +222,7 @@ func (s *session) send(ctx context.Context, r *request) (int, json.RawMessage) {
 }
 
 // record writes a response, or the fact that no response came, to the file.
-func (s *session) record(kind string, line *answerLine) error {
+func (s *clientSession) record(kind string, line *answerLine) error {
 	text, err := json.Marshal(line)
 	s.mu.Lock()
 	defer s.mu.Unlock()

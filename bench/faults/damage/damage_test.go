@@ -221,13 +221,13 @@ func (r *run) try() (faults.Outcome, string) {
 	}
 	r.damage()
 	if r.what == "" {
-		return faults.Held, ""
+		return faults.Intact, ""
 	}
 	s := r.Launch()
 	switch isReady := r.WaitReady(s, readyTimeout); {
 	case !isReady && trial.IsRunning(s): // the server serves, but its clients do not trust its certificate
 		outcome, description := r.judgeRefusal(r.End(s))
-		return max(outcome, faults.Caught), description
+		return max(outcome, faults.Detected), description
 	case !isReady:
 		return r.judgeRefusal(r.End(s))
 	}
@@ -245,7 +245,7 @@ func (r *run) tryRunning() (faults.Outcome, string) {
 		r.damage()
 	}})
 	if r.what == "" {
-		return faults.Held, ""
+		return faults.Intact, ""
 	}
 	return r.judgeServing(s)
 }
@@ -267,7 +267,7 @@ func (r *run) judgeServing(s *server.Server) (faults.Outcome, string) {
 		r.t.Errorf("%s: %v\n%s", description, err, e.Log)
 	}
 	if watch.Exit == 4 {
-		return faults.Caught, fmt.Sprintf("%s; the watch: %s", description, watch.Stderr)
+		return faults.Detected, fmt.Sprintf("%s; the watch: %s", description, watch.Stderr)
 	}
 	err := r.Check(r.random)
 	description = fmt.Sprintf("%s; then %v; backup %d %s", description, err, backup.Exit, strings.TrimSpace(backup.Stderr))
@@ -275,11 +275,11 @@ func (r *run) judgeServing(s *server.Server) (faults.Outcome, string) {
 	case errors.Is(err, trial.ErrWrongAnswers), errors.Is(err, trial.ErrNoReason):
 		return faults.Silent, description
 	case err != nil, e.Code > 0:
-		return faults.Caught, description
+		return faults.Detected, description
 	case r.kind == "clock" && !r.clockIsRight():
 		return faults.Silent, description + "; the clock went back"
 	}
-	return faults.Held, description
+	return faults.Intact, description
 }
 
 // judgeRefusal returns the outcome of a case in which the server did not start. When the damage is undone, the server must
@@ -299,7 +299,7 @@ func (r *run) judgeRefusal(e trial.Ending) (faults.Outcome, string) {
 // judgeBackups verifies the backups and restores the newest of them.
 func (r *run) judgeBackups() (faults.Outcome, string) {
 	if r.what == "" {
-		return faults.Held, ""
+		return faults.Intact, ""
 	}
 	keyring := filepath.Join(r.Dir, "keyring")
 	verify := testkit.Run(r.t, nil, "backup", "verify", "--from", r.Backups, "--keyring", keyring)
@@ -316,12 +316,12 @@ func (r *run) judgeBackups() (faults.Outcome, string) {
 	}
 	// The backup is older than the last responses, so audit verify is called without the clients' responses.
 	if audit := testkit.Run(r.t, nil, "audit", "verify", "--data", restored, "--keyring", keyring); audit.Exit != 0 {
-		return faults.Caught, fmt.Sprintf("%s; audit verify: %s%s", description, audit.Stdout, audit.Stderr)
+		return faults.Detected, fmt.Sprintf("%s; audit verify: %s%s", description, audit.Stdout, audit.Stderr)
 	}
 	if verify.Exit != 0 {
-		return faults.Caught, description
+		return faults.Detected, description
 	}
-	return faults.Held, description
+	return faults.Intact, description
 }
 
 // damage draws a file of the kind and damages it in place.

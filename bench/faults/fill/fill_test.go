@@ -99,7 +99,7 @@ func (w *way) try(t *testing.T, template *trial.Template, random *rand.Rand) (fa
 		c.Backup(s) // the backup goes to the same full disk
 	}
 	whileFull := c.Book.Counts()
-	outcome, description := faults.Held, fmt.Sprintf("%d bytes left: %+v", leave, whileFull)
+	outcome, description := faults.Intact, fmt.Sprintf("%d bytes left: %+v", leave, whileFull)
 	if trial.IsRunning(s) {
 		remove(t, filler)
 		if err := c.AwaitRecovery(s, random); err != nil {

@@ -91,7 +91,7 @@ func fromStart(t *testing.T, template *trial.Template, random *rand.Rand, limit 
 	s := c.Launch("/bin/sh", "-c", `ulimit -n "$0" && exec "$@"`, strconv.Itoa(limit))
 	outcome := faults.Refused
 	if c.WaitReady(s, readyTimeout) {
-		outcome = faults.Held
+		outcome = faults.Intact
 		c.Load(s, trial.LoadOptions{Clients: 16, Requests: 100, Timeout: 10 * time.Second, Random: random, Meanwhile: func() { connect(t, s) }})
 		if n := c.Book.Counts(); n.Answered == n.Refused {
 			t.Errorf("nothing was answered: %+v", n)
@@ -99,10 +99,10 @@ func fromStart(t *testing.T, template *trial.Template, random *rand.Rand, limit 
 	}
 	e := c.End(s)
 	description := fmt.Sprintf("limit %d: %v", limit, e)
-	if err := e.Fault(); err != nil || e.Hung || (outcome == faults.Held) == e.EndedByItself {
+	if err := e.Fault(); err != nil || e.Hung || (outcome == faults.Intact) == e.EndedByItself {
 		t.Errorf("%s: %v\n%s", description, err, e.Log)
 	}
-	if isServing := outcome == faults.Held; isServing != (limit >= leastServing) {
+	if isServing := outcome == faults.Intact; isServing != (limit >= leastServing) {
 		t.Errorf("%s: serves %v", description, isServing)
 	}
 	if err := c.Check(random); err != nil {
@@ -125,7 +125,7 @@ func whileServing(t *testing.T, template *trial.Template, random *rand.Rand, mor
 		connect(t, s)
 	}})
 	c.Backup(s)
-	outcome, description := faults.Held, fmt.Sprintf("%d more handles: %+v", more, c.Book.Counts())
+	outcome, description := faults.Intact, fmt.Sprintf("%d more handles: %+v", more, c.Book.Counts())
 	if trial.IsRunning(s) {
 		setLimit(t, s, limitAsBefore)
 		if err := c.AwaitRecovery(s, random); err != nil {

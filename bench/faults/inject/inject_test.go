@@ -91,7 +91,7 @@ func TestEveryCallOfTheServerIsKnown(t *testing.T) {
 		c := template.Begin(t)
 		t.Cleanup(c.Close)
 		if isNew {
-			c.Renew()
+			c.Empty()
 		}
 		file := filepath.Join(t.TempDir(), "calls")
 		s := c.Launch(tracer, "-D", "-f", "-qqq", "-c", "-S", "name", "-U", "calls,name", "-o", file)
@@ -206,13 +206,13 @@ func try(t *testing.T, template *trial.Template, tracer string, i injection, ran
 	}
 	e := c.End(s)
 	failed := c.Injected(s)
-	outcome := faults.Held
+	outcome := faults.Intact
 	if e.EndedByItself || !ready || e.Code != 0 {
 		outcome = faults.Refused
 	}
 	description := fmt.Sprintf("%v: %v", i, e)
 	if err := c.Check(random); err != nil {
-		t.Errorf("%s: %v\nkept in %s\n%s", description, err, c.Keep(), e.Log)
+		t.Errorf("%s: %v\nkept in %s\n%s", description, err, c.KeepFiles(), e.Log)
 		outcome = faults.Silent
 	} else if err := e.Fault(); err != nil && !i.silencesStderr() || e.Hung {
 		t.Errorf("%s: %v\n%s", description, err, e.Log)

@@ -465,7 +465,7 @@ func (r *report) check(t *testing.T, seed uint64, h *history) {
 	case err != nil:
 		t.Error(err)
 	case result == porcupine.Ok:
-		r.table.Add(h.kind, faults.Held, "")
+		r.table.Add(h.kind, faults.Intact, "")
 	case result == porcupine.Unknown:
 		t.Errorf("%s: no order was found within %v, and none was excluded: %s", h.name, searchTime, drawing)
 	default:

@@ -51,7 +51,7 @@ func campaign(t *testing.T, template *trial.Template, seed uint64, rounds, count
 			for range rounds {
 				r.round()
 			}
-			outcome, description := faults.Held, fmt.Sprintf("case %d: %d pauses, %d kills, %+v", n, r.pauses, r.kills, r.Book.Counts())
+			outcome, description := faults.Intact, fmt.Sprintf("case %d: %d pauses, %d kills, %+v", n, r.pauses, r.kills, r.Book.Counts())
 			if err := r.Check(r.random); err != nil {
 				outcome, description = faults.Silent, fmt.Sprintf("%s: %v", description, err)
 			}

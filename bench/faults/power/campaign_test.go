@@ -371,8 +371,8 @@ func (c *campaign) reboot(i int, placeName string) {
 		c.filled++
 	}
 	c.lost, c.torn, c.unflushed = c.lost+o.Lost, c.torn+o.Torn, c.unflushed+o.Unflushed
-	c.byLoss.Add(c.kind+", "+loss.String(), faults.Held, description) // Held, because any other outcome would have ended the test
-	c.byPlace.Add(c.kind+", "+placeName, faults.Held, description)
+	c.byLoss.Add(c.kind+", "+loss.String(), faults.Intact, description) // Intact, because any other outcome would have ended the test
+	c.byPlace.Add(c.kind+", "+placeName, faults.Intact, description)
 }
 
 // spend adds the time since an instant to the time that was spent on a kind of work.

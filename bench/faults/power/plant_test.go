@@ -61,7 +61,7 @@ func TestServerWithoutSyncsIsCaught(t *testing.T) {
 	if err := c.clients.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	outcome := faults.Caught
+	outcome := faults.Detected
 	if r := c.verify(c.dir); r.Exit == 0 || !strings.Contains(r.Stdout, "rule 1 FAIL") {
 		t.Errorf("audit verify: exit %d\n%s%s", r.Exit, r.Stdout, r.Stderr)
 		outcome = faults.Silent

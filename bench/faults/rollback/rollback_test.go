@@ -89,7 +89,7 @@ func (r *run) watch(requests int) testkit.Result {
 func judge(result testkit.Result) (faults.Outcome, string) {
 	description := fmt.Sprintf("the watch: %d %s%s", result.Exit, result.Stdout, result.Stderr)
 	if result.Exit == refused {
-		return faults.Caught, description
+		return faults.Detected, description
 	}
 	return faults.Silent, description
 }
@@ -102,7 +102,7 @@ func (r *run) unchanged() (faults.Outcome, string) {
 	if err := r.Check(r.random); err != nil {
 		return faults.Silent, err.Error()
 	}
-	return faults.Held, "the watch accepts it"
+	return faults.Intact, "the watch accepts it"
 }
 
 // round draws an earlier round of the template, to which files are set back.
@@ -179,15 +179,15 @@ func (r *run) setBackPart() (faults.Outcome, string) {
 	case !isReady:
 		return faults.Refused, description
 	case watch.Exit == refused || e.Code != 0:
-		return faults.Caught, description
+		return faults.Detected, description
 	}
 	err = r.Check(r.random)
 	description = fmt.Sprintf("%s; then %v", description, err)
 	switch {
 	case err == nil:
-		return faults.Held, description
+		return faults.Intact, description
 	case errors.Is(err, trial.ErrWrongAnswers), errors.Is(err, trial.ErrNoReason):
 		return faults.Silent, description
 	}
-	return faults.Caught, description
+	return faults.Detected, description
 }

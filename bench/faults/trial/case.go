@@ -77,8 +77,8 @@ func (c *Case) Close() {
 // AddFlags adds arguments of the command serve for all further starts. They override earlier arguments.
 func (c *Case) AddFlags(flags ...string) { c.flags = append(c.flags, flags...) }
 
-// Renew empties the data directory, so that the next start creates a store.
-func (c *Case) Renew() {
+// Empty empties the data directory, so that the next start creates a store.
+func (c *Case) Empty() {
 	c.tb.Helper()
 	if err := os.RemoveAll(c.Dir); err != nil {
 		c.tb.Fatal(err)
@@ -219,7 +219,7 @@ func (e Ending) String() string {
 	case e.EndedByItself:
 		how = fmt.Sprintf("ended by itself with %d", e.Code)
 	}
-	return how + ": " + shorten(e.words())
+	return how + ": " + shorten(e.exitMessage())
 }
 
 func shorten(text string) string {
@@ -229,9 +229,9 @@ func shorten(text string) string {
 	return text
 }
 
-// words returns the line with which the server says why it ended. If there is no such line, it returns all of the server's
+// exitMessage returns the line with which the server says why it ended. If there is no such line, it returns all of the server's
 // stderr.
-func (e Ending) words() string {
+func (e Ending) exitMessage() string {
 	lines := e.lines()
 	if len(lines) > 0 {
 		return lines[len(lines)-1]
@@ -401,8 +401,8 @@ func (c *Case) mustHaveRightAnswers() {
 	}
 }
 
-// Keep moves the files of the case to a directory that Close does not remove, and returns its path.
-func (c *Case) Keep() string {
+// KeepFiles moves the files of the case to a directory that Close does not remove, and returns its path.
+func (c *Case) KeepFiles() string {
 	to := filepath.Join(os.TempDir(), "mizan-kept-"+filepath.Base(c.root))
 	if err := os.Rename(c.root, to); err != nil && !errors.Is(err, os.ErrExist) {
 		return err.Error()

@@ -254,7 +254,7 @@ func (r *run) killRestore() (faults.Outcome, string) {
 		return faults.Silent, description + fmt.Sprintf("; then %v is left, %v", left, err)
 	}
 	if isComplete {
-		return faults.Held, description
+		return faults.Intact, description
 	}
 	return faults.Refused, description
 }
@@ -303,5 +303,5 @@ func (r *run) judge(description string) (faults.Outcome, string) {
 	if err := r.Check(r.random); err != nil {
 		return faults.Silent, fmt.Sprintf("%s; then %v", description, err)
 	}
-	return faults.Held, description
+	return faults.Intact, description
 }

@@ -90,5 +90,5 @@ func (c *recordCommand) readRecord(j *posting.Journal, org ledger.ID) (lastSeq u
 	case !found:
 		return 0, nil, misused(name, "event %d belongs to no record", c.Seq)
 	}
-	return stored.Stamp.LastSeq, record, nil
+	return stored.Header.LastSeq, record, nil
 }

@@ -62,7 +62,7 @@ func ReportExit(err error, stderr io.Writer) int {
 	if !errors.As(err, &f) {
 		f = &Fault{Code: ExitStorage, Lines: []string{"mizan: " + OneLine(err.Error())}}
 	}
-	mapfault.LastWord() // so that a later fault in a memory-mapped file prints no second reason
+	mapfault.ClaimExitLine() // so that a later fault in a memory-mapped file prints no second reason
 	for _, line := range f.Lines {
 		_, _ = fmt.Fprintln(stderr, line)
 	}

@@ -178,7 +178,7 @@ func (c *verifyBackupCommand) Run(s *cli.Streams) error {
 		return printJSON(s, describeRestored(result))
 	}
 	_, err = fmt.Fprintf(s.Out, "%s: %s, of %s, group %d, %d rows from %d backups: whole\n",
-		result.Header.ID, result.Header.Kind(), result.Header.TakenAt.Format(time.RFC3339Nano), result.Header.Group, result.Rows, result.Used)
+		result.Header.ID, result.Header.Kind(), result.Header.TakenAt.Format(time.RFC3339Nano), result.Header.Group, result.Rows, result.UsedBackups)
 	return err
 }
 
@@ -198,9 +198,9 @@ func describeBackup(h *backup.Header) backupJSON {
 	return backupJSON{ID: h.ID, Kind: h.Kind(), TakenAt: h.TakenAt, Group: h.Group}
 }
 
-func describeRestored(r *backup.Restored) backupJSON {
+func describeRestored(r *backup.RestoreResult) backupJSON {
 	result := describeBackup(&r.Header)
-	result.Rows, result.Backups = r.Rows, r.Used
+	result.Rows, result.Backups = r.Rows, r.UsedBackups
 	return result
 }
 
@@ -249,8 +249,8 @@ func refuseEmpty(flags ...flag) error {
 }
 
 // warnUnused prints a warning about each damaged backup in the directory that the command did not need.
-func warnUnused(s *cli.Streams, result *backup.Restored) {
-	for _, err := range result.Unused {
+func warnUnused(s *cli.Streams, result *backup.RestoreResult) {
+	for _, err := range result.UnusedFaults {
 		_, _ = fmt.Fprintln(s.Err, "mizan: warning: another backup, which was not needed: "+cli.OneLine(err.Error())) // if stderr can't be written, there is no place to report that
 	}
 }

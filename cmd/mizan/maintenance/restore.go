@@ -57,6 +57,6 @@ func (c *RestoreCommand) Run(s *cli.Streams) error {
 		return printJSON(s, restored)
 	}
 	_, err = fmt.Fprintf(s.Out, "mizan: restored %s to %s, group %d: %d rows from %d backups\n",
-		c.Data, result.Header.TakenAt.Format(time.RFC3339Nano), result.Header.Group, result.Rows, result.Used)
+		c.Data, result.Header.TakenAt.Format(time.RFC3339Nano), result.Header.Group, result.Rows, result.UsedBackups)
 	return err
 }

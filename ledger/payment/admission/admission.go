@@ -13,14 +13,14 @@ import (
 // method of Admission, which returns the next Task. The zero value means that no admission is under way. An Admission
 // contains no pointers to itself, so it may be copied.
 type Admission struct {
-	Search
-	Terms      payment.Terms      // terms of the found terminal; if none was found, only Asset and Skipped are set
-	Reason     payment.Failure    // reason of the rejection; zero if there is no objection
-	Attempt    directory.Attempt  // the data by which limits decide whether they apply
-	CountedBy  []*directory.Limit // the velocity limits that count the attempt
-	IsCounted  bool               // whether CountedBy have counted the attempt; if it is withdrawn, it must then be uncounted
-	PassedOver []payment.Attempt  // in failover: terminals that were skipped after the provider's refusal, with reasons
-	Fault      error              // why the attempt could not be counted
+	TerminalSearch
+	Terms            payment.Terms      // terms of the found terminal; if none was found, only Asset and Skipped are set
+	Reason           payment.Failure    // reason of the rejection; zero if there is no objection
+	Attempt          directory.Attempt  // the data by which limits decide whether they apply
+	CountedBy        []*directory.Limit // the velocity limits that count the attempt
+	IsCounted        bool               // whether CountedBy have counted the attempt; if it is withdrawn, it must then be uncounted
+	SkippedTerminals []payment.Attempt  // in failover: terminals that were skipped after the provider's refusal, with reasons
+	CountError       error              // why the attempt could not be counted
 
 	state State
 }
@@ -32,9 +32,9 @@ const MaxAttempts = 32
 
 // Start begins an admission at the instant s.At. missing is payment.AmountOutOfRange if the request must be rejected
 // because of its amount, and otherwise empty. In both cases the request counts as an attempt.
-func Start(s Search, missing payment.Code) (Admission, Task) {
-	s.Request.Attempted = s.At
-	a := Admission{Search: s, state: Routing}
+func Start(s TerminalSearch, missing payment.Code) (Admission, Task) {
+	s.Request.AttemptedAt = s.At
+	a := Admission{TerminalSearch: s, state: Routing}
 	if missing == "" {
 		return a, FindTerminal
 	}
@@ -44,69 +44,69 @@ func Start(s Search, missing payment.Code) (Admission, Task) {
 
 // Refuse begins an admission of a request that lacks something that every terminal needs. The request is rejected with
 // the code missing, and does not count as an attempt.
-func Refuse(s Search, missing payment.Code) (Admission, Task) {
-	a := Admission{Search: s, state: Routing, Reason: payment.Failure{Code: missing}}
+func Refuse(s TerminalSearch, missing payment.Code) (Admission, Task) {
+	a := Admission{TerminalSearch: s, state: Routing, Reason: payment.Failure{Code: missing}}
 	a.Terms.Asset = s.Request.Asset
 	return a, a.step(Unacceptable)
 }
 
 // Failover begins the search for another terminal after a provider has refused the transaction. s.Tried must list the
 // earlier attempts in the record and its present terminal.
-func Failover(s Search, r *payment.Record) (Admission, Task) {
-	s.Listed = r.ListedTerminals()
-	a := Admission{Search: s, state: Admitted}
+func Failover(s TerminalSearch, r *payment.Record) (Admission, Task) {
+	s.ListedTerminals = r.ListedTerminals()
+	a := Admission{TerminalSearch: s, state: Admitted}
 	return a, a.step(ProviderRefused)
 }
 
 // State returns the progress of the admission. It is empty if no admission is under way.
 func (a *Admission) State() State { return a.state }
 
-// Waits tells whether the admission waits for a call of Velocity. The attempts are counted outside of this package.
-func (a *Admission) Waits() bool { return a.state == Counting || a.state == Recounting }
+// AwaitsVelocity tells whether the admission waits for a call of OnVelocity. The attempts are counted outside of this package.
+func (a *Admission) AwaitsVelocity() bool { return a.state == Counting || a.state == Recounting }
 
-// Velocity continues the admission once the velocity limits (limits on the number of attempts) have been checked.
+// OnVelocity continues the admission once the velocity limits (limits on the number of attempts) have been checked.
 // exceeded is the first limit that is exceeded, or nil. err is the error if the attempt could not be counted;
 // ledger.ClaimTaken means that the request repeats a stored transaction.
-func (a *Admission) Velocity(exceeded *directory.Limit, err error) Task {
+func (a *Admission) OnVelocity(exceeded *directory.Limit, err error) Task {
 	isFirstCount := a.state == Counting // in failover, the state is Recounting
 	switch {
 	case isFirstCount && ledger.IsRefusal(err, ledger.ClaimTaken):
 		return a.step(Repeated)
 	case err != nil:
-		a.Fault = err
+		a.CountError = err
 		return a.step(Uncountable)
 	}
 	a.IsCounted = isFirstCount
 	if exceeded != nil {
-		return a.onObjection(breachOf(exceeded))
+		return a.handleObjection(breachOf(exceeded))
 	}
-	return a.onObjection(payment.Failure{})
+	return a.handleObjection(payment.Failure{})
 }
 
-// GuardFunds is called if the task is Begin and the payout is limited by nothing but the account's funds. Then the caller
+// CheckFunds is called if the task is Begin and the payout is limited by nothing but the account's funds. Then the caller
 // does not carry out Begin. The next task asks whether the account has the funds.
-func (a *Admission) GuardFunds() Task { return a.step(FundsGuarded) }
+func (a *Admission) CheckFunds() Task { return a.step(FundsGuarded) }
 
-// Funds continues the admission after the task AskAccount. covered tells whether the account has the funds for the
+// OnFunds continues the admission after the task AskAccount. covered tells whether the account has the funds for the
 // payout.
-func (a *Admission) Funds(covered bool) Task {
+func (a *Admission) OnFunds(covered bool) Task {
 	if covered {
 		return a.step(Cleared)
 	}
-	return a.Object(payment.Failure{Code: payment.InsufficientBalance})
+	return a.OnObjection(payment.Failure{Code: payment.InsufficientBalance})
 }
 
-// RuleOut is called in failover if the terms of the found terminal exclude the transaction. This terminal is not tried
+// ExcludeTerminal is called in failover if the terms of the found terminal exclude the transaction. This terminal is not tried
 // again and does not appear in the record's attempts.
-func (a *Admission) RuleOut() Task {
+func (a *Admission) ExcludeTerminal() Task {
 	a.Tried = append(a.Tried, payment.Attempt{Terminal: a.Terms.Terminal})
 	return a.step(RuledOut)
 }
 
-// Object is called if the writer (package posting) or the account objects to the transaction.
-func (a *Admission) Object(reason payment.Failure) Task {
+// OnObjection is called if the writer (package posting) or the account objects to the transaction.
+func (a *Admission) OnObjection(reason payment.Failure) Task {
 	a.Reason = payment.Failure{}
-	return a.onObjection(reason)
+	return a.handleObjection(reason)
 }
 
 // OnWriterRefusal is called if the writer (package posting) refused the decision for a reason that is not an objection to
@@ -122,34 +122,34 @@ func (a *Admission) ConsideredTerminals(terminals []*directory.Terminal, rails R
 	case a.Reason.Code != payment.NoTerminal:
 		return nil // no search for a terminal was made
 	default:
-		return a.attemptsWithReasons(terminals, rails, a.Terms.Skipped)
+		return a.attemptsWithReasons(terminals, rails, a.Terms.SkippedTerminals)
 	}
 }
 
-// onObjection continues the admission after a check. objection is zero if the check found none. The first objection
+// handleObjection continues the admission after a check. objection is zero if the check found none. The first objection
 // becomes the reason to reject the transaction. In failover, an objection only excludes the terminal.
-func (a *Admission) onObjection(objection payment.Failure) Task {
+func (a *Admission) handleObjection(objection payment.Failure) Task {
 	if a.Reason.IsZero() {
 		a.Reason = objection
 	}
 	if a.Reason.IsZero() {
 		return a.step(Cleared)
 	}
-	if a.failingOver() {
-		a.passOver()
+	if a.isFailover() {
+		a.skipTerminal()
 	}
 	return a.step(Objected)
 }
 
-// passOver moves the objection, together with the terminal, from Reason to PassedOver.
-func (a *Admission) passOver() {
+// skipTerminal moves the objection, together with the terminal, from Reason to SkippedTerminals.
+func (a *Admission) skipTerminal() {
 	attempts := a.Terms.AttemptsIfStopped(a.Reason, a.At.Time())
-	a.PassedOver = append(a.PassedOver, attempts...)
+	a.SkippedTerminals = append(a.SkippedTerminals, attempts...)
 	a.Tried = append(a.Tried, attempts...)
 	a.Reason = payment.Failure{}
 }
 
-func (a *Admission) failingOver() bool {
+func (a *Admission) isFailover() bool {
 	switch a.state {
 	case Searching, Rescreening, Recounting, Rerouted, Exhausted:
 		return true

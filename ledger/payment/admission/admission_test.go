@@ -27,7 +27,7 @@ type fixture struct {
 	limits           []*directory.Limit
 	circuitsOpen     []ledger.ID // terminals whose circuit breaker is open
 	blocksEveryPayer bool        // the blocklist has an entry for every payer
-	volumes          admission.Volumes
+	volumes          admission.BoundCache
 }
 
 // newFixture returns a fixture with a number of terminals; the first has the highest priority.
@@ -62,7 +62,7 @@ func (f *fixture) resume(a *admission.Admission, task admission.Task) admission.
 		case admission.FindTerminal:
 			task = a.Find(f.terminals, f)
 		case admission.Screen:
-			rules := admission.Rules{Limits: f.limits, Volumes: &f.volumes}
+			rules := admission.Rules{Limits: f.limits, BoundCache: &f.volumes}
 			if f.blocksEveryPayer {
 				rules.Blocks = f
 			}
@@ -73,8 +73,8 @@ func (f *fixture) resume(a *admission.Admission, task admission.Task) admission.
 	}
 }
 
-func newSearch(amount uint64) admission.Search {
-	return admission.Search{Org: org, Partner: &directory.Partner{Number: 1}, At: attemptedAt, Request: &payment.Request{
+func newSearch(amount uint64) admission.TerminalSearch {
+	return admission.TerminalSearch{Org: org, Partner: &directory.Partner{Number: 1}, At: attemptedAt, Request: &payment.Request{
 		Type: payment.Payment, Amount: money.FromUint64(amount), Asset: usd, Method: payment.BankCard,
 	}}
 }
@@ -119,8 +119,8 @@ func TestPaymentWithoutObjectionsIsAdmitted(t *testing.T) {
 	f := newFixture(2)
 	a, task := f.start(10, "")
 	wantProgress(t, &a, task, admission.Admitted, admission.Begin, payment.Failure{})
-	if a.Terms.Terminal != f.terminals[0].ID || a.Request.Attempted != attemptedAt {
-		t.Errorf("at terminal %v, attempted at %v", a.Terms.Terminal, a.Request.Attempted)
+	if a.Terms.Terminal != f.terminals[0].ID || a.Request.AttemptedAt != attemptedAt {
+		t.Errorf("at terminal %v, attempted at %v", a.Terms.Terminal, a.Request.AttemptedAt)
 	}
 }
 
@@ -142,10 +142,10 @@ func TestTheFirstObjectionIsTheReasonAndTheAttemptIsCounted(t *testing.T) {
 			f.blocksEveryPayer = c.blocksEveryPayer
 			a, task := f.start(10, c.missing)
 			wantProgress(t, &a, task, admission.Counting, admission.Count, c.want)
-			if !a.Waits() || len(a.CountedBy) != 1 || a.Attempt.Asset != usd {
+			if !a.AwaitsVelocity() || len(a.CountedBy) != 1 || a.Attempt.Asset != usd {
 				t.Errorf("%+v is counted by %d limits", a.Attempt, len(a.CountedBy))
 			}
-			task = a.Velocity(velocity, nil)
+			task = a.OnVelocity(velocity, nil)
 			wantProgress(t, &a, task, admission.Rejected, admission.Reject, c.want)
 			if !a.IsCounted {
 				t.Error("the attempt was not counted")
@@ -157,7 +157,7 @@ func TestTheFirstObjectionIsTheReasonAndTheAttemptIsCounted(t *testing.T) {
 func TestVelocityLimitRejects(t *testing.T) {
 	velocity := newLimit(directory.Velocity, ledger.ID{})
 	a, _ := newFixture(1, velocity).start(10, "")
-	task := a.Velocity(velocity, nil)
+	task := a.OnVelocity(velocity, nil)
 	wantProgress(t, &a, task, admission.Rejected, admission.Reject, failure(payment.LimitExceeded, "velocity"))
 }
 
@@ -168,10 +168,10 @@ func TestRepeatedOrUncountableAttemptIsWithdrawn(t *testing.T) {
 		errStore: admission.Withdraw,
 	} {
 		a, _ := newFixture(1, newLimit(directory.Velocity, ledger.ID{})).start(10, "")
-		task := a.Velocity(nil, err)
+		task := a.OnVelocity(nil, err)
 		wantProgress(t, &a, task, admission.Withdrawn, want, payment.Failure{})
-		if a.IsCounted || want == admission.Withdraw && !errors.Is(a.Fault, errStore) {
-			t.Errorf("counted %v, %v", a.IsCounted, a.Fault)
+		if a.IsCounted || want == admission.Withdraw && !errors.Is(a.CountError, errStore) {
+			t.Errorf("counted %v, %v", a.IsCounted, a.CountError)
 		}
 	}
 }
@@ -179,8 +179,8 @@ func TestRepeatedOrUncountableAttemptIsWithdrawn(t *testing.T) {
 func TestRequestThatNoTerminalCanTakeIsNoAttempt(t *testing.T) {
 	a, task := admission.Refuse(newSearch(10), payment.UnexpectedCard)
 	wantProgress(t, &a, task, admission.Rejected, admission.Reject, failure(payment.UnexpectedCard, ""))
-	if a.Request.Attempted != 0 || a.ConsideredTerminals(nil, nil, attemptedAt.Time()) != nil {
-		t.Errorf("attempted at %v", a.Request.Attempted)
+	if a.Request.AttemptedAt != 0 || a.ConsideredTerminals(nil, nil, attemptedAt.Time()) != nil {
+		t.Errorf("attempted at %v", a.Request.AttemptedAt)
 	}
 }
 
@@ -191,7 +191,7 @@ func TestWriterChecksVolumesAndItsRefusalIsTheReason(t *testing.T) {
 		t.Fatalf("%d bounds", len(a.Terms.Bounds))
 	}
 	breach := a.Terms.Bounds[0].Breach
-	task = a.Object(breach)
+	task = a.OnObjection(breach)
 	wantProgress(t, &a, task, admission.Rejected, admission.Reject, failure(payment.LimitExceeded, "daily_volume"))
 	considered := a.ConsideredTerminals(nil, nil, attemptedAt.Time())
 	if len(considered) != 1 || considered[0].Outcome != payment.AttemptStopped || considered[0].Failure != breach {
@@ -209,9 +209,9 @@ func TestPayoutWithoutFundsIsRejected(t *testing.T) {
 		false: {admission.Rejected, admission.Reject, failure(payment.InsufficientBalance, "")},
 	} {
 		a, _ := newFixture(1).start(10, "")
-		task := a.GuardFunds()
+		task := a.CheckFunds()
 		wantProgress(t, &a, task, admission.Funding, admission.AskAccount, payment.Failure{})
-		task = a.Funds(covered)
+		task = a.OnFunds(covered)
 		wantProgress(t, &a, task, want.state, want.task, want.reason)
 	}
 }
@@ -220,8 +220,8 @@ func TestATerminalThatIsDownIsSkippedAndListed(t *testing.T) {
 	f := newFixture(2)
 	f.circuitsOpen = []ledger.ID{f.terminals[0].ID}
 	a, _ := f.start(10, "")
-	if a.Terms.Terminal != f.terminals[1].ID || len(a.Terms.Skipped) != 1 || a.Terms.Skipped[0].Outcome != payment.AttemptSkipped {
-		t.Errorf("at terminal %v, skipped %+v", a.Terms.Terminal, a.Terms.Skipped)
+	if a.Terms.Terminal != f.terminals[1].ID || len(a.Terms.SkippedTerminals) != 1 || a.Terms.SkippedTerminals[0].Outcome != payment.AttemptSkipped {
+		t.Errorf("at terminal %v, skipped %+v", a.Terms.Terminal, a.Terms.SkippedTerminals)
 	}
 	f.circuitsOpen = append(f.circuitsOpen, f.terminals[1].ID)
 	a, task := f.start(10, "")
@@ -238,13 +238,13 @@ func TestFailoverGoesToTheNextTerminalThatNothingObjectsTo(t *testing.T) {
 	f.blocksEveryPayer, f.limits = true, []*directory.Limit{newLimit(directory.PerTransaction, f.terminals[1].ID)}
 	a, task := f.failOver()
 	wantProgress(t, &a, task, admission.Rerouted, admission.Reroute, payment.Failure{})
-	if a.Terms.Terminal != f.terminals[2].ID || len(a.PassedOver) != 1 || a.PassedOver[0].Terminal != f.terminals[1].ID {
-		t.Errorf("at terminal %v, passed over %+v", a.Terms.Terminal, a.PassedOver)
+	if a.Terms.Terminal != f.terminals[2].ID || len(a.SkippedTerminals) != 1 || a.SkippedTerminals[0].Terminal != f.terminals[1].ID {
+		t.Errorf("at terminal %v, passed over %+v", a.Terms.Terminal, a.SkippedTerminals)
 	}
-	task = f.resume(&a, a.Object(failure(payment.InsufficientBalance, "")))
+	task = f.resume(&a, a.OnObjection(failure(payment.InsufficientBalance, "")))
 	wantProgress(t, &a, task, admission.Exhausted, admission.KeepAnswer, payment.Failure{})
-	if len(a.PassedOver) != 2 || a.PassedOver[1].Failure != failure(payment.InsufficientBalance, "") {
-		t.Errorf("passed over %+v", a.PassedOver)
+	if len(a.SkippedTerminals) != 2 || a.SkippedTerminals[1].Failure != failure(payment.InsufficientBalance, "") {
+		t.Errorf("passed over %+v", a.SkippedTerminals)
 	}
 }
 
@@ -257,8 +257,8 @@ func TestFailoverListsAtMostMaxAttempts(t *testing.T) {
 		f.circuitsOpen = append(f.circuitsOpen, terminal.ID)
 	}
 	a, _ := f.failOver()
-	if listed := len(a.PassedOver) + len(a.Terms.Skipped); len(a.PassedOver) != 1 || listed != admission.MaxAttempts {
-		t.Errorf("%d passed over, %d listed", len(a.PassedOver), listed)
+	if listed := len(a.SkippedTerminals) + len(a.Terms.SkippedTerminals); len(a.SkippedTerminals) != 1 || listed != admission.MaxAttempts {
+		t.Errorf("%d passed over, %d listed", len(a.SkippedTerminals), listed)
 	}
 }
 
@@ -266,10 +266,10 @@ func TestFailoverListsAtMostMaxAttempts(t *testing.T) {
 func TestATerminalThatIsRuledOutIsNotTriedAgain(t *testing.T) {
 	f := newFixture(2)
 	a, _ := f.failOver()
-	task := f.resume(&a, a.RuleOut())
+	task := f.resume(&a, a.ExcludeTerminal())
 	wantProgress(t, &a, task, admission.Exhausted, admission.KeepAnswer, payment.Failure{})
-	if len(a.PassedOver) != 0 {
-		t.Errorf("passed over %+v", a.PassedOver)
+	if len(a.SkippedTerminals) != 0 {
+		t.Errorf("passed over %+v", a.SkippedTerminals)
 	}
 }
 
@@ -284,12 +284,12 @@ func TestFailoverIsCountedByTheOtherTerminalsLimits(t *testing.T) {
 		t.Errorf("counted by %+v", a.CountedBy)
 	}
 	uncountable := a
-	task = f.resume(&a, a.Velocity(ofSecondTerminal, nil))
+	task = f.resume(&a, a.OnVelocity(ofSecondTerminal, nil))
 	wantProgress(t, &a, task, admission.Rerouted, admission.Reroute, payment.Failure{})
 	if a.Terms.Terminal != f.terminals[2].ID || a.IsCounted {
 		t.Errorf("at terminal %v, counted %v", a.Terms.Terminal, a.IsCounted)
 	}
-	task = uncountable.Velocity(nil, errors.New("the store can't be read"))
+	task = uncountable.OnVelocity(nil, errors.New("the store can't be read"))
 	wantProgress(t, &uncountable, task, admission.Exhausted, admission.KeepAnswer, payment.Failure{})
 }
 

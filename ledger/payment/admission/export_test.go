@@ -10,7 +10,7 @@ import (
 // then one payment on the next day. It returns the number of partners in the cache at the end of the first day (today) and of
 // the second day (tomorrow).
 func PartnersInCache(partners int) (today, tomorrow int64) {
-	volumes, chosenLimits := new(Volumes), new(limitSet)
+	volumes, chosenLimits := new(BoundCache), new(limitSet)
 	chosenLimits.addIndex(0) // each partner has one limit, which applies to the payment
 	limits := []*directory.Limit{{Kind: directory.DailyVolume}}
 	for range partners {
@@ -24,7 +24,7 @@ func PartnersInCache(partners int) (today, tomorrow int64) {
 // SetsInCache fills the cache of bounds for one partner. It makes one payment for each of the given number of different sets
 // of limits, and one more for the last set. It returns how many sets of bounds the cache then has for the partner.
 func SetsInCache(sets int) int {
-	volumes, limits := new(Volumes), make([]*directory.Limit, sets)
+	volumes, limits := new(BoundCache), make([]*directory.Limit, sets)
 	for i := range limits {
 		limits[i] = &directory.Limit{Kind: directory.DailyVolume}
 	}

@@ -11,28 +11,28 @@ import (
 // tried several times, each try has such attempts. Attempts stops when fn returns false, and returns the last result of
 // fn.
 func Attempts(r *payment.Record, fn func(attemptedAt ledger.Micros, a *directory.Attempt) (wantsMore bool)) (wantsMore bool) {
-	for i := range r.Ended {
-		if past := recordOf(r, &r.Ended[i]); !attemptsOf(&past, fn) {
+	for i := range r.EndedAttempts {
+		if past := recordOf(r, &r.EndedAttempts[i]); !attemptsOf(&past, fn) {
 			return false
 		}
 	}
-	return r.Attempted == 0 || attemptsOf(r, fn)
+	return r.AttemptedAt == 0 || attemptsOf(r, fn)
 }
 
 // recordOf returns a hosted payment as it was at the end of an attempt, with that attempt's credentials and terminals.
 func recordOf(r *payment.Record, ended *payment.EndedAttempt) payment.Record {
 	past, entered := *r, &ended.Credentials
 	past.Method, past.CardBIN, past.CardFingerprint = entered.Method, entered.CardBIN, entered.CardFingerprint
-	past.PayerIP, past.Attempted = entered.PayerIP, entered.Attempted
-	past.Terminal, past.Attempts, past.Ended = ledger.ID{}, ended.Terminals, nil
+	past.PayerIP, past.AttemptedAt = entered.PayerIP, entered.AttemptedAt
+	past.Terminal, past.Attempts, past.EndedAttempts = ledger.ID{}, ended.Terminals, nil
 	return past
 }
 
 // attemptsOf does the work of Attempts for the payer's last try.
 func attemptsOf(r *payment.Record, fn func(attemptedAt ledger.Micros, a *directory.Attempt) (wantsMore bool)) (wantsMore bool) {
-	search := Search{Request: &r.Request}
+	search := TerminalSearch{Request: &r.Request}
 	attempt := directory.Attempt{Type: search.terminalType(), Asset: r.Asset, Payer: PayerOf(&r.Request, nil)}
-	attemptedAt := r.Attempted
+	attemptedAt := r.AttemptedAt
 	emit := func(terminal ledger.ID, when ledger.Micros) bool {
 		a := attempt
 		a.Terminal = terminal

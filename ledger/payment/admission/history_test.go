@@ -19,7 +19,7 @@ func TestEachAttemptOfAHostedPaymentCounts(t *testing.T) {
 	a, b := ledger.ID{0xa}, ledger.ID{0xb}
 	ended := func(at ledger.Micros, card string, terminals ...payment.Attempt) payment.EndedAttempt {
 		return payment.EndedAttempt{
-			Credentials: payment.Credentials{CardFingerprint: card, PayerIP: netip.MustParseAddr("192.0.2." + card), Attempted: at}, Terminals: terminals,
+			Credentials: payment.Credentials{CardFingerprint: card, PayerIP: netip.MustParseAddr("192.0.2." + card), AttemptedAt: at}, Terminals: terminals,
 		}
 	}
 	refused := func(terminal ledger.ID, at ledger.Micros) payment.Attempt {
@@ -27,7 +27,7 @@ func TestEachAttemptOfAHostedPaymentCounts(t *testing.T) {
 	}
 	record := payment.Record{
 		Request: payment.Request{Type: payment.Payment, Asset: money.Asset{Currency: "USD", Env: money.Prod}}, Hosted: true,
-		Ended: []payment.EndedAttempt{ended(10, "1", refused(a, 12), refused(b, 14)), ended(20, "2", payment.Attempt{Terminal: a, Outcome: payment.AttemptSkipped}, refused(b, 22))},
+		EndedAttempts: []payment.EndedAttempt{ended(10, "1", refused(a, 12), refused(b, 14)), ended(20, "2", payment.Attempt{Terminal: a, Outcome: payment.AttemptSkipped}, refused(b, 22))},
 	}
 	seen := func(r payment.Record, maximum int) (list []string) {
 		admission.Attempts(&r, func(at ledger.Micros, attempt *directory.Attempt) bool {
@@ -45,7 +45,7 @@ func TestEachAttemptOfAHostedPaymentCounts(t *testing.T) {
 	if got := seen(record, 2); !slices.Equal(got, past[:2]) {
 		t.Errorf("after fn stopped at two attempts: %q", got)
 	}
-	record.Attempted, record.CardFingerprint, record.PayerIP, record.Terminal = 30, "3", netip.MustParseAddr("192.0.2.3"), a
+	record.AttemptedAt, record.CardFingerprint, record.PayerIP, record.Terminal = 30, "3", netip.MustParseAddr("192.0.2.3"), a
 	want := append(slices.Clone(past), "30 card 3 from 192.0.2.3 at 0a again false")
 	if got := seen(record, 99); !slices.Equal(got, want) {
 		t.Errorf("in the third attempt: %q, want %q", got, want)

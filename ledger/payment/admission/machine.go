@@ -36,7 +36,7 @@ const (
 	Cleared         Event = "cleared"          // there is no objection
 	Objected        Event = "objected"         // there is an objection; Admission.Reason says which
 	Repeated        Event = "repeated"         // the txid is in use: the request repeats a stored transaction
-	Uncountable     Event = "uncountable"      // the attempt could not be counted; Admission.Fault says why
+	Uncountable     Event = "uncountable"      // the attempt could not be counted; Admission.CountError says why
 	FundsGuarded    Event = "funds_guarded"    // the payout is limited by nothing but the account's funds
 	RuledOut        Event = "ruled_out"        // the terminal's terms exclude the transaction
 	WriterRefused   Event = "writer_refused"   // the writer refused, but has no objection to the transaction
@@ -48,19 +48,19 @@ type Task string
 
 // The tasks. If a comment ends with "then" and the name of a method of Admission, the caller passes the result of the
 // task to that method. The other tasks end the admission or pass a decision to the writer (package posting). If the
-// writer refuses the decision, the caller calls Object or OnWriterRefusal.
+// writer refuses the decision, the caller calls OnObjection or OnWriterRefusal.
 const (
 	FindTerminal   Task = "find_terminal"   // call Find
 	Screen         Task = "screen"          // call Screen
-	Count          Task = "count"           // count the attempt, directly or in the account's actor, then Velocity
-	Recount        Task = "recount"         // count the attempt in the account's actor, then Velocity
-	AskAccount     Task = "ask_account"     // ask the account's actor whether it has the funds, then Funds
-	Begin          Task = "begin"           // decide on the charge and pass the decision to the writer, or call GuardFunds
+	Count          Task = "count"           // count the attempt, directly or in the account's actor, then OnVelocity
+	Recount        Task = "recount"         // count the attempt in the account's actor, then OnVelocity
+	AskAccount     Task = "ask_account"     // ask the account's actor whether it has the funds, then OnFunds
+	Begin          Task = "begin"           // decide on the charge and pass the decision to the writer, or call CheckFunds
 	Write          Task = "write"           // pass the decision to the writer
 	Reject         Task = "reject"          // decide to reject because of Admission.Reason, and pass the decision to the writer
-	Reroute        Task = "reroute"         // decide on the new terminal and pass the decision to the writer, or call RuleOut
+	Reroute        Task = "reroute"         // decide on the new terminal and pass the decision to the writer, or call ExcludeTerminal
 	AnswerStored   Task = "answer_stored"   // respond with the stored transaction
-	Withdraw       Task = "withdraw"        // return the error Admission.Fault
+	Withdraw       Task = "withdraw"        // return the error Admission.CountError
 	UncountAttempt Task = "uncount_attempt" // uncount the attempt and return the writer's refusal
 	KeepAnswer     Task = "keep_answer"     // make the first terminal's answer the final answer about the charge
 )

@@ -96,7 +96,7 @@ func TestTheMachineHasExactlyTheExpectedSteps(t *testing.T) {
 		t.Errorf("%d states, want %d", got, want)
 	}
 	for state, row := range grid {
-		if !admission.Machine.Has(state) {
+		if !admission.Machine.HasState(state) {
 			t.Errorf("no state %s", state)
 		}
 		for _, event := range vocabulary {

@@ -81,7 +81,7 @@ func isToken(asset money.Asset) bool { return !isNational(asset) }
 // method is returned if a request with this method would find a terminal now. If a terminal has a list of methods, the
 // order is that of the list. The method that the request itself names and the total to which its payer has agreed are
 // ignored.
-func (s *Search) Methods(terminals []*directory.Terminal, rails Rails) (offers []payment.Offer) {
+func (s *TerminalSearch) Methods(terminals []*directory.Terminal, rails Rails) (offers []payment.Offer) {
 	search := s.withoutAgreedTotal()
 	request := search.Request
 	examined := make(map[string]bool)
@@ -108,7 +108,7 @@ func (s *Search) Methods(terminals []*directory.Terminal, rails Rails) (offers [
 }
 
 // methodsOf returns the methods that the terminal offers on a page for the request.
-func (s *Search) methodsOf(terminal *directory.Terminal) (methods []string) {
+func (s *TerminalSearch) methodsOf(terminal *directory.Terminal) (methods []string) {
 	r := s.Request
 	isPossible := func(m *pageMethod) bool {
 		_, _, exists := payment.RequiredKeys(m.name, r.Type, r.Asset.Currency)

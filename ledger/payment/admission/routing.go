@@ -10,15 +10,15 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Search is the input of a search for a terminal.
-type Search struct {
-	Org     ledger.ID
-	Partner *directory.Partner
-	Request *payment.Request
-	Route   string            // the rail that the payer chose; empty if any
-	Tried   []payment.Attempt // terminals that must not be tried again
-	Listed  int               // number of terminals that the record already lists as skipped or tried
-	At      ledger.Micros     // the instant of the search
+// TerminalSearch is the input of a search for a terminal.
+type TerminalSearch struct {
+	Org             ledger.ID
+	Partner         *directory.Partner
+	Request         *payment.Request
+	Route           string            // the rail that the payer chose; empty if any
+	Tried           []payment.Attempt // terminals that must not be tried again
+	ListedTerminals int               // number of terminals that the record already lists as skipped or tried
+	At              ledger.Micros     // the instant of the search
 }
 
 // Rails provides the data that routing needs about rails (providers).
@@ -40,14 +40,14 @@ const ReasonCircuitOpen = "the terminal's circuit is open"
 // that serves the request, was not tried yet and has a closed circuit breaker. Terms.Skipped lists the terminals that
 // were skipped because their circuit breaker is open, even if no terminal is found.
 func (a *Admission) Find(terminals []*directory.Terminal, rails Rails) Task {
-	if a.failingOver() && a.Listed+len(a.PassedOver) >= MaxAttempts {
+	if a.isFailover() && a.ListedTerminals+len(a.SkippedTerminals) >= MaxAttempts {
 		return a.step(NoTerminal)
 	}
-	a.Terms = a.findTerms(terminals, rails, MaxAttempts-a.Listed-len(a.PassedOver))
+	a.Terms = a.findTerms(terminals, rails, MaxAttempts-a.ListedTerminals-len(a.SkippedTerminals))
 	if a.Terms.Found() {
 		return a.step(TerminalFound)
 	}
-	if !a.failingOver() {
+	if !a.isFailover() {
 		a.Terms.Asset, a.Reason = a.Request.Asset, payment.Failure{Code: payment.NoTerminal}
 	}
 	return a.step(NoTerminal)
@@ -55,33 +55,33 @@ func (a *Admission) Find(terminals []*directory.Terminal, rails Rails) Task {
 
 // findTerms chooses the terminal as described at Find, and returns its terms. Terms.Skipped lists at most maxSkipped
 // terminals.
-func (s *Search) findTerms(terminals []*directory.Terminal, rails Rails, maxSkipped int) (terms payment.Terms) {
+func (s *TerminalSearch) findTerms(terminals []*directory.Terminal, rails Rails, maxSkipped int) (terms payment.Terms) {
 	for _, terminal := range terminals {
 		if s.wasTried(terminal) || s.exclusionReason(terminal, rails) != "" {
 			continue
 		}
 		if rails.CircuitOpen(terminal.ID) {
-			if len(terms.Skipped) < maxSkipped {
-				terms.Skipped = append(terms.Skipped, s.newAttempt(terminal, payment.AttemptSkipped, ReasonCircuitOpen))
+			if len(terms.SkippedTerminals) < maxSkipped {
+				terms.SkippedTerminals = append(terms.SkippedTerminals, s.newAttempt(terminal, payment.AttemptSkipped, ReasonCircuitOpen))
 			}
 			continue
 		}
-		skipped := terms.Skipped
+		skipped := terms.SkippedTerminals
 		terms = s.termsOf(terminal, rails)
-		terms.Skipped = skipped
+		terms.SkippedTerminals = skipped
 		return terms
 	}
 	return terms
 }
 
-// Offers tells whether at least one terminal serves the request. Circuit breakers are ignored.
-func (s *Search) Offers(terminals []*directory.Terminal, rails Rails) bool {
+// HasTerminal tells whether at least one terminal serves the request. Circuit breakers are ignored.
+func (s *TerminalSearch) HasTerminal(terminals []*directory.Terminal, rails Rails) bool {
 	return slices.ContainsFunc(terminals, func(terminal *directory.Terminal) bool { return s.exclusionReason(terminal, rails) == "" })
 }
 
-// CostsMore tells whether a terminal would serve the request if the payer agreed to a higher total. It is called after
+// WouldServeAtHigherTotal tells whether a terminal would serve the request if the payer agreed to a higher total. It is called after
 // the search has found no terminal for the agreed total.
-func (s *Search) CostsMore(terminals []*directory.Terminal, rails Rails) bool {
+func (s *TerminalSearch) WouldServeAtHigherTotal(terminals []*directory.Terminal, rails Rails) bool {
 	if s.Request.AgreedTotal.IsZero() {
 		return false
 	}
@@ -91,7 +91,7 @@ func (s *Search) CostsMore(terminals []*directory.Terminal, rails Rails) bool {
 }
 
 // withoutAgreedTotal returns a copy of the search without the payer's agreed total, so that no terminal is too expensive.
-func (s *Search) withoutAgreedTotal() Search {
+func (s *TerminalSearch) withoutAgreedTotal() TerminalSearch {
 	request, search := *s.Request, *s
 	request.AgreedTotal = money.Amount{}
 	search.Request = &request
@@ -99,7 +99,7 @@ func (s *Search) withoutAgreedTotal() Search {
 }
 
 // terminalType returns the type of terminal that the request needs.
-func (s *Search) terminalType() directory.TerminalType {
+func (s *TerminalSearch) terminalType() directory.TerminalType {
 	if s.Request.Type == payment.Payout {
 		return directory.PayoutTerminal
 	}
@@ -107,7 +107,7 @@ func (s *Search) terminalType() directory.TerminalType {
 }
 
 // exclusionReason returns the reason why the terminal does not serve the request, or "" if it does.
-func (s *Search) exclusionReason(terminal *directory.Terminal, rails Rails) string {
+func (s *TerminalSearch) exclusionReason(terminal *directory.Terminal, rails Rails) string {
 	if s.Route != "" && s.Route != terminal.Provider {
 		return "the payer chose another rail"
 	}
@@ -135,7 +135,7 @@ func (s *Search) exclusionReason(terminal *directory.Terminal, rails Rails) stri
 }
 
 // termsOf returns the terminal's terms for the request.
-func (s *Search) termsOf(terminal *directory.Terminal, rails Rails) payment.Terms {
+func (s *TerminalSearch) termsOf(terminal *directory.Terminal, rails Rails) payment.Terms {
 	settings := &terminal.Settings
 	asset := terminal.Resolve(s.Request.Asset)
 	terms := payment.Terms{
@@ -151,17 +151,17 @@ func (s *Search) termsOf(terminal *directory.Terminal, rails Rails) payment.Term
 	return terms
 }
 
-func (s *Search) wasTried(terminal *directory.Terminal) bool {
+func (s *TerminalSearch) wasTried(terminal *directory.Terminal) bool {
 	return slices.ContainsFunc(s.Tried, func(a payment.Attempt) bool { return a.Terminal == terminal.ID })
 }
 
-func (s *Search) newAttempt(terminal *directory.Terminal, outcome, reason string) payment.Attempt {
+func (s *TerminalSearch) newAttempt(terminal *directory.Terminal, outcome, reason string) payment.Attempt {
 	return payment.Attempt{Terminal: terminal.ID, Outcome: outcome, Failure: payment.Failure{Detail: reason}, Priority: terminal.Settings.Priority, At: s.At}
 }
 
 // attemptsWithReasons lists the partner's terminals of the right type and environment, each with the reason why it was
 // not used. skipped lists the terminals with an open circuit breaker and their reasons.
-func (s *Search) attemptsWithReasons(terminals []*directory.Terminal, rails Rails, skipped []payment.Attempt) []payment.Attempt {
+func (s *TerminalSearch) attemptsWithReasons(terminals []*directory.Terminal, rails Rails, skipped []payment.Attempt) []payment.Attempt {
 	wantType := s.terminalType()
 	var attempts []payment.Attempt
 	for _, terminal := range terminals {

@@ -10,10 +10,10 @@ import (
 
 // Rules are the rules against which an attempt is checked.
 type Rules struct {
-	Limits  []*directory.Limit // the partner's active limits; the slice is never changed
-	Blocks  BlockList          // nil if the blocklist is empty
-	Volumes *Volumes           // cache of the bounds computed from volume limits
-	BIN     []byte             // the beginning of the card number; if nil, the request's CardBIN
+	Limits     []*directory.Limit // the partner's active limits; the slice is never changed
+	Blocks     BlockList          // nil if the blocklist is empty
+	BoundCache *BoundCache        // cache of the bounds computed from volume limits
+	BIN        []byte             // the beginning of the card number; if nil, the request's CardBIN
 }
 
 // BlockList finds the first blocklist entry that applies to a payer.
@@ -25,12 +25,12 @@ type BlockList interface {
 // objection or if failover is under way. The limits are always checked, because this check also finds the velocity limits
 // that must count the attempt.
 func (a *Admission) Screen(rules Rules) Task {
-	limits, checksBlocks := rules.Limits, rules.Blocks != nil && !a.failingOver()
+	limits, checksBlocks := rules.Limits, rules.Blocks != nil && !a.isFailover()
 	if len(limits) == 0 && !checksBlocks { // most partners have neither limits nor a blocklist
-		return a.onObjection(payment.Failure{})
+		return a.handleObjection(payment.Failure{})
 	}
 	a.CountedBy = nil
-	a.Attempt = directory.Attempt{Type: a.terminalType(), Asset: a.Terms.Asset, Terminal: a.Terms.Terminal, IsRescreened: a.failingOver()}
+	a.Attempt = directory.Attempt{Type: a.terminalType(), Asset: a.Terms.Asset, Terminal: a.Terms.Terminal, IsRescreened: a.isFailover()}
 	if checksBlocks || slices.ContainsFunc(limits, isPersonal) {
 		a.Attempt.Payer = PayerOf(a.Request, rules.BIN)
 	}
@@ -39,10 +39,10 @@ func (a *Admission) Screen(rules Rules) Task {
 			a.Reason = payment.Failure{Code: payment.AntiFraud, Detail: kind}
 		}
 	}
-	breach := a.applyLimits(limits, rules.Volumes)
+	breach := a.applyLimits(limits, rules.BoundCache)
 	switch {
-	case len(a.CountedBy) == 0, a.failingOver() && !breach.IsZero():
-		return a.onObjection(breach)
+	case len(a.CountedBy) == 0, a.isFailover() && !breach.IsZero():
+		return a.handleObjection(breach)
 	case a.Reason.IsZero():
 		a.Reason = breach
 	}
@@ -53,7 +53,7 @@ func (a *Admission) Screen(rules Rules) Task {
 // collects the velocity limits in CountedBy, so that the account's actor counts the attempt. It computes Terms.Bounds
 // from the volume limits, so that the writer checks them. If no volume limit depends on the payer, attempts with equal
 // bounds share one slice.
-func (a *Admission) applyLimits(limits []*directory.Limit, volumes *Volumes) (breach payment.Failure) {
+func (a *Admission) applyLimits(limits []*directory.Limit, volumes *BoundCache) (breach payment.Failure) {
 	var (
 		today        *day
 		volumeLimits limitSet

@@ -8,7 +8,7 @@ import (
 
 	"github.com/vmihailenco/msgpack/v5"
 
-	"mizan/internal/packed"
+	"mizan/internal/msgpackcheck"
 	"mizan/ledger/payment"
 )
 
@@ -42,12 +42,12 @@ func Encode(r *payment.Record) []byte {
 
 var decoders = sync.Pool{New: func() any { return &coder{dec: msgpack.NewDecoder(nil)} }}
 
-var errForm = errors.New("transaction: unknown form")
+var errFormat = errors.New("transaction: unknown form")
 
 // Decode parses the payload (stored form) of a transaction.
 func Decode(payload []byte) (*payment.Record, error) {
-	if len(payload) == 0 || payload[0] != recordVersion || !packed.WellFormed(payload[1:]) {
-		return nil, errForm
+	if len(payload) == 0 || payload[0] != recordVersion || !msgpackcheck.WellFormed(payload[1:]) {
+		return nil, errFormat
 	}
 	c := decoders.Get().(*coder)
 	defer decoders.Put(c)

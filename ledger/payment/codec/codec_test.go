@@ -96,7 +96,7 @@ func recordWith(random *rand.Rand, isChosen func() bool) *payment.Record {
 	if r.SettlementAsset.Env = r.Asset.Env; r.Rate.IsZero() {
 		r.SettlementAsset = money.Asset{} // a record without a conversion has none
 	}
-	r.Described = r.Described || r.Description != ""
+	r.HasDescription = r.HasDescription || r.Description != ""
 	if r.MerchantAmount.Abs.IsZero() {
 		r.MerchantAmount.Negative = false
 	}
@@ -152,7 +152,7 @@ func FuzzDecode(f *testing.F) {
 	for oneIn := range 6 {
 		f.Add(paymentcodec.Encode(recordWith(random, func() bool { return random.IntN(1+oneIn) == 0 })))
 	}
-	largeRecord := &payment.Record{Request: payment.Request{Attempted: 1 << 50, PayerIP: netip.MustParseAddr("2001:db8::1")}}
+	largeRecord := &payment.Record{Request: payment.Request{AttemptedAt: 1 << 50, PayerIP: netip.MustParseAddr("2001:db8::1")}}
 	for i := range 100 {
 		largeRecord.Volumes = append(largeRecord.Volumes, payment.Volume{Limit: ledger.ID{byte(i)}, Window: "2026-11", Subject: strings.Repeat("f", i)})
 	}

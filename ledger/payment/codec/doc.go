@@ -9,7 +9,7 @@
 //  3. A decoder skips unknown keys, and unknown values at the end of an array. So a later release may add keys and
 //     values.
 //  4. Decode returns an error for any payload that does not have this form, and never panics. If a payload announces more
-//     elements than it contains, no memory is allocated for them (internal/packed).
+//     elements than it contains, no memory is allocated for them (internal/msgpackcheck).
 //  5. Equal records are encoded as equal bytes.
 //
 // Callers: actors/payment (stores records); and api, snapshots, bench and cmd (for actors/alerts), which read records

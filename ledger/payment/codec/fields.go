@@ -39,7 +39,7 @@ var fields = [...]field{
 	value(16, text, func(r *record) *string { return &r.CardLast4 }),
 	value(17, text, func(r *record) *string { return &r.CardFingerprint }),
 	value(18, (*coder).address, func(r *record) *netip.Addr { return &r.PayerIP }),
-	value(19, number, func(r *record) *ledger.Micros { return &r.Attempted }),
+	value(19, number, func(r *record) *ledger.Micros { return &r.AttemptedAt }),
 	pointer(20, (*coder).renewal, func(r *record) **payment.Renewal { return &r.Renewal }),
 	value(21, text, func(r *record) *payment.Status { return &r.Status }),
 	value(22, text, func(r *record) *payment.Code { return &r.Failure.Code }),
@@ -59,9 +59,9 @@ var fields = [...]field{
 	value(36, number, func(r *record) *uint8 { return &r.Inquiries }),
 	value(37, (*coder).id, func(r *record) *ledger.ID { return &r.ReturnID }),
 	value(38, (*coder).id, func(r *record) *ledger.ID { return &r.ReversalOf }),
-	value(39, number, func(r *record) *uint32 { return &r.Notified }),
-	value(40, number, func(r *record) *uint32 { return &r.Unnotified }),
-	value(41, number, func(r *record) *uint32 { return &r.Unwanted }),
+	value(39, number, func(r *record) *uint32 { return &r.NotifiedChanges }),
+	value(40, number, func(r *record) *uint32 { return &r.UnnotifiedChanges }),
+	value(41, number, func(r *record) *uint32 { return &r.UnselectedChanges }),
 	value(42, (*coder).rate, func(r *record) *money.Rate { return &r.Rate }),
 	value(43, text, func(r *record) *money.Currency { return &r.SettlementAsset.Currency }),
 	value(44, text, func(r *record) *money.Network { return &r.SettlementAsset.Network }),
@@ -72,9 +72,9 @@ var fields = [...]field{
 	slice(49, (*coder).volumes, func(r *record) *[]payment.Volume { return &r.Volumes }),
 	slice(50, list((*coder).attempt), func(r *record) *[]payment.Attempt { return &r.Attempts }),
 	value(51, number, func(r *record) *ledger.Micros { return &r.HoldUntil }),
-	value(52, (*coder).amount, func(r *record) *money.Amount { return &r.Captured }),
+	value(52, (*coder).amount, func(r *record) *money.Amount { return &r.CapturedAmount }),
 	value(53, (*coder).amount, func(r *record) *money.Amount { return &r.LastCommit }),
-	value(54, (*coder).amount, func(r *record) *money.Amount { return &r.Refunded }),
+	value(54, (*coder).amount, func(r *record) *money.Amount { return &r.RefundedAmount }),
 	value(55, (*coder).amount, func(r *record) *money.Amount { return &r.RefundedFee }),
 	slice(56, list((*coder).refund), func(r *record) *[]payment.RefundRecord { return &r.Refunds }),
 	value(57, (*coder).id, func(r *record) *ledger.ID { return &r.LinkID }),
@@ -85,10 +85,10 @@ var fields = [...]field{
 	slice(62, list(text[string]), func(r *record) *[]string { return &r.Methods }),
 	value(63, number, func(r *record) *ledger.Micros { return &r.HostedUntil }),
 	value(64, number, func(r *record) *uint8 { return &r.HostedAttempts }),
-	slice(65, list((*coder).endedAttempt), func(r *record) *[]payment.EndedAttempt { return &r.Ended }),
+	slice(65, list((*coder).endedAttempt), func(r *record) *[]payment.EndedAttempt { return &r.EndedAttempts }),
 	value(66, (*coder).id, func(r *record) *ledger.ID { return &r.Reference }),
 	value(67, (*coder).id, func(r *record) *ledger.ID { return &r.AttemptOf }),
-	value(68, text, func(r *record) *payment.Code { return &r.RejectedAs }),
+	value(68, text, func(r *record) *payment.Code { return &r.OriginalRejection }),
 }
 
 func init() {
@@ -148,8 +148,8 @@ func description(key int) field {
 	return field{key, func(c *coder, r *record) {
 		switch {
 		case c.decodes():
-			r.Described = true
-		case !r.Described:
+			r.HasDescription = true
+		case !r.HasDescription:
 			return
 		default:
 			c.key(key)
@@ -206,7 +206,7 @@ func (c *coder) endedAttempt(v *payment.EndedAttempt) {
 		text(c, &v.Credentials.Network)
 		c.amount(&v.Credentials.AgreedTotal)
 		c.address(&v.Credentials.PayerIP)
-		number(c, &v.Credentials.Attempted)
+		number(c, &v.Credentials.AttemptedAt)
 		terminals(c, &v.Terminals)
 		c.bytes(&v.RailMeta)
 	})
@@ -266,7 +266,7 @@ func (c *coder) operation(v *payment.Op) {
 		number(c, &v.NotFoundAnswers)
 		number(c, &v.Inquiries)
 		text(c, &v.Why)
-		c.flag(&v.Late)
+		c.flag(&v.FromSuspense)
 		text(c, &v.From)
 		text(c, &v.Choice)
 	})

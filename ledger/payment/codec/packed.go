@@ -23,7 +23,7 @@ var flagBits = [...]struct {
 	{1 << 5, func(r *record) *bool { return &r.KeepCard }},
 	{1 << 6, func(r *record) *bool { return &r.ConfirmedByProvider }},
 	{1 << 7, func(r *record) *bool { return &r.EmptyTxID }},
-	{1 << 8, func(r *record) *bool { return &r.GivenUp }},
+	{1 << 8, func(r *record) *bool { return &r.VoidRequested }},
 	{1 << 9, func(r *record) *bool { return &r.LateChargeback }},
 }
 

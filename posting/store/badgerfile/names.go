@@ -14,8 +14,8 @@ const (
 	tableSuffix = ".sst"
 )
 
-// ListPath returns the path of the list of tables in Badger's directory dir.
-func ListPath(dir string) string { return filepath.Join(dir, badger.ManifestFilename) }
+// ManifestPath returns the path of the list of tables in Badger's directory dir.
+func ManifestPath(dir string) string { return filepath.Join(dir, badger.ManifestFilename) }
 
 // LogPath returns the path of the write-ahead log with the number id. Each memtable has a log. The newest memtable, to
 // which Badger writes, has the log with the highest number.

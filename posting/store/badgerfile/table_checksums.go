@@ -118,7 +118,7 @@ func (c *TableChecksums) Refresh(dir string) error {
 	if err != nil {
 		return err
 	}
-	list, err := readList(ListPath(dir))
+	list, err := readManifest(ManifestPath(dir))
 	if err != nil {
 		return err
 	}

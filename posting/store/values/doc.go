@@ -2,7 +2,7 @@
 // database, stay small: instead of the value, a row has a Place, which says where the value is. A value is written
 // once, when its row is written to Badger, and not again when Badger merges tables.
 //
-// A file is a sequence of entries, each with a key and a stored value (entries.go). Rows that are never replaced (Lasting)
+// A file is a sequence of entries, each with a key and a stored value (entries.go). Rows that are never replaced (Permanent)
 // and rows that may be replaced (Replaceable) have their values in different files, because only files of replaceable rows
 // accumulate values that no row needs any more.
 //

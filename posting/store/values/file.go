@@ -10,12 +10,12 @@ type Kind byte
 
 // Kinds of files. These numbers are stored, so they must not change.
 const (
-	Lasting     Kind = 1 // values of rows that are never replaced or removed
+	Permanent   Kind = 1 // values of rows that are never replaced or removed
 	Replaceable Kind = 2 // values of other rows
 	removed     Kind = 3 // the file was removed; its row is kept, so that its number is never used again
 )
 
-var kinds = [...]Kind{Lasting, Replaceable}
+var kinds = [...]Kind{Permanent, Replaceable}
 
 // File describes a file.
 type File struct {
@@ -88,7 +88,7 @@ func (f *File) isValid() bool {
 	if f.Kind == removed {
 		return f.Length == 0 && len(f.Extents) == 0
 	}
-	if f.Kind != Lasting && f.Kind != Replaceable || f.Length%blockSize != 0 || len(f.Extents) == 0 || len(f.Extents) > maxExtents {
+	if f.Kind != Permanent && f.Kind != Replaceable || f.Length%blockSize != 0 || len(f.Extents) == 0 || len(f.Extents) > maxExtents {
 		return false
 	}
 	next := int64(0)

@@ -75,9 +75,9 @@ func names(t *testing.T, dir string) (all []string) {
 func TestValuesAreReadAtTheirPlaces(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "values")
 	s := openSet(t, dir, nil)
-	lasting, _ := put(t, s, Lasting, 1, 200, 0, 30)
+	lasting, _ := put(t, s, Permanent, 1, 200, 0, 30)
 	replaceable, _ := put(t, s, Replaceable, 5, 6)
-	more, _ := put(t, s, Lasting, 7)
+	more, _ := put(t, s, Permanent, 7)
 	all := slices.Concat(lasting, replaceable, more)
 	wantValues(t, s, all)
 	if lasting[0].File == replaceable[0].File {
@@ -89,7 +89,7 @@ func TestValuesAreReadAtTheirPlaces(t *testing.T) {
 	}
 	s = openSet(t, dir, files)
 	wantValues(t, s, all)
-	more, _ = put(t, s, Lasting, 9)
+	more, _ = put(t, s, Permanent, 9)
 	if more[0].File != lasting[0].File {
 		t.Error("a file is not continued after another opening")
 	}
@@ -98,8 +98,8 @@ func TestValuesAreReadAtTheirPlaces(t *testing.T) {
 
 func TestFullFileGetsNoFurtherValues(t *testing.T) {
 	s := openSet(t, t.TempDir(), nil)
-	first, grown := put(t, s, Lasting, testMax)
-	second, _ := put(t, s, Lasting, 1)
+	first, grown := put(t, s, Permanent, testMax)
+	second, _ := put(t, s, Permanent, 1)
 	if first[0].File == second[0].File || !s.IsFull(grown[0]) {
 		t.Errorf("places %v and %v", first, second)
 	}
@@ -117,13 +117,13 @@ func TestFileRoundTrip(t *testing.T) {
 	for _, row := range [][]byte{
 		nil, f.Append(nil)[:8], append(f.Append(nil), 0),
 		File{Kind: removed, Length: block}.Append(nil), File{Kind: removed, Extents: one}.Append(nil), File{Kind: 4, Length: block, Extents: one}.Append(nil),
-		File{Kind: Lasting, Extents: one}.Append(nil), File{Kind: Lasting, Length: -block, Extents: one}.Append(nil),
-		File{Kind: Lasting, Length: block + 1, Extents: one}.Append(nil), File{Kind: Lasting, Length: block}.Append(nil),
-		File{Kind: Lasting, Length: 9 * block, Extents: []Extent{newExtent(block)}}.Append(nil),
-		File{Kind: Lasting, Length: 9 * block, Extents: []Extent{newExtent(0), newExtent(9 * block)}}.Append(nil),
-		File{Kind: Lasting, Length: 9 * block, Extents: []Extent{newExtent(0), newExtent(block + 1)}}.Append(nil),
-		File{Kind: Lasting, Length: 9 * block, Extents: []Extent{newExtent(0), newExtent(3 * block), newExtent(3 * block)}}.Append(nil),
-		File{Kind: Lasting, Length: 9 * block, Extents: make([]Extent, maxExtents+1)}.Append(nil),
+		File{Kind: Permanent, Extents: one}.Append(nil), File{Kind: Permanent, Length: -block, Extents: one}.Append(nil),
+		File{Kind: Permanent, Length: block + 1, Extents: one}.Append(nil), File{Kind: Permanent, Length: block}.Append(nil),
+		File{Kind: Permanent, Length: 9 * block, Extents: []Extent{newExtent(block)}}.Append(nil),
+		File{Kind: Permanent, Length: 9 * block, Extents: []Extent{newExtent(0), newExtent(9 * block)}}.Append(nil),
+		File{Kind: Permanent, Length: 9 * block, Extents: []Extent{newExtent(0), newExtent(block + 1)}}.Append(nil),
+		File{Kind: Permanent, Length: 9 * block, Extents: []Extent{newExtent(0), newExtent(3 * block), newExtent(3 * block)}}.Append(nil),
+		File{Kind: Permanent, Length: 9 * block, Extents: make([]Extent, maxExtents+1)}.Append(nil),
 	} {
 		if _, ok := ParseFile(7, row); ok {
 			t.Errorf("%x was parsed", row)
@@ -162,7 +162,7 @@ func TestOpenKnowsRemovedFiles(t *testing.T) {
 	}
 	last := File{Number: 9}.AsRemoved()
 	s = openSet(t, dir, []File{first[0].AsRemoved(), second[0], last})
-	if next, _ := put(t, s, Lasting, 1); next[0].File != 10 {
+	if next, _ := put(t, s, Permanent, 1); next[0].File != 10 {
 		t.Errorf("the next file is %v", next)
 	}
 }
@@ -172,8 +172,8 @@ func TestOpenKnowsRemovedFiles(t *testing.T) {
 func TestOpenRemovesWhatIsNotListed(t *testing.T) {
 	dir := t.TempDir()
 	s := openSet(t, dir, nil)
-	kept, grown := put(t, s, Lasting, 100)
-	put(t, s, Lasting, 101)
+	kept, grown := put(t, s, Permanent, 100)
+	put(t, s, Permanent, 101)
 	put(t, s, Replaceable, 102)
 	if err := errors.Join(s.Close(), os.WriteFile(filepath.Join(dir, "note.txt"), nil, 0o600)); err != nil {
 		t.Fatal(err)
@@ -183,7 +183,7 @@ func TestOpenRemovesWhatIsNotListed(t *testing.T) {
 	if got := names(t, dir); !slices.Equal(got, []string{"000001.values", "note.txt"}) {
 		t.Errorf("there are %v", got)
 	}
-	again, _ := put(t, s, Lasting, 103)
+	again, _ := put(t, s, Permanent, 103)
 	other, _ := put(t, s, Replaceable, 104)
 	wantValues(t, s, slices.Concat(kept, again, other))
 	if again[0].Offset != uint32(grown[0].Length)+headSize([]byte("key103")) {
@@ -197,7 +197,7 @@ func TestOpenChangesNothing(t *testing.T) {
 	dir := t.TempDir()
 	s := openSet(t, dir, nil)
 	for range 3 {
-		put(t, s, Lasting, testMax)
+		put(t, s, Permanent, testMax)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -232,7 +232,7 @@ func TestMissingOrShortFileIsDamage(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		s := openSet(t, dir, nil)
-		_, grown := put(t, s, Lasting, 100)
+		_, grown := put(t, s, Permanent, 100)
 		if err := errors.Join(s.Close(), harm(s.Path(1))); err != nil {
 			t.Fatal(err)
 		}
@@ -246,7 +246,7 @@ func TestMissingOrShortFileIsDamage(t *testing.T) {
 func TestFileThatBecomesShorterIsDamage(t *testing.T) {
 	dir := t.TempDir()
 	s := openSet(t, dir, nil)
-	places, grown := put(t, s, Lasting, 100, 101)
+	places, grown := put(t, s, Permanent, 100, 101)
 	if err := os.Truncate(s.Path(1), 150); err != nil {
 		t.Fatal(err)
 	}
@@ -283,7 +283,7 @@ func TestEntriesAreThoseThatWereAppended(t *testing.T) {
 func TestEveryChangedByteIsNoticed(t *testing.T) {
 	dir := t.TempDir()
 	s := openSet(t, dir, nil)
-	places, grown := put(t, s, Lasting, 100)
+	places, grown := put(t, s, Permanent, 100)
 	b, err := os.ReadFile(s.Path(1))
 	if err != nil {
 		t.Fatal(err)
@@ -324,7 +324,7 @@ func TestFlushFillsItsLastBlock(t *testing.T) {
 		var all []Place
 		var f File
 		for range 3 {
-			places, grown := put(t, s, Lasting, size)
+			places, grown := put(t, s, Permanent, size)
 			if start := places[0].Offset - headSize(fmt.Appendf(nil, "key%d", size)); start%blockSize != 0 {
 				t.Errorf("%d bytes: a Flush begins at %d", size, start)
 			}
@@ -387,7 +387,7 @@ func TestExtentsOfAFileAreBounded(t *testing.T) {
 	var listed []File
 	for i := range maxExtents + 1 {
 		s := openSet(t, dir, listed)
-		places, grown := put(t, s, Lasting, 2, 3)
+		places, grown := put(t, s, Permanent, 2, 3)
 		all = append(all, places...)
 		if i < maxExtents {
 			listed = grown

@@ -123,7 +123,7 @@ func parseInstant(text string) (ledger.Micros, bool) {
 func withoutServiceKeys(p *contract.Product, metadata jsontext.Value) jsontext.Value {
 	sent := parseObject(metadata)
 	for _, c := range p.Columns.Columns {
-		if c.Place == schema.Metadata {
+		if c.Visibility == schema.Metadata {
 			delete(sent, c.Name)
 		}
 	}
@@ -144,7 +144,7 @@ func (c *Check) CompareContract(r *scan.Record, p *contract.Record) {
 		c.Report.Breach(findings.RuleAnswers, "line %d: contract %v was shown with another product or reading than it has", record.line, p.ID)
 		return
 	}
-	current, err := c.asShown(org, p, r.Stamp.Started, r.Stamp.Updated)
+	current, err := c.asShown(org, p, r.Header.Started, r.Header.Updated)
 	if err != nil {
 		c.Report.Breach(findings.RuleStates, "organization %v: %v", org, err)
 	}
@@ -171,10 +171,10 @@ func (c *Check) CompareContract(r *scan.Record, p *contract.Record) {
 			report("with other metadata than was sent")
 		}
 		pastContract, excludedNames := *current, contracts.NotStored
-		if pastContract.Status = pastEvents[eventIndex].To; response.changedAt != r.Stamp.Updated {
+		if pastContract.Status = pastEvents[eventIndex].To; response.changedAt != r.Header.Updated {
 			excludedNames = contracts.NotStoredBefore(p.Product)
 		}
-		if names := c.contractDiffers(org, &pastContract, &r.Stamp, response, excludedNames); names != nil {
+		if names := c.contractDiffers(org, &pastContract, &r.Header, response, excludedNames); names != nil {
 			report("with another " + joinNames(names) + " than it had")
 		}
 		if k := slices.IndexFunc(record.shown[:i], func(earlier shownContract) bool {
@@ -196,8 +196,8 @@ func (c *Check) asShown(org ledger.ID, p *contract.Record, created, changed ledg
 
 // contractDiffers returns the names of the members in which a response differs from the JSON form of a contract. It ignores the
 // members in excludedNames.
-func (c *Check) contractDiffers(org ledger.ID, p *contract.Record, stamp *posting.Stamp, response *shownContract, excludedNames []string) []string {
-	view := jsonform.ContractView{Org: org, Started: stamp.Started, Updated: response.changedAt, Number: stamp.Number, InList: response.inList}
+func (c *Check) contractDiffers(org ledger.ID, p *contract.Record, header *posting.RecordHeader, response *shownContract, excludedNames []string) []string {
+	view := jsonform.ContractView{Org: org, Started: header.Started, Updated: response.changedAt, Number: header.Number, InList: response.inList}
 	form := c.answers.membersWritten(func(e *schema.Encoder) { jsonform.AppendContract(e, p, &view) })
 	return c.answers.differingNames(form, response.members, excludedNames)
 }
@@ -225,10 +225,10 @@ func (c *Check) compareReply(keyed *keyedResponse, record *shownRecord[shownCont
 	if err != nil || record.variant != (contracts.Variant{Product: p.Product, Reading: p.Reading}) {
 		return // rule 3 reports the fault in the reply
 	}
-	if p, err = c.asShown(keyed.org, p, stored.Stamp.Started, response.changedAt); err != nil {
+	if p, err = c.asShown(keyed.org, p, stored.Header.Started, response.changedAt); err != nil {
 		return // rule 3 reports the fault in the register of certificate holders
 	}
-	if names := c.contractDiffers(keyed.org, p, &stored.Stamp, response, contracts.NotStored); names != nil {
+	if names := c.contractDiffers(keyed.org, p, &stored.Header, response, contracts.NotStored); names != nil {
 		c.Report.Breach(findings.RuleAnswers, "line %d: contract %v was answered with another %s than its cached reply has", response.line, id, joinNames(names))
 	}
 }

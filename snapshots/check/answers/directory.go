@@ -84,7 +84,7 @@ func (c *Check) readDirectoryRecord(lineNumber uint32, kind ledger.Kind, id stri
 		org, _ = uuid.Parse(name) // an organization's record is stored under the organization's own id; an invalid id names no record
 	}
 	shown := shownDirectoryRecord{line: lineNumber, name: directory.RecordName{Kind: kind, Org: org, ID: name}, isDeletion: l.Method == "DELETE"}
-	for _, column := range directory.TypeOf(kind).Shown() {
+	for _, column := range directory.TypeOf(kind).ShownColumns() {
 		hash := uint32(0)
 		if value, isShown := object[column.Name]; isShown && !column.Secret {
 			if column.Name == apiKeyMember {
@@ -125,14 +125,14 @@ func (c *Check) CompareDirectoryRecord(r *scan.Record, name string, record any) 
 	if l, isLink := record.(*storefront.Link); isLink {
 		stored[productsColumn] = storedProducts(l)
 	}
-	isUnchanged := r.Stamp.Version == 1
+	isUnchanged := r.Header.Version == 1
 	for _, index := range responses {
 		shown := a.directoryRecords.At(index)
 		if shown.isDeletion && isUnchanged && isActive(stored) {
 			c.Report.Breach(findings.RuleAnswers, "line %d: the %s of organization %v is not deleted", shown.line, scan.KindName(r.Source.Kind), r.Organization.ID)
 		}
 		var names []string
-		for i, column := range recordType.Shown() {
+		for i, column := range recordType.ShownColumns() {
 			// The value of a Contextual column depends on more than its record, so it may have changed without a write to the
 			// record.
 			value, isComparable := storefrontValue(r.Source.Kind, column.Name, stored[column.Name])

@@ -66,7 +66,7 @@ func (c *Check) eachPastRate(org, id ledger.ID, fn func(*directory.Rate)) error 
 	if err != nil || !found {
 		return err
 	}
-	r, err := directory.Rates.Read(schema.Envelope{Org: org, ID: id, Created: stored.Stamp.Started}, stored.Payload, schema.NoKeys)
+	r, err := directory.Rates.Read(schema.RowMetadata{Org: org, ID: id, Created: stored.Header.Started}, stored.Payload, schema.NoKeys)
 	if err != nil {
 		return nil // rule 3 (states of records) reports the record, and checkRates reports the response
 	}

@@ -157,7 +157,7 @@ func (c *Check) CompareTransaction(r *scan.Record, p *payment.Record) {
 	droppedIDs := make(map[ledger.ID]bool)
 	for i := range record.shown {
 		shown := &record.shown[i]
-		past := transactions.Past{Scan: c.Scan, Record: r, Stored: p, Status: payment.Status(a.states.Names[shown.status])}
+		past := transactions.PastResponse{Scan: c.Scan, Record: r, Stored: p, Status: payment.Status(a.states.Names[shown.status])}
 		for _, refund := range shown.refunds {
 			past.Refunds, past.Pending = append(past.Refunds, refund.id), a.states.Names[refund.status] == payment.RefundRequested.String()
 			if past.IsDropped(refund.id) {
@@ -177,9 +177,9 @@ func (c *Check) CompareTransaction(r *scan.Record, p *payment.Record) {
 
 // transactionDiffers compares a response with each form that the transaction may have had. It returns the names of the members
 // in which the response differs from the most similar form. If a form is equal to the response, it returns no names.
-func (a *receivedResponses) transactionDiffers(past *transactions.Past, shown *shownTransaction) (names []string) {
-	record := past.RecordThen()
-	view := jsonform.TransactionView{Started: past.Record.Stamp.Started}
+func (a *receivedResponses) transactionDiffers(past *transactions.PastResponse, shown *shownTransaction) (names []string) {
+	record := past.PastRecord()
+	view := jsonform.TransactionView{Started: past.Record.Header.Started}
 	if ledgerdirectory.IsLanguage(shown.lang) {
 		view.Lang = shown.lang
 	}
@@ -199,7 +199,7 @@ func (a *receivedResponses) transactionDiffers(past *transactions.Past, shown *s
 			forms = append(forms, jsonform.AppendTransaction(nil, record, &view))
 		}
 	}
-	excluded := past.NotStored()
+	excluded := past.UncomparedMembers()
 	for i, form := range forms {
 		object := parseObject(form)
 		refunds := a.readRefunds(object)

@@ -80,7 +80,7 @@ func (d *bufferReader) readRow(key, row []byte) error {
 // checkChunk checks that a chunk's lines were booked after the previous lines. head is the stored form of the chunk's account or list.
 func (d *bufferReader) checkChunk(head, lines []byte) error {
 	prefix := store.PagePrefix(nil, d.organization.ID, head)
-	first, last, err := store.Span(head[0], lines)
+	first, last, err := store.BookedTimes(head[0], lines)
 	if err != nil {
 		return err
 	}

@@ -150,7 +150,7 @@ func (m *Months) checkClosing(e *ledger.Event) {
 		m.addClosedMonth(m.nextIndex)
 		m.nextIndex++
 	}
-	b := period.NewBalance(m.organization.ID, month)
+	b := period.NewBalanceHasher(m.organization.ID, month)
 	for _, accountID := range slices.SortedFunc(maps.Keys(m.effects), period.Compare) {
 		totals := m.effects[accountID].untilLastClosed.totals()
 		b.Add(accountID, &totals)
@@ -210,7 +210,7 @@ func (c *Check) CheckPeriod(r *scan.Record) {
 	if e := record.Event(); r.History.EntryHash != r.Organization.Histories.ValueHash(e.To) {
 		c.Fault(r, "has another hash than its event")
 	}
-	if r.Stamp.Due != 0 || r.History.Version != 1 {
+	if r.Header.Due != 0 || r.History.Version != 1 {
 		c.Fault(r, "has more than one event, or a timer")
 	}
 }

@@ -76,7 +76,7 @@ func addVariant(variant Variant) {
 	counterSuffixes[variant.Product.Variants[variant.Reading].Prefix] = true
 	machine := variant.Product.Machine(variant.Reading)
 	for _, from := range machine.States() {
-		emptyStatuses[variantStatus{variant.Product, variant.Reading, from}] = variant.Product.HoldsNothing(variant.Reading, from)
+		emptyStatuses[variantStatus{variant.Product, variant.Reading, from}] = variant.Product.HasNoBalances(variant.Reading, from)
 		for _, name := range machine.Events() {
 			step, ok := machine.Next(from, name)
 			if !ok {
@@ -175,7 +175,7 @@ func (c *Check) LifecycleOf(h *scan.History) *Lifecycle {
 // precede the review.
 func (c *Check) FollowContract(h *scan.History, e *ledger.Event) {
 	lifecycle := c.LifecycleOf(h)
-	continues := h.Last != 0 && h.Last == e.Seq-1 && lifecycle.hadEntry
+	continues := h.LastSeq != 0 && h.LastSeq == e.Seq-1 && lifecycle.hadEntry
 	lifecycle.hadEntry = e.Entry != nil
 	lifecycle.wasReviewed = lifecycle.wasReviewed || e.Name == string(contract.Approve)
 	c.lastEvent = contractMoment{e.Source.ID, e.Seq, c.organization.Histories.StatesOf(e.Source.Kind).Code(e.To)}
@@ -262,7 +262,7 @@ func (c *Check) FollowReply(h *scan.History, e *ledger.Event) {
 // IsScreening tells whether the event is the event of a screening. A screening has only one event.
 func IsScreening(e *ledger.Event) bool {
 	switch contract.Outcome(e.To) {
-	case contract.Passed, contract.Failed, contract.Doubtful:
+	case contract.Passed, contract.Failed, contract.NeedsReview:
 		return e.Name == "screen" && e.From == "" && e.Version == 1
 	}
 	return false

@@ -39,8 +39,8 @@ func (k countedLines) path() ledger.Path {
 var countedByAny = func() map[countedLines]bool {
 	all := make(map[countedLines]bool)
 	for _, p := range contract.Products {
-		for i := range p.Totals {
-			all[linesOf(&p.Totals[i])] = true
+		for i := range p.ControlTotals {
+			all[linesOf(&p.ControlTotals[i])] = true
 		}
 	}
 	return all
@@ -79,8 +79,8 @@ func (c *Check) checkControlTotals(r *scan.Record, p *contract.Record, l *Lifecy
 // returns the value of one control total.
 func totalsFingerprint(h *scan.Histories, p *contract.Product, asset money.Asset, sum func(*contract.ControlTotal) *big.Int) scan.Fingerprint {
 	var lines []scan.Line
-	for i := range p.Totals {
-		t := &p.Totals[i]
+	for i := range p.ControlTotals {
+		t := &p.ControlTotals[i]
 		if account := linesOf(t).path(); t.Side == ledger.Debit {
 			lines = append(lines, scan.Debit(account, asset, sum(t)))
 		} else {

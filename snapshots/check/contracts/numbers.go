@@ -55,7 +55,7 @@ func (c *Check) countContract(r *scan.Record, p *contract.Record) {
 		numbers = new(numberSet)
 		c.numbers[prefix] = numbers
 	}
-	switch number := r.Stamp.Number; {
+	switch number := r.Header.Number; {
 	case number == 0 || number > uint64(o.Histories.Len()): // a number can't be greater than the number of records
 		c.numberFault("%s has the number %d of %s, which was never assigned", scan.NameOf(r.Source), number, prefix)
 	case !numbers.add(number):

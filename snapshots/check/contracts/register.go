@@ -279,7 +279,7 @@ func (c *Check) checkPaid(r *scan.Record, p *contract.Record, fromEvents *regist
 	distributions := columnNamed(p.Product.Columns, "profit_distributions")
 	rows, _ := distributions.Value(p.Values).([]schema.Row)
 	for _, row := range rows {
-		lastPerCertificate = columnAmount(columnNamed(distributions.Of, "per_certificate").Value(row))
+		lastPerCertificate = columnAmount(columnNamed(distributions.Nested, "per_certificate").Value(row))
 		perCertificate.Add(perCertificate, lastPerCertificate)
 	}
 	for _, holder := range p.Register.Holders {

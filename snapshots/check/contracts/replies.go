@@ -82,7 +82,7 @@ func (c *Check) CheckContractReply(r *scan.Record) {
 	switch {
 	case variantOf(shownContract) != l.recordVariant, string(shownContract.Status) != state:
 		c.Fault(r, "shows contract %v as it never was", moment.id)
-	case moment.seq == h.Last && maphash.Bytes(o.Histories.Seed, stored) != l.payloadHash:
+	case moment.seq == h.LastSeq && maphash.Bytes(o.Histories.Seed, stored) != l.payloadHash:
 		c.Fault(r, "shows contract %v with other columns than it has", moment.id)
 	}
 }
@@ -102,7 +102,7 @@ func (c *Check) CheckScreening(r *scan.Record) {
 	if decision, findings := contract.Screen(&screening.Input); decision != screening.Decision || !slices.Equal(findings, screening.Findings) {
 		c.Fault(r, "has the decision %q, and its rules give %q for the same input", screening.Decision, decision)
 	}
-	if r.Stamp.Due != 0 || r.Stamp.Finished != r.Stamp.Updated {
+	if r.Header.Due != 0 || r.Header.Finished != r.Header.Updated {
 		c.Fault(r, "is not over")
 	}
 }

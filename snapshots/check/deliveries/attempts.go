@@ -20,8 +20,8 @@ const (
 	maxKeptAttempts = 48 // largest number of stored attempts; if there were more, only the latest are stored
 )
 
-// gaps are the pauses between attempts: gaps[0] follows the first attempt, gaps[1] the second, and so on.
-var gaps = [maxAttempts - 1]time.Duration{30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour}
+// retryDelays are the pauses between attempts: retryDelays[0] follows the first attempt, retryDelays[1] the second, and so on.
+var retryDelays = [maxAttempts - 1]time.Duration{30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour}
 
 // maxAttemptTime is longer than any recorded attempt takes, even if the machine is suspended during the attempt.
 const maxAttemptTime = 24 * time.Hour
@@ -38,17 +38,17 @@ func notifiesMerchant(c posting.Channel) bool { return c == posting.Webhook || c
 // notifiesOperators tells whether the channel notifies operators. Only these channels send one delivery to several
 // receivers, and only their receivers may ask for a longer pause before the next attempt.
 func notifiesOperators(c posting.Channel) bool {
-	return c == posting.Operators || c == posting.Bulletin
+	return c == posting.OperatorAlert || c == posting.OperatorBulletin
 }
 
 // checkState checks that a delivery is in the state that follows from its attempts. If a delivery in this state must
 // also have a row among the waiting or given-up deliveries, checkState records that row as required.
 func (d *deliveryReader) checkState(delivery *notifier.StoredDelivery) {
 	if fault := stateFault(delivery); fault != "" {
-		d.fault(delivery.ID, fault)
+		d.reportFault(delivery.ID, fault)
 	}
-	if delivery.Channel < posting.Webhook || delivery.Channel > posting.Bulletin || !notifiesOperators(delivery.Channel) && delivery.Reached != nil {
-		d.fault(delivery.ID, "has a channel that it can't have")
+	if delivery.Channel < posting.Webhook || delivery.Channel > posting.OperatorBulletin || !notifiesOperators(delivery.Channel) && delivery.Reached != nil {
+		d.reportFault(delivery.ID, "has a channel that it can't have")
 	}
 	if key := delivery.KeyOfWaiting(d.organization.ID); key != nil {
 		d.requiredWaiting.Add(d.seed, key)
@@ -86,7 +86,7 @@ func stateFault(delivery *notifier.StoredDelivery) string {
 	case (delivery.State == notifier.Pending) != (delivery.Next != 0):
 		return "is " + delivery.State.String() + ", and its next attempt does not fit that state"
 	case delivery.State == notifier.Pending && !notifiesOperators(delivery.Channel) && len(round) > 0:
-		return timeFault(round[len(round)-1].At, delivery.Next, gaps[len(round)-1])
+		return timeFault(round[len(round)-1].At, delivery.Next, retryDelays[len(round)-1])
 	}
 	return ""
 }
@@ -120,10 +120,10 @@ func (d *deliveryReader) explainSums() error {
 			continue // the row can't be read, which was reported before
 		}
 		if key := delivery.KeyOfWaiting(org); key != nil && !d.hasRow(key) {
-			d.fault(delivery.ID, "is "+delivery.State.String()+", and has no row for that")
+			d.reportFault(delivery.ID, "is "+delivery.State.String()+", and has no row for that")
 		}
-		if delivery.Channel == posting.Bulletin && delivery.Booked >= d.oldest && !bulletinIDs[delivery.ID] {
-			d.fault(delivery.ID, "has no key")
+		if delivery.Channel == posting.OperatorBulletin && delivery.Booked >= d.oldest && !bulletinIDs[delivery.ID] {
+			d.reportFault(delivery.ID, "has no key")
 		}
 	}
 	for _, kind := range [...]notifier.RowKind{notifier.RetryRows, notifier.ParkedRows} {
@@ -142,9 +142,9 @@ func (d *deliveryReader) explainSums() error {
 func (d *deliveryReader) explainBulletinKey(bulletinIDs map[notifier.ID]bool, id notifier.ID) {
 	switch {
 	case bulletinIDs[id]:
-		d.fault(id, "has two keys")
+		d.reportFault(id, "has two keys")
 	case id.Booked >= d.oldest && !d.hasRow(notifier.KeyOfDelivery(id)):
-		d.fault(id, "has a key and does not exist")
+		d.reportFault(id, "has a key and does not exist")
 	}
 	bulletinIDs[id] = true
 }
@@ -174,7 +174,7 @@ func (d *deliveryReader) explainWaiting(row scan.KV) error {
 			return nil
 		}
 	}
-	d.fault(id, "has a row which says that it "+state+", and that is wrong")
+	d.reportFault(id, "has a row which says that it "+state+", and that is wrong")
 	return d.Interrupted()
 }
 

@@ -53,15 +53,15 @@ type OtherRows interface {
 // CheckRows adds up the hashes of these rows, and compares the sum with the sum for the required rows.
 func (c *Check) CheckRows(otherRows OtherRows) error {
 	d := &deliveryReader{
-		Check: c, otherRows: otherRows, seed: maphash.MakeSeed(), pageMarks: make(map[notifier.ID]notifier.Mark),
+		Check: c, otherRows: otherRows, seed: maphash.MakeSeed(), pageMarks: make(map[notifier.ID]notifier.Acknowledgement),
 		oldest: c.removedBefore(), cursor: c.readInstant(notifier.CursorRow),
 	}
 	var stopMarks, stopStored func()
-	d.pullMarks, stopMarks = iter.Pull(c.KVs(c.organization.ID, notifier.MarksRows))
+	d.pullMarks, stopMarks = iter.Pull(c.KVs(c.organization.ID, notifier.AcknowledgementsRows))
 	defer stopMarks()
 	d.pullStored, stopStored = iter.Pull(c.KVs(c.organization.ID, notifier.DeliveryRows))
 	defer stopStored()
-	d.advanceMarks()
+	d.advanceAcknowledgements()
 	d.advanceStored()
 	if err := c.Rows(c.organization, posting.KVs, d.readRow); err != nil {
 		return err
@@ -78,10 +78,10 @@ type deliveryReader struct {
 	reachedCursor bool          // whether the page that the cursor names has been read
 
 	pullMarks, pullStored func() (scan.KV, bool)
-	marks                 scan.KV                       // the next row of marks; its key is nil if there is none
-	marksPage             ledger.Micros                 // time of the first notice on the page to which these marks belong
-	nextDelivery          *notifier.StoredDelivery      // the next stored delivery; nil if there is none
-	pageMarks             map[notifier.ID]notifier.Mark // the marks of the page being read
+	marks                 scan.KV                                  // the next row of marks; its key is nil if there is none
+	marksPage             ledger.Micros                            // time of the first notice on the page to which these marks belong
+	nextDelivery          *notifier.StoredDelivery                 // the next stored delivery; nil if there is none
+	pageMarks             map[notifier.ID]notifier.Acknowledgement // the marks of the page being read
 
 	seed                                     maphash.Seed
 	requiredWaiting, storedWaiting           scan.Multiset // the required and the stored rows about waiting and given-up deliveries
@@ -92,8 +92,8 @@ func (d *deliveryReader) breach(format string, args ...any) {
 	d.Report.Breach(findings.RuleNotifications, "organization %v: "+format, append([]any{d.organization.ID}, args...)...)
 }
 
-// fault reports what is wrong with one delivery.
-func (d *deliveryReader) fault(id notifier.ID, text string) {
+// reportFault reports what is wrong with one delivery.
+func (d *deliveryReader) reportFault(id notifier.ID, text string) {
 	d.breach("delivery %v (%v) %s", notifier.EventID(d.organization.ID, id), id.Channel, text)
 }
 
@@ -117,7 +117,7 @@ func (d *deliveryReader) readRow(key, row []byte) error {
 	var err error
 	var id notifier.ID
 	switch kind := notifier.RowKind(key[0]); kind {
-	case notifier.MarksRows, notifier.DeliveryRows:
+	case notifier.AcknowledgementsRows, notifier.DeliveryRows:
 	case notifier.NoticesRows:
 		err = d.readPage(key, row)
 	case notifier.RetryRows, notifier.ParkedRows:
@@ -147,15 +147,15 @@ func (d *deliveryReader) readPage(key, row []byte) error {
 		return nil // this was reported when the notices were read along with the events
 	}
 	d.reachedCursor = d.reachedCursor || pageTime == d.cursor
-	d.gatherMarks(pageTime)
+	d.gatherAcknowledgements(pageTime)
 	_, _ = readNotices(key, row, func(n *store.Notice) { d.checkNotice(pageTime, n) }) // errors were reported by ReadNotices and Follow
-	for _, id := range sortedMarks(d.pageMarks) {
-		d.fault(id, "was acknowledged and is no notice of its page")
+	for _, id := range sortedAcknowledgements(d.pageMarks) {
+		d.reportFault(id, "was acknowledged and is no notice of its page")
 	}
 	return nil
 }
 
-func sortedMarks(marks map[notifier.ID]notifier.Mark) (ids []notifier.ID) {
+func sortedAcknowledgements(marks map[notifier.ID]notifier.Acknowledgement) (ids []notifier.ID) {
 	for id := range marks {
 		ids = append(ids, id)
 	}
@@ -177,15 +177,15 @@ func (d *deliveryReader) checkNotice(pageTime ledger.Micros, n *store.Notice) {
 	}
 	switch {
 	case isMarked && stored != nil && !requestedAgain(stored, &mark):
-		d.fault(id, "was acknowledged at its first attempt, and is "+stored.State.String()+" without having been requested again")
+		d.reportFault(id, "was acknowledged at its first attempt, and is "+stored.State.String()+" without having been requested again")
 	case !isMarked && stored == nil && pageTime < d.cursor && n.Booked >= d.oldest:
-		d.fault(id, "has neither a mark nor a row of its own, and the cursor is past it: it will never be sent")
+		d.reportFault(id, "has neither a mark nor a row of its own, and the cursor is past it: it will never be sent")
 	}
 	d.checkDestination(id, n)
 }
 
 // requestedAgain tells whether a stored delivery was requested again after its first attempt was acknowledged.
-func requestedAgain(stored *notifier.StoredDelivery, mark *notifier.Mark) bool {
+func requestedAgain(stored *notifier.StoredDelivery, mark *notifier.Acknowledgement) bool {
 	if stored.AttemptsBeforeReplay == 0 || len(stored.Attempts) == 0 {
 		return false
 	}
@@ -201,11 +201,11 @@ func (d *deliveryReader) checkDestination(id notifier.ID, n *store.Notice) {
 	}
 	number, env, known := d.destinationOf(n.To)
 	if !known {
-		d.fault(id, "has a destination that does not exist")
+		d.reportFault(id, "has a destination that does not exist")
 		return
 	}
 	if n.Source.Kind == ledger.Transaction && !d.organization.Histories.BelongsToPartner(payment.Transactions, number, h, env...) {
-		d.fault(id, "goes to another partner than its transaction's")
+		d.reportFault(id, "goes to another partner than its transaction's")
 	}
 }
 
@@ -220,38 +220,38 @@ func (d *deliveryReader) destinationOf(destination ledger.ID) (number int64, env
 	return number, []money.Env{money.Prod, money.Test}, known
 }
 
-// gatherMarks reads the marks of one page of notices. If there are marks of a page that does not exist, it reports a
+// gatherAcknowledgements reads the marks of one page of notices. If there are marks of a page that does not exist, it reports a
 // fault, unless retention may have removed the page.
-func (d *deliveryReader) gatherMarks(pageTime ledger.Micros) {
+func (d *deliveryReader) gatherAcknowledgements(pageTime ledger.Micros) {
 	clear(d.pageMarks)
 	for d.marks.Key != nil && d.marksPage <= pageTime {
 		if d.marksPage < pageTime && d.marksPage >= d.oldest {
 			d.breach("deliveries are marked on a page of notices that does not exist")
 		}
-		err := notifier.ReadMarks(d.marks.Key, d.marks.Row, func(m notifier.Mark) {
+		err := notifier.ReadAcknowledgements(d.marks.Key, d.marks.Row, func(m notifier.Acknowledgement) {
 			if d.marksPage == pageTime {
-				d.addMark(&m)
+				d.addAcknowledgement(&m)
 			}
 		})
 		if err != nil {
 			d.breach("%v", err)
 		}
-		d.advanceMarks()
+		d.advanceAcknowledgements()
 	}
 }
 
-func (d *deliveryReader) addMark(m *notifier.Mark) {
+func (d *deliveryReader) addAcknowledgement(m *notifier.Acknowledgement) {
 	if _, exists := d.pageMarks[m.ID]; exists {
-		d.fault(m.ID, "is marked twice")
+		d.reportFault(m.ID, "is marked twice")
 	}
 	if !acknowledges(m.Channel, m.Status) {
-		d.fault(m.ID, "is marked as acknowledged by a response that does not acknowledge it")
+		d.reportFault(m.ID, "is marked as acknowledged by a response that does not acknowledge it")
 	}
 	d.pageMarks[m.ID] = *m
 }
 
-// advanceMarks reads the next row of marks.
-func (d *deliveryReader) advanceMarks() {
+// advanceAcknowledgements reads the next row of marks.
+func (d *deliveryReader) advanceAcknowledgements() {
 	for {
 		var more bool
 		if d.marks, more = d.pullMarks(); !more || d.marks.Err != nil {
@@ -260,7 +260,7 @@ func (d *deliveryReader) advanceMarks() {
 			return
 		}
 		var err error
-		if d.marksPage, err = notifier.PageOfMarks(d.marks.Key); err == nil {
+		if d.marksPage, err = notifier.PageOfAcknowledgements(d.marks.Key); err == nil {
 			return
 		}
 		d.reportUnreadable(err)
@@ -314,19 +314,19 @@ func compareIDs(a, b notifier.ID) int {
 // checkWithoutNotice checks a stored delivery that has no notice.
 func (d *deliveryReader) checkWithoutNotice(delivery *notifier.StoredDelivery) {
 	switch {
-	case delivery.Channel != posting.Bulletin:
+	case delivery.Channel != posting.OperatorBulletin:
 		if delivery.Booked >= d.oldest {
-			d.fault(delivery.ID, "has a row of its own and no notice")
+			d.reportFault(delivery.ID, "has a row of its own and no notice")
 		}
 		return
 	case delivery.Source != ledger.Source{} || delivery.Page != 0:
-		d.fault(delivery.ID, "belongs to no event, but names one")
+		d.reportFault(delivery.ID, "belongs to no event, but names one")
 	}
 	if _, err := alerts.ReadMessage(delivery.Body); err != nil {
-		d.fault(delivery.ID, "can't be read")
+		d.reportFault(delivery.ID, "can't be read")
 	}
 	if _, _, known := d.destinationOf(delivery.To); !known {
-		d.fault(delivery.ID, "has a destination that does not exist")
+		d.reportFault(delivery.ID, "has a destination that does not exist")
 	}
 	d.Report.Count(findings.RuleNotifications, 1)
 	if delivery.Booked >= d.oldest {
@@ -341,11 +341,11 @@ func idOf(message *notifier.StoredDelivery) []byte { return notifier.KeyOfDelive
 func (d *deliveryReader) compareWithNotice(delivery *notifier.StoredDelivery, pageTime ledger.Micros, n *store.Notice) {
 	switch {
 	case delivery.Source != n.Source || delivery.Page != pageTime:
-		d.fault(delivery.ID, "names another notice")
+		d.reportFault(delivery.ID, "names another notice")
 	case delivery.To != n.To:
-		d.fault(delivery.ID, "has another destination than its notice")
+		d.reportFault(delivery.ID, "has another destination than its notice")
 	case !bytes.Equal(delivery.Body, n.Body):
-		d.fault(delivery.ID, "has another content than its notice")
+		d.reportFault(delivery.ID, "has another content than its notice")
 	}
 }
 
@@ -353,7 +353,7 @@ func (d *deliveryReader) compareWithNotice(delivery *notifier.StoredDelivery, pa
 // sums of the hashes.
 func (d *deliveryReader) end() error {
 	d.otherRows.EndRows()
-	d.gatherMarks(1<<63 - 1)
+	d.gatherAcknowledgements(1<<63 - 1)
 	for d.nextDelivery != nil {
 		d.checkWithoutNotice(d.nextDelivery)
 		d.advanceStored()

@@ -61,7 +61,7 @@ func (c *Check) readInstant(kind notifier.RowKind) ledger.Micros {
 // removedBefore returns the time before which retention may have removed deliveries. It returns 0 if retention has removed
 // none, or if the record of the time can't be read. If the record can't be read, CheckRetention reports it.
 func (c *Check) removedBefore() ledger.Micros {
-	at, _ := notifier.Removed(c.View, c.organization.ID)
+	at, _ := notifier.RemovedBefore(c.View, c.organization.ID)
 	return at
 }
 
@@ -74,7 +74,7 @@ func (c *Check) CheckRetention(r *scan.Record) {
 		c.Fault(r, "is not the organization's own")
 	case err != nil:
 		c.Fault(r, "can't be read: %v", err)
-	case at > r.Stamp.Updated:
+	case at > r.Header.Updated:
 		c.Fault(r, "says that deliveries were removed up to %s, which was yet to come", at.Time())
 	}
 }
@@ -231,7 +231,7 @@ func transactionNoticeFault(notice *store.Notice, e *ledger.Event) (fault string
 		case string(status) != e.To:
 			return "has another status"
 		}
-	case posting.Operators:
+	case posting.OperatorAlert:
 		if _, err := alerts.ReadMessage(notice.Body); err != nil {
 			return "can't be read"
 		}
@@ -275,15 +275,15 @@ func (c *Check) CheckTransaction(r *scan.Record, p *payment.Record) {
 	}
 	counts := &r.History.Notifications
 	switch {
-	case r.Stamp.Version != uint64(r.History.Version), r.Stamp.LastSeq != r.History.Last:
-	case uint64(counts.All) != uint64(p.Notified)+uint64(p.Unnotified)+uint64(p.Unwanted):
-		report("has notified of %d transitions and not of %d and %d, and its events have %d to be notified of", p.Notified, p.Unnotified, p.Unwanted, counts.All)
-	case c.directory.NotifiesByDefault(r, p) && p.Unwanted != counts.All-counts.ByDefault:
-		report("says that %d transitions were not to be notified of, and its terminal has made no choice", p.Unwanted)
-	case counts.Found > p.Notified, counts.Found+counts.Removed < p.Notified:
-		report("has notified of %d transitions, and %d of the notices are there", p.Notified, counts.Found)
-	case p.Unnotified > 0 && c.directory.CertainlyHadAddress(r, p):
-		report("has notified nobody of %d transitions, and an address was set", p.Unnotified)
+	case r.Header.Version != uint64(r.History.Version), r.Header.LastSeq != r.History.LastSeq:
+	case uint64(counts.All) != uint64(p.NotifiedChanges)+uint64(p.UnnotifiedChanges)+uint64(p.UnselectedChanges):
+		report("has notified of %d transitions and not of %d and %d, and its events have %d to be notified of", p.NotifiedChanges, p.UnnotifiedChanges, p.UnselectedChanges, counts.All)
+	case c.directory.NotifiesByDefault(r, p) && p.UnselectedChanges != counts.All-counts.ByDefault:
+		report("says that %d transitions were not to be notified of, and its terminal has made no choice", p.UnselectedChanges)
+	case counts.Found > p.NotifiedChanges, counts.Found+counts.Removed < p.NotifiedChanges:
+		report("has notified of %d transitions, and %d of the notices are there", p.NotifiedChanges, counts.Found)
+	case p.UnnotifiedChanges > 0 && c.directory.CertainlyHadAddress(r, p):
+		report("has notified nobody of %d transitions, and an address was set", p.UnnotifiedChanges)
 	case r.History.Marks&scan.HasReceipt != 0 && admission.ReceiptAddress(p) == "":
 		report("has a receipt for its payer, and no address that it could be sent to")
 	}
@@ -307,13 +307,13 @@ func (c *Check) CheckSubscription(r *scan.Record, p *subscription.Record) {
 	counts := &r.History.Notifications
 	recipient := &payment.Record{Partner: p.Partner, Terminal: p.Terminal, Request: payment.Request{Asset: p.Asset}}
 	switch {
-	case r.Stamp.Version != uint64(r.History.Version), r.Stamp.LastSeq != r.History.Last:
-	case uint64(counts.All) != p.Notified+p.Unnotified:
-		report("has notified of %d events and not of %d, and its events have %d to be notified of", p.Notified, p.Unnotified, counts.All)
-	case uint64(counts.Found) > p.Notified, uint64(counts.Found)+uint64(counts.Removed) < p.Notified:
-		report("has notified of %d events, and %d of the notices are there", p.Notified, counts.Found)
-	case p.Unnotified > 0 && c.directory.CertainlyHadAddress(r, recipient):
-		report("has notified nobody of %d events, and an address was set", p.Unnotified)
+	case r.Header.Version != uint64(r.History.Version), r.Header.LastSeq != r.History.LastSeq:
+	case uint64(counts.All) != p.NotifiedEvents+p.UnnotifiedEvents:
+		report("has notified of %d events and not of %d, and its events have %d to be notified of", p.NotifiedEvents, p.UnnotifiedEvents, counts.All)
+	case uint64(counts.Found) > p.NotifiedEvents, uint64(counts.Found)+uint64(counts.Removed) < p.NotifiedEvents:
+		report("has notified of %d events, and %d of the notices are there", p.NotifiedEvents, counts.Found)
+	case p.UnnotifiedEvents > 0 && c.directory.CertainlyHadAddress(r, recipient):
+		report("has notified nobody of %d events, and an address was set", p.UnnotifiedEvents)
 	}
 }
 
@@ -325,7 +325,7 @@ func (n *Notices) compareHash(e *ledger.Event) {
 		got = store.HashNotices(n.hashedForm)
 	}
 	n.hashedForm = n.hashedForm[:0]
-	if got != e.Stored.Notices && e.Booked >= n.oldest {
+	if got != e.StoredHashes.Notices && e.Booked >= n.oldest {
 		n.Report.Breach(findings.RuleNotifications, "organization %v: the notices of event %d of %s are not those that were stored with it", n.organization.ID, e.Seq, scan.NameOf(e.Source))
 	}
 }

@@ -41,7 +41,7 @@ func (c *Check) noteAddress(r *scan.Record, t *directory.Terminal, fact *Termina
 // UnchangedSince tells whether the record was certainly last written before the transaction began. If the record was written
 // only shortly before the transaction, UnchangedSince returns false.
 func (s *LastWrite) UnchangedSince(transaction *scan.Record) bool {
-	return s.Updated+scan.MaxDecisionTime < transaction.Stamp.Started
+	return s.Updated+scan.MaxDecisionTime < transaction.Header.Started
 }
 
 // NotifiesByDefault tells whether a transaction's merchant was certainly notified of exactly the default statuses. This
@@ -74,7 +74,7 @@ func (d *Facts) CertainlyHadAddress(r *scan.Record, p *payment.Record) bool {
 
 // wasAtOtherTerminals tells whether the transaction was routed to other terminals before its present terminal.
 func wasAtOtherTerminals(p *payment.Record) bool {
-	return len(p.Ended) > 0 || slices.ContainsFunc(p.Attempts, wasTriedAndLeft)
+	return len(p.EndedAttempts) > 0 || slices.ContainsFunc(p.Attempts, wasTriedAndLeft)
 }
 
 // wasTriedAndLeft tells whether the transaction was routed to the attempt's terminal and then away from it, because the

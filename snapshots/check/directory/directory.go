@@ -25,8 +25,8 @@ func Read(r *scan.Record) (record any, err error) {
 	if records == nil {
 		return nil, errKind
 	}
-	return records.ReadRecord(schema.Envelope{
-		Org: r.Organization.ID, ID: r.Source.ID, Created: r.Stamp.Started, Updated: r.Stamp.Updated, Seq: r.Stamp.SettledSeq,
+	return records.ReadRecord(schema.RowMetadata{
+		Org: r.Organization.ID, ID: r.Source.ID, Created: r.Header.Started, Updated: r.Header.Updated, Seq: r.Header.SettledSeq,
 	}, r.Payload, schema.NoKeys)
 }
 
@@ -110,12 +110,12 @@ type LastWrite struct {
 	Updated ledger.Micros
 }
 
-func lastWriteOf(r *scan.Record) LastWrite { return LastWrite{r.Stamp.Version > 1, r.Stamp.Updated} }
+func lastWriteOf(r *scan.Record) LastWrite { return LastWrite{r.Header.Version > 1, r.Header.Updated} }
 
 // ChangedSince tells whether the settings in the record may have been different when the transaction was decided. If so, the
 // check does not judge the transaction by the present settings.
 func (s *LastWrite) ChangedSince(transaction *scan.Record) bool {
-	return s.Changed && transaction.Stamp.Started < s.Updated+scan.MaxDecisionTime
+	return s.Changed && transaction.Header.Started < s.Updated+scan.MaxDecisionTime
 }
 
 // RecordName identifies a record of the directory by the name that responses use for it.

@@ -11,7 +11,7 @@ type Record struct {
 	Organization *Organization
 	Source       ledger.Source
 	History      *History
-	Stamp        posting.Stamp
+	Header       posting.RecordHeader
 	Payload      []byte
 }
 

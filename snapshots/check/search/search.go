@@ -16,7 +16,7 @@ import (
 type Check struct {
 	*scan.Scan
 	organization *scan.Organization
-	isThere      bool           // whether the organization has an index
+	hasIndex     bool           // whether the organization has an index
 	indexed      uint64         // seq up to which the server has indexed all events
 	lastSeq      uint64         // seq of the last event
 	transactions bits           // seqs of the events of transactions
@@ -28,16 +28,16 @@ type Check struct {
 // New returns a Check for one organization. It reads the progress row.
 func New(s *scan.Scan, o *scan.Organization) *Check {
 	c := &Check{Scan: s, organization: o}
-	err := c.View.KVKeys(o.ID, search.Rows(), nil, func([]byte) ([]byte, bool, error) {
-		c.isThere = true
+	err := c.View.KVKeys(o.ID, search.RowPrefix(), nil, func([]byte) ([]byte, bool, error) {
+		c.hasIndex = true
 		return nil, false, nil
 	})
-	row, found, readErr := c.View.KV(o.ID, search.Rows())
+	row, found, readErr := c.View.KV(o.ID, search.RowPrefix())
 	if err == nil {
 		err = readErr
 	}
 	if err == nil && found {
-		c.indexed, err = search.DecodeIndexed(row)
+		c.indexed, err = search.DecodePosition(row)
 	}
 	if err != nil {
 		c.breach("%v", err)
@@ -52,16 +52,16 @@ func (c *Check) breach(format string, args ...any) {
 // Follow notes an event. Events must be passed in order.
 func (c *Check) Follow(e *ledger.Event) {
 	c.lastSeq = e.Seq
-	if c.isThere && e.Source.Kind == ledger.Transaction {
+	if c.hasIndex && e.Source.Kind == ledger.Transaction {
 		c.transactions.set(e.Seq)
 	}
 }
 
 // CheckTransaction computes the entries that the index must have for a transaction.
 func (c *Check) CheckTransaction(r *scan.Record, p *payment.Record) {
-	if c.isThere && r.Stamp.LastSeq <= c.lastSeq {
-		c.newest.set(r.Stamp.LastSeq)
-		c.expected = searchactor.AppendEntries(c.expected, p, r.Stamp.LastSeq)
+	if c.hasIndex && r.Header.LastSeq <= c.lastSeq {
+		c.newest.set(r.Header.LastSeq)
+		c.expected = searchactor.AppendEntries(c.expected, p, r.Header.LastSeq)
 	}
 }
 
@@ -74,8 +74,8 @@ func (c *Check) CheckRows() error {
 	slices.SortFunc(c.expected, search.Entry.Compare)
 	c.expected = slices.Compact(c.expected)
 	var found bits
-	err := c.View.KVsAscending(c.organization.ID, search.Rows(), nil, func(key, value []byte) (bool, error) {
-		if !bytes.Equal(key, search.Rows()) {
+	err := c.View.KVsAscending(c.organization.ID, search.RowPrefix(), nil, func(key, value []byte) (bool, error) {
+		if !bytes.Equal(key, search.RowPrefix()) {
 			c.Report.Count(findings.RuleClaims, 1)
 			c.checkRow(key, value, &found)
 		}

@@ -21,13 +21,13 @@ import (
 
 // attempts collects what an organization's transactions say about attempts of hosted payments.
 type attempts struct {
-	claims map[string]ledger.ID       // key of a claim that must exist on a reference → the transaction with this reference
-	ended  map[ledger.ID]scan.Intents // reference of an ended attempt's charge → numbers of intents among the attempt's events
+	claims map[string]ledger.ID            // key of a claim that must exist on a reference → the transaction with this reference
+	ended  map[ledger.ID]scan.IntentCounts // reference of an ended attempt's charge → numbers of intents among the attempt's events
 	late   []lateAttempt
 }
 
 func newAttempts() attempts {
-	return attempts{claims: make(map[string]ledger.ID), ended: make(map[ledger.ID]scan.Intents)}
+	return attempts{claims: make(map[string]ledger.ID), ended: make(map[ledger.ID]scan.IntentCounts)}
 }
 
 // lateAttempt is a transaction for money that moved although a terminal had refused the charge.
@@ -47,31 +47,31 @@ func (c *Check) checkAttempts(r *scan.Record, p *payment.Record) {
 		return
 	}
 	intents := histories.Ended[r.Source]
-	if len(intents) != len(p.Ended) {
-		c.Fault(r, "names %d ended attempts, and its events have ended %d", len(p.Ended), len(intents))
+	if len(intents) != len(p.EndedAttempts) {
+		c.Fault(r, "names %d ended attempts, and its events have ended %d", len(p.EndedAttempts), len(intents))
 		return
 	}
-	used := len(p.Ended)
+	used := len(p.EndedAttempts)
 	if p.Terminal != (ledger.ID{}) {
 		used++
 	}
 	isHosted := p.Hosted && p.Type == payment.Payment
 	switch {
-	case !isHosted && (p.HostedAttempts != 0 || len(p.Ended) != 0 || p.Reference != ledger.ID{}):
+	case !isHosted && (p.HostedAttempts != 0 || len(p.EndedAttempts) != 0 || p.Reference != ledger.ID{}):
 		c.Fault(r, "is no hosted payment, and has attempts of its payer")
 	case isHosted && used > int(p.HostedAttempts), p.HostedAttempts > ledgerdirectory.MaxHostedAttempts:
 		c.Fault(r, "has had %d attempts of %d", used, p.HostedAttempts)
 	case p.Status == payment.Created && (used == int(p.HostedAttempts) && used > 0 || !isDueAtPayersDeadline(r, p)):
 		c.Fault(r, "waits for its payer without an attempt that is left, or for another time than the payer has")
-	case (p.Reference != ledger.ID{}) != (len(p.Ended) > 0 && p.Terminal != ledger.ID{}):
-		c.Fault(r, "has a reference of its own %v, and %d ended attempts", p.Reference != ledger.ID{}, len(p.Ended))
+	case (p.Reference != ledger.ID{}) != (len(p.EndedAttempts) > 0 && p.Terminal != ledger.ID{}):
+		c.Fault(r, "has a reference of its own %v, and %d ended attempts", p.Reference != ledger.ID{}, len(p.EndedAttempts))
 	}
 	seen := map[ledger.ID]bool{}
-	for i := range p.Ended {
-		c.checkEnded(r, p, &p.Ended[i], intents[i])
-		c.noteReference(r, p, p.Ended[i].Reference, seen)
+	for i := range p.EndedAttempts {
+		c.checkEnded(r, p, &p.EndedAttempts[i], intents[i])
+		c.noteReference(r, p, p.EndedAttempts[i].Reference, seen)
 	}
-	if used > len(p.Ended) && used > 1 {
+	if used > len(p.EndedAttempts) && used > 1 {
 		c.noteReference(r, p, p.Reference, seen)
 		histories.ByCharge[p.Reference] = r.History
 	}
@@ -81,7 +81,7 @@ func (c *Check) checkAttempts(r *scan.Record, p *payment.Record) {
 // isDueAtPayersDeadline tells whether the timer of a hosted payment that waits for its payer has the right time. The right time
 // is the end of the payer's time to pay. If the record was written after this end, the timer may be as late as the last write.
 func isDueAtPayersDeadline(r *scan.Record, p *payment.Record) bool {
-	return r.Stamp.Due == p.HostedUntil || r.Stamp.Due > p.HostedUntil && r.Stamp.Due <= r.Stamp.Updated
+	return r.Header.Due == p.HostedUntil || r.Header.Due > p.HostedUntil && r.Header.Due <= r.Header.Updated
 }
 
 // noteReference checks that the charges of a transaction have different references, and that the reference of the first charge
@@ -99,7 +99,7 @@ func (c *Check) noteReference(r *scan.Record, p *payment.Record, reference ledge
 
 // checkEnded checks an attempt that has ended. intents holds the numbers of intents (events that are stored before provider
 // calls) among the attempt's events.
-func (c *Check) checkEnded(r *scan.Record, p *payment.Record, ended *payment.EndedAttempt, intents scan.Intents) {
+func (c *Check) checkEnded(r *scan.Record, p *payment.Record, ended *payment.EndedAttempt, intents scan.IntentCounts) {
 	refused, last := refusedOf(ended.Terminals), ended.Last()
 	if min(len(refused), scan.MaxCounted) != int(intents[scan.CallCharge]) || intents[scan.CallCharge] == 0 {
 		c.Fault(r, "names %d terminals of an attempt that was sent to %d", len(refused), intents[scan.CallCharge])
@@ -112,7 +112,7 @@ func (c *Check) checkEnded(r *scan.Record, p *payment.Record, ended *payment.End
 		}
 		seen[refused[i].Terminal] = true
 	}
-	if refused[len(refused)-1] != last || !last.Failure.Code.Published() || ended.Credentials.Method == "" || ended.Credentials.Attempted == 0 {
+	if refused[len(refused)-1] != last || !last.Failure.Code.IsPublished() || ended.Credentials.Method == "" || ended.Credentials.AttemptedAt == 0 {
 		c.Fault(r, "has an ended attempt that does not say how it began or why it ended")
 	}
 	for i := range ended.Terminals {
@@ -142,8 +142,8 @@ func (c *Check) checkTotal(r *scan.Record, p *payment.Record, tried *payment.Att
 // the first attempt was sent. If the setting may have changed since then, nothing is compared.
 func (c *Check) checkAttemptCount(r *scan.Record, p *payment.Record) {
 	first, tried := p.Terminal, p.Attempts
-	if len(p.Ended) > 0 {
-		tried = p.Ended[0].Terminals
+	if len(p.EndedAttempts) > 0 {
+		tried = p.EndedAttempts[0].Terminals
 	}
 	if refused := refusedOf(tried); len(refused) > 0 {
 		first = refused[0].Terminal
@@ -202,9 +202,9 @@ func (c *Check) isRefusedCharge(late *payment.Record) (bool, error) {
 	if of.Terminal != (ledger.ID{}) && of.ChargeReference() == late.Reference {
 		tried = of.Attempts
 	}
-	for i := range of.Ended {
-		if of.Ended[i].Reference == late.Reference {
-			tried = of.Ended[i].Terminals
+	for i := range of.EndedAttempts {
+		if of.EndedAttempts[i].Reference == late.Reference {
+			tried = of.EndedAttempts[i].Terminals
 		}
 	}
 	return of.Type == payment.Payment && of.Partner == late.Partner && of.Asset == late.Asset && slices.ContainsFunc(tried, func(a payment.Attempt) bool {

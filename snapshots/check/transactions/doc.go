@@ -9,7 +9,7 @@
 //     and reviewed file.
 //  3. The table EntryRules says which events must have entries. It is written by hand, not derived from ledger/payment.
 //
-// Callers: snapshots/check (events and records), snapshots/check/answers (Past, SubscriptionHistory).
+// Callers: snapshots/check (events and records), snapshots/check/answers (PastResponse, SubscriptionHistory).
 //
 // Rejected: another design would call payment.Decide again for each event. It was not chosen because it would not find
 // a bug in payment.Decide.

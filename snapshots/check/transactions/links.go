@@ -28,9 +28,9 @@ func (c *Check) checkMethod(r *scan.Record, p *payment.Record) {
 func (c *Check) countForLink(p *payment.Record, isCharged bool) {
 	one := big.NewInt(1)
 	c.paidLinks[paidLink{p.LinkID, directory.Link{Partner: p.Partner, Asset: p.Asset}}] = p.ID
-	c.addToLinkCounter(ledger.LinkBegunKey(p.LinkID), one)
+	c.addToLinkCounter(ledger.LinkPaymentsKey(p.LinkID), one)
 	if isCharged {
-		c.addToLinkCounter(ledger.LinkChargedKey(p.LinkID), one)
+		c.addToLinkCounter(ledger.LinkChargesKey(p.LinkID), one)
 		c.addToLinkCounter(ledger.LinkAmountKey(p.LinkID), settledAmount(p))
 	}
 }

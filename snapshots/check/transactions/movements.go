@@ -18,18 +18,18 @@ import (
 func (c *Check) FollowEntry(h *scan.History, e *ledger.Event, closedHold scan.Hold) {
 	switch e.Entry.Phase {
 	case ledger.Pending:
-		if h.Held != 0 {
+		if h.HeldSeq != 0 {
 			c.EventFault(c.organization.ID, e, "it holds twice")
 		}
-		h.Held = e.Seq
+		h.HeldSeq = e.Seq
 	case ledger.Capture, ledger.Void:
-		h.Held = 0
+		h.HeldSeq = 0
 	}
 	histories := c.organization.Histories
 	fingerprint := histories.Fingerprint(e.Entry.Postings)
 	if e.Entry.Phase == ledger.Posted || e.Entry.Phase == ledger.Capture {
-		if h.Settled == 0 {
-			h.Settled = e.Seq
+		if h.SettledSeq == 0 {
+			h.SettledSeq = e.Seq
 		}
 		h.NetFingerprint = h.NetFingerprint.Plus(fingerprint)
 	}
@@ -65,7 +65,7 @@ func (c *Check) followMoney(h *scan.History, e *ledger.Event, fingerprint scan.F
 	case payment.SettleLate, payment.SettleAttempt:
 		h.Marks |= scan.BookedLate
 		c.noteSettled(h, providerAmount, fingerprint)
-	case payment.TakeBackLate:
+	case payment.ReverseLate:
 		h.Marks |= scan.LateMoneyTaken
 		if h.NetFingerprint != 0 {
 			c.EventFault(c.organization.ID, e, "it does not take back the amount in suspense")
@@ -127,7 +127,7 @@ func (c *Check) followReturn(e *ledger.Event, fingerprint scan.Fingerprint) {
 	if err == nil && found && e.Entry.Reverses < e.Seq {
 		original = c.organization.Histories.Find(reversedEvent.Source)
 	}
-	if original == nil || original.Settled != e.Entry.Reverses || original.Marks&scan.ChargeBooked == 0 || reversedEvent.Source.Kind != ledger.Transaction {
+	if original == nil || original.SettledSeq != e.Entry.Reverses || original.Marks&scan.ChargeBooked == 0 || reversedEvent.Source.Kind != ledger.Transaction {
 		c.EventFault(c.organization.ID, e, "it reverses what is no charge")
 		return
 	}
@@ -188,7 +188,7 @@ var EntryRules = map[payment.Event]scan.EntryRule{
 	payment.SettleLate:          scan.MustPost,
 	payment.SettleAttempt:       scan.MustPost,
 	payment.SuspenseRefunded:    scan.MustPost,
-	payment.TakeBackLate:        scan.MustPost,
+	payment.ReverseLate:         scan.MustPost,
 }
 
 // Finishes tells whether the step sets the time at which the transaction finished. A step sets this time if it leads to
@@ -201,5 +201,5 @@ func Finishes(from, to payment.Status) bool {
 	case payment.Charged, payment.Refunding, payment.Refunded:
 		return to == payment.Reversed
 	}
-	return to.Final()
+	return to.IsFinal()
 }

@@ -20,34 +20,34 @@ type intent struct {
 
 // intents lists the events that precede a call.
 var intents = map[payment.Event]intent{
-	payment.Authorise: {call: scan.CallCharge},
-	payment.Submit:    {call: scan.CallComplete},
-	payment.Commit:    {scan.CallCapture, scan.CaptureRequest},
-	payment.Cancel:    {scan.CallVoid, scan.VoidRequest},
-	payment.Lapse:     {scan.CallVoid, scan.LapseRequest},
-	payment.Refund:    {scan.CallRefund, scan.RefundRequest},
-	payment.GiveBack:  {scan.CallRefund, scan.LateRefundRequest},
+	payment.Authorise:      {call: scan.CallCharge},
+	payment.Submit:         {call: scan.CallComplete},
+	payment.Commit:         {scan.CallCapture, scan.CaptureRequest},
+	payment.Cancel:         {scan.CallVoid, scan.VoidRequest},
+	payment.Lapse:          {scan.CallVoid, scan.LapseRequest},
+	payment.Refund:         {scan.CallRefund, scan.RefundRequest},
+	payment.RefundSuspense: {scan.CallRefund, scan.LateRefundRequest},
 }
 
 // outcomes lists the events that end an open request, and for each event the requests that it may end. FollowIntent
 // also checks the status to which a void leads.
 var outcomes = map[payment.Event][]scan.OpenRequest{
-	payment.Capture:             {scan.CaptureRequest},
-	payment.CommitRefused:       {scan.CaptureRequest},
-	payment.Void:                {scan.VoidRequest, scan.LapseRequest},
-	payment.Expire:              {scan.LapseRequest},
-	payment.VoidFailed:          {scan.VoidRequest, scan.LapseRequest},
-	payment.RefundDone:          {scan.RefundRequest},
-	payment.RefundRefused:       {scan.RefundRequest},
-	payment.RepeatRefundRefused: {scan.RefundRequest},
-	payment.SuspenseRefunded:    {scan.LateRefundRequest},
-	payment.GiveBackFailed:      {scan.LateRefundRequest},
+	payment.Capture:              {scan.CaptureRequest},
+	payment.CommitRefused:        {scan.CaptureRequest},
+	payment.Void:                 {scan.VoidRequest, scan.LapseRequest},
+	payment.Expire:               {scan.LapseRequest},
+	payment.VoidFailed:           {scan.VoidRequest, scan.LapseRequest},
+	payment.RefundDone:           {scan.RefundRequest},
+	payment.RefundRefused:        {scan.RefundRequest},
+	payment.RepeatRefundRefused:  {scan.RefundRequest},
+	payment.SuspenseRefunded:     {scan.LateRefundRequest},
+	payment.SuspenseRefundFailed: {scan.LateRefundRequest},
 }
 
 // continuations lists the events that leave an open request open, and for each event the requests that it may follow.
 // nil means all requests.
 var continuations = map[payment.Event][]scan.OpenRequest{
-	payment.Await:         nil,
+	payment.AwaitOutcome:  nil,
 	payment.RefundPending: {scan.RefundRequest},
 }
 
@@ -63,7 +63,7 @@ func (c *Check) FollowIntent(h *scan.History, e *ledger.Event) {
 	switch {
 	case isOutcome && !slices.Contains(endedRequests, h.OpenRequest):
 		c.EventFault(c.organization.ID, e, "it has no matching request to the provider")
-	case name == payment.Void && h.OpenRequest == scan.LapseRequest && !payment.Status(e.From).Held():
+	case name == payment.Void && h.OpenRequest == scan.LapseRequest && !payment.Status(e.From).IsHeld():
 		c.EventFault(c.organization.ID, e, "the payer did not act in time, and it is not rejected")
 	case isOutcome:
 	case isContinuation && allowedRequests != nil && !slices.Contains(allowedRequests, h.OpenRequest):
@@ -96,7 +96,7 @@ func openRequests(p *payment.Record) []scan.OpenRequest {
 		return []scan.OpenRequest{scan.CaptureRequest}
 	case p.Op.Kind == payment.OpVoid:
 		return []scan.OpenRequest{scan.VoidRequest, scan.LapseRequest}
-	case p.Op.Kind == payment.OpRefund && p.Op.Late:
+	case p.Op.Kind == payment.OpRefund && p.Op.FromSuspense:
 		return []scan.OpenRequest{scan.LateRefundRequest}
 	case p.Op.Kind == payment.OpRefund:
 		return []scan.OpenRequest{scan.RefundRequest}

@@ -11,8 +11,8 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Past is a stored transaction, together with what an earlier response shows of it.
-type Past struct {
+// PastResponse is a stored transaction, together with what an earlier response shows of it.
+type PastResponse struct {
 	Scan    *scan.Scan
 	Record  *scan.Record
 	Stored  *payment.Record // the transaction as stored now
@@ -26,17 +26,17 @@ type Past struct {
 // response.
 var notStoredMembers = []struct {
 	members []string
-	applies func(p *Past) bool
+	applies func(p *PastResponse) bool
 }{
 	// The address of the payer's page contains a token, and most API clients do not get this address.
-	{[]string{"widget_url"}, func(p *Past) bool { return p.Status == payment.Created && p.Stored.Hosted }},
-	{[]string{"simple_auth_redirect_url"}, func(p *Past) bool {
+	{[]string{"widget_url"}, func(p *PastResponse) bool { return p.Status == payment.Created && p.Stored.Hosted }},
+	{[]string{"simple_auth_redirect_url"}, func(p *PastResponse) bool {
 		return p.Status == payment.ActionRequired || p.Status == payment.Created && p.Stored.Hosted
 	}},
 	// The record has only the last action that the provider asked of the payer. The response may show an earlier action.
 	{
 		[]string{"auth_params", payment.MaterialField, "availble_destinations", "expires_at"},
-		func(p *Past) bool { return p.Status == payment.ActionRequired && p.Action() == nil },
+		func(p *PastResponse) bool { return p.Status == payment.ActionRequired && p.Action() == nil },
 	},
 	// When the response was sent, the transaction may have been at another terminal, with other terms, which refused it later.
 	{
@@ -44,7 +44,7 @@ var notStoredMembers = []struct {
 			"amount_with_fee", "amount_dest", "merchant_amount", "currency_dest", "currency_rate", "network", "network_dest", "scale", "scale_dest",
 			"description", "route",
 		},
-		func(p *Past) bool {
+		func(p *PastResponse) bool {
 			return p.Status == payment.Authorizing && len(refusedAttempts(p.Stored)) > 0
 		},
 	},
@@ -54,35 +54,35 @@ var notStoredMembers = []struct {
 			"amount_with_fee", "amount_dest", "merchant_amount", "currency_dest", "currency_rate", "network", "network_dest", "scale", "scale_dest",
 			"description", "route", "payment_method", "merchant_meta",
 		},
-		func(p *Past) bool {
-			return len(p.Stored.Ended) > 0 && (p.Status == payment.Authorizing || p.Status == payment.ActionRequired || p.Status.AtProvider())
+		func(p *PastResponse) bool {
+			return len(p.Stored.EndedAttempts) > 0 && (p.Status == payment.Authorizing || p.Status == payment.ActionRequired || p.Status.AtProvider())
 		},
 	},
 	// If a transaction has gone back to its payer after a refused attempt, it says why the last attempt was refused.
-	{[]string{"error_code", "error_description"}, func(p *Past) bool { return p.Status == payment.Created && len(p.Stored.Ended) > 0 }},
+	{[]string{"error_code", "error_description"}, func(p *PastResponse) bool { return p.Status == payment.Created && len(p.Stored.EndedAttempts) > 0 }},
 	// The network may have become known later, from the terminal or from what the payer entered.
-	{[]string{"network", "scale"}, func(p *Past) bool { return p.Status == payment.Created && !p.isCurrent() }},
+	{[]string{"network", "scale"}, func(p *PastResponse) bool { return p.Status == payment.Created && !p.isCurrent() }},
 	// The record has only the metadata keys that the provider sent last.
-	{[]string{"merchant_meta"}, func(p *Past) bool { return len(p.Stored.RailMeta) > 0 && !p.isCurrent() }},
+	{[]string{"merchant_meta"}, func(p *PastResponse) bool { return len(p.Stored.RailMeta) > 0 && !p.isCurrent() }},
 	// A held transaction keeps the reason of a refused capture until a later capture succeeds.
-	{[]string{"error_code", "error_description"}, func(p *Past) bool { return p.Status.Held() && p.count(payment.CommitRefused) > 0 }},
+	{[]string{"error_code", "error_description"}, func(p *PastResponse) bool { return p.Status.IsHeld() && p.count(payment.CommitRefused) > 0 }},
 	// If a provider corrects an outcome, the new reason replaces the first reason.
-	{[]string{"error_code", "error_description"}, func(p *Past) bool { return p.Status == payment.Rejected && !p.isCurrent() }},
+	{[]string{"error_code", "error_description"}, func(p *PastResponse) bool { return p.Status == payment.Rejected && !p.isCurrent() }},
 	// The record says when a hold ends only as long as the hold is open.
-	{[]string{"hold_expires_at"}, func(p *Past) bool { return p.Status.Held() && !p.isCurrent() }},
+	{[]string{"hold_expires_at"}, func(p *PastResponse) bool { return p.Status.IsHeld() && !p.isCurrent() }},
 	// The provider may have sent the reference number after the response.
-	{[]string{"rrn"}, func(p *Past) bool {
-		return p.Status.Held() && !p.isCurrent() || p.Stored.LateSettlement && !wasSettled(p.Status)
+	{[]string{"rrn"}, func(p *PastResponse) bool {
+		return p.Status.IsHeld() && !p.isCurrent() || p.Stored.LateSettlement && !wasSettled(p.Status)
 	}},
 	// The record no longer has the refund.
-	{[]string{"refund_msg"}, func(p *Past) bool {
+	{[]string{"refund_msg"}, func(p *PastResponse) bool {
 		last := len(p.Refunds) - 1
 		return last >= 0 && p.IsDropped(p.Refunds[last])
 	}},
 }
 
-// NotStored returns the names of the members that are not compared with the response.
-func (p *Past) NotStored() (names []string) {
+// UncomparedMembers returns the names of the members that are not compared with the response.
+func (p *PastResponse) UncomparedMembers() (names []string) {
 	for _, exception := range notStoredMembers {
 		if exception.applies(p) {
 			names = append(names, exception.members...)
@@ -92,7 +92,7 @@ func (p *Past) NotStored() (names []string) {
 }
 
 // isCurrent tells whether the transaction still has the status of the response.
-func (p *Past) isCurrent() bool { return p.Status == p.Stored.Status }
+func (p *PastResponse) isCurrent() bool { return p.Status == p.Stored.Status }
 
 // wasSettled tells whether money has moved in a transaction with this status.
 func wasSettled(s payment.Status) bool {
@@ -101,23 +101,23 @@ func wasSettled(s payment.Status) bool {
 
 // WasInStatus tells whether the transaction was ever in the status of the response. If the status is final, the
 // transaction must still be in it.
-func (p *Past) WasInStatus() bool {
-	return wasIn(p.Record, p.Status) && (p.isCurrent() || !payment.Machine.Final(p.Status))
+func (p *PastResponse) WasInStatus() bool {
+	return wasIn(p.Record, p.Status) && (p.isCurrent() || !payment.Machine.IsFinal(p.Status))
 }
 
-// RecordThen returns the record as it was when the response was sent: the stored record without later changes.
-func (p *Past) RecordThen() *payment.Record {
+// PastRecord returns the record as it was when the response was sent: the stored record without later changes.
+func (p *PastResponse) PastRecord() *payment.Record {
 	record, isCurrent, isSettled := *p.Stored, p.isCurrent(), wasSettled(p.Status)
 	record.Status, record.Finished = p.Status, p.finishedAt()
-	record.Refunds, record.Refunded = p.refunds()
+	record.Refunds, record.RefundedAmount = p.refunds()
 	if !isCurrent {
 		record.Failure, record.HoldUntil = payment.Failure{}, 0
 	}
-	if !isCurrent && !isSettled && !p.Status.Final() {
+	if !isCurrent && !isSettled && !p.Status.IsFinal() {
 		record.RRN = ""
 	}
 	if !isSettled {
-		record.Captured = money.Amount{}
+		record.CapturedAmount = money.Amount{}
 	}
 	if p.Status != payment.Reversed {
 		record.ReturnID = ledger.ID{}
@@ -135,8 +135,8 @@ func (p *Past) RecordThen() *payment.Record {
 
 // Action returns the action that the payer had to take when the response was sent. It returns nil if there was no action, or if
 // the record may have had another action then.
-func (p *Past) Action() *payment.Action {
-	if p.Status != payment.ActionRequired || !p.isCurrent() || p.count(payment.Act, payment.Reissue) != 1 {
+func (p *PastResponse) Action() *payment.Action {
+	if p.Status != payment.ActionRequired || !p.isCurrent() || p.count(payment.RequireAction, payment.Reissue) != 1 {
 		return nil
 	}
 	return p.Stored.Action
@@ -152,7 +152,7 @@ func amountOf(n *big.Int) money.Amount {
 // refunds returns the refunds that the record had when the response was sent, and the sum of those that had succeeded by then.
 // These are all stored refunds up to the last refund in the response. If the record has dropped a refund that the response
 // shows, only the id of this refund is known.
-func (p *Past) refunds() (refunds []payment.RefundRecord, refunded money.Amount) {
+func (p *PastResponse) refunds() (refunds []payment.RefundRecord, refunded money.Amount) {
 	nextIndex := 0 // index of the first stored refund that is not in the result yet
 	for _, id := range p.Refunds {
 		if index := p.refundIndex(id); index < 0 {
@@ -178,22 +178,22 @@ func (p *Past) refunds() (refunds []payment.RefundRecord, refunded money.Amount)
 }
 
 // IsDropped tells whether the record no longer has the refund. A record drops failed refunds to make room for new ones.
-func (p *Past) IsDropped(id ledger.ID) bool { return p.refundIndex(id) < 0 }
+func (p *PastResponse) IsDropped(id ledger.ID) bool { return p.refundIndex(id) < 0 }
 
 // refundIndex returns the index of a refund in the record. It returns -1 if the record does not have the refund.
-func (p *Past) refundIndex(id ledger.ID) int {
+func (p *PastResponse) refundIndex(id ledger.ID) int {
 	return slices.IndexFunc(p.Stored.Refunds, func(f payment.RefundRecord) bool { return f.ID == id })
 }
 
 // finishedAt returns the time that a correct response shows in the member "finished".
-func (p *Past) finishedAt() (at ledger.Micros) {
+func (p *PastResponse) finishedAt() (at ledger.Micros) {
 	status := p.Status
 	switch isSettled := wasSettled(status); {
 	case p.isCurrent(), isSettled && p.Stored.Status != payment.Reversed:
-		return p.Record.Stamp.Finished
+		return p.Record.Header.Finished
 	case isSettled:
 		status = payment.Charged
-	case !status.Final():
+	case !status.IsFinal():
 		return 0
 	}
 	p.eachEvent(func(e *ledger.Event) bool {
@@ -206,7 +206,7 @@ func (p *Past) finishedAt() (at ledger.Micros) {
 }
 
 // count returns the number of the transaction's events with one of these names.
-func (p *Past) count(names ...payment.Event) (n int) {
+func (p *PastResponse) count(names ...payment.Event) (n int) {
 	p.eachEvent(func(e *ledger.Event) bool {
 		if slices.Contains(names, payment.Event(e.Name)) {
 			n++
@@ -217,7 +217,7 @@ func (p *Past) count(names ...payment.Event) (n int) {
 }
 
 // eachEvent calls fn with the transaction's events, newest first, until fn returns false.
-func (p *Past) eachEvent(fn func(e *ledger.Event) bool) {
+func (p *PastResponse) eachEvent(fn func(e *ledger.Event) bool) {
 	err := p.Scan.View.SourceEvents(p.Record.Organization.ID, p.Record.Source, func(e ledger.Event) (bool, error) {
 		return fn(&e), nil
 	})

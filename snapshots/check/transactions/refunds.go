@@ -53,7 +53,7 @@ func statusMatches(status payment.RefundStatus, state scan.RefundState) bool {
 	case scan.RefundRefused:
 		return status == payment.RefundFailed
 	}
-	return status.Pending()
+	return status.IsPending()
 }
 
 // checkLateRefund checks the refund of money that arrived after the transaction was closed. There is at most one such
@@ -69,7 +69,7 @@ func (c *Check) checkLateRefund(r *scan.Record, p *payment.Record) {
 func (c *Check) checkRefundStatuses(r *scan.Record, p *payment.Record) {
 	for i := range p.Refunds {
 		refund := &p.Refunds[i]
-		isPending, isFailed := refund.Status.Pending(), refund.Status == payment.RefundFailed
+		isPending, isFailed := refund.Status.IsPending(), refund.Status == payment.RefundFailed
 		switch {
 		case isPending != (refund.Finished == 0), isFailed == refund.Failure.IsZero():
 			c.Fault(r, "has a refund that is %v, and its times or its failure contradict that", refund.Status)

@@ -58,9 +58,9 @@ func (c *Check) CheckSubscription(r *scan.Record) *subscription.Record {
 		c.Fault(r, "names no transaction of its last renewal, or one without a renewal")
 	case p.State == subscription.PastDue && p.Failures == 0, p.State == subscription.Active && p.Failures != 0:
 		c.Fault(r, "is %q after %d failures", p.State, p.Failures)
-	case needsTimer != (r.Stamp.Due != 0):
-		c.Fault(r, "is %q, and it has a timer: %v", p.State, r.Stamp.Due != 0)
-	case needsTimer && !isUnderWay && r.Stamp.Due < p.NextCharge:
+	case needsTimer != (r.Header.Due != 0):
+		c.Fault(r, "is %q, and it has a timer: %v", p.State, r.Header.Due != 0)
+	case needsTimer && !isUnderWay && r.Header.Due < p.NextCharge:
 		c.Fault(r, "has a timer before its renewal is due")
 	}
 	first, further := subscription.Lists.Of(p)

@@ -21,8 +21,8 @@ func (c *Check) checkTerms(r *scan.Record, p *payment.Record) {
 	if p.ReversalOf != (ledger.ID{}) {
 		return // a return has the terms of the charge that it reverses
 	}
-	if wasHeld := wasIn(r, payment.PaymentHeld) || wasIn(r, payment.PayoutHeld); (wasHeld && r.History.Marks&scan.ChargeBooked != 0) == p.Captured.IsZero() {
-		c.Fault(r, "says that %v was captured of what was held", p.Captured)
+	if wasHeld := wasIn(r, payment.PaymentHeld) || wasIn(r, payment.PayoutHeld); (wasHeld && r.History.Marks&scan.ChargeBooked != 0) == p.CapturedAmount.IsZero() {
+		c.Fault(r, "says that %v was captured of what was held", p.CapturedAmount)
 	}
 	costs := priceOf(p, settledAmount(p))
 	switch {
@@ -180,10 +180,10 @@ func (c *Check) checkRefunds(r *scan.Record, p *payment.Record) {
 	}
 	isRefunded := p.Status == payment.Refunded || p.Status == payment.Refunding || p.Status == payment.Reversed
 	switch {
-	case total.amount.Cmp(scan.BigAmount(p.Refunded)) != 0 || total.fee.Cmp(scan.BigAmount(p.RefundedFee)) != 0:
-		report("has refunded %v and %v of its fee, and its entries say %v and %v", p.Refunded, p.RefundedFee, total.amount, total.fee)
-	case p.Status == payment.Refunded && p.Refunded.IsZero(), !isRefunded && !p.Refunded.IsZero():
-		report("is %q, and has refunded %v", p.Status, p.Refunded)
+	case total.amount.Cmp(scan.BigAmount(p.RefundedAmount)) != 0 || total.fee.Cmp(scan.BigAmount(p.RefundedFee)) != 0:
+		report("has refunded %v and %v of its fee, and its entries say %v and %v", p.RefundedAmount, p.RefundedFee, total.amount, total.fee)
+	case p.Status == payment.Refunded && p.RefundedAmount.IsZero(), !isRefunded && !p.RefundedAmount.IsZero():
+		report("is %q, and has refunded %v", p.Status, p.RefundedAmount)
 	case (len(p.Refunds) == 0) != (h.Intents[scan.CallRefund] == 0):
 		report("lists %d refunds, but its events requested %d", len(p.Refunds), h.Intents[scan.CallRefund])
 	}

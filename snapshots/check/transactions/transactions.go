@@ -49,7 +49,7 @@ func (c *Check) CheckTransaction(r *scan.Record) *payment.Record {
 	if p.ID != r.Source.ID {
 		c.Fault(r, "has the id %v in its payload", p.ID)
 	}
-	if r.Stamp.Finished != h.Finished {
+	if r.Header.Finished != h.Finished {
 		c.Fault(r, "is %q and finished at another time than its events say", p.Status)
 	}
 	c.checkTerms(r, p)
@@ -86,7 +86,7 @@ func (c *Check) checkEntries(r *scan.Record, p *payment.Record) {
 	}
 	settledPrice := priceOnRecord(p)
 	heldPrice := settledPrice // a hold is for the whole amount, even if only a part was captured later
-	if p.Captured != p.Amount && !p.Captured.IsZero() {
+	if p.CapturedAmount != p.Amount && !p.CapturedAmount.IsZero() {
 		heldPrice = priceOf(p, scan.BigAmount(p.Amount))
 	}
 	switch {
@@ -139,10 +139,10 @@ func (c *Check) checkReturnEntry(r *scan.Record, p *payment.Record) {
 // settledAmount returns the amount that a charge settles: the captured part if a part was captured, and otherwise the
 // whole amount.
 func settledAmount(p *payment.Record) *big.Int {
-	if p.Captured.IsZero() {
+	if p.CapturedAmount.IsZero() {
 		return scan.BigAmount(p.Amount)
 	}
-	return scan.BigAmount(p.Captured)
+	return scan.BigAmount(p.CapturedAmount)
 }
 
 // checkReturn checks that a transaction names a return if and only if it is reversed. It also records which return a
@@ -186,28 +186,28 @@ func (c *Check) checkStatus(r *scan.Record, p *payment.Record) {
 		c.Fault(r, "is stored with the status %q, which is never stored", p.Status)
 	case !slices.Contains(openRequests(p), h.OpenRequest):
 		c.Fault(r, "has another open request to its provider than its events")
-	case holdsMoney(p) != (h.Held != 0):
-		c.Fault(r, "is %q, and money is held for it: %v", p.Status, h.Held != 0)
-	case p.Status.Held() != (p.HoldUntil != 0):
+	case holdsMoney(p) != (h.HeldSeq != 0):
+		c.Fault(r, "is %q, and money is held for it: %v", p.Status, h.HeldSeq != 0)
+	case p.Status.IsHeld() != (p.HoldUntil != 0):
 		c.Fault(r, "is %q, and is held until %d", p.Status, p.HoldUntil)
 	case p.Action == nil && p.Status == payment.ActionRequired, p.Action != nil && p.Status != payment.ActionRequired && !p.Status.AtProvider():
 		c.Fault(r, "is %q, and its payer has something to do: %v", p.Status, p.Action != nil)
 	case p.KeepCard && p.Status != payment.ActionRequired && !p.Status.AtProvider():
 		c.Fault(r, "is %q, and its card is kept", p.Status)
-	case needsTimer != (r.Stamp.Due != 0):
-		c.Fault(r, "is %q, and it has a timer: %v", p.Status, r.Stamp.Due != 0)
+	case needsTimer != (r.Header.Due != 0):
+		c.Fault(r, "is %q, and it has a timer: %v", p.Status, r.Header.Due != 0)
 	}
 }
 
 // isUnsettled tells whether a charge has not been settled or refused yet.
 func isUnsettled(p *payment.Record) bool {
-	return p.Status == payment.Created || p.Status == payment.Authorizing || p.Status == payment.ActionRequired || p.Status.AtProvider() || p.Status.Held()
+	return p.Status == payment.Created || p.Status == payment.Authorizing || p.Status == payment.ActionRequired || p.Status.AtProvider() || p.Status.IsHeld()
 }
 
 // holdsMoney tells whether the transaction must have a pending entry.
 func holdsMoney(p *payment.Record) bool {
 	switch {
-	case p.Op != nil && p.Op.Kind == payment.OpRefund && !p.Op.Late, p.Status == payment.PaymentHeld:
+	case p.Op != nil && p.Op.Kind == payment.OpRefund && !p.Op.FromSuspense, p.Status == payment.PaymentHeld:
 		return true
 	}
 	return p.Type == payment.Payout && isUnsettled(p) && p.Status != payment.Created

@@ -15,38 +15,38 @@ import (
 type Check struct {
 	*scan.Scan
 	organization *scan.Organization
-	rows         uint64                  // number of stored rows
-	compared     uint64                  // number of stored rows that were compared
-	counted      uint64                  // seq up to which the server has counted all events
-	lastSeq      uint64                  // seq of the last event
-	day          ledger.Date             // the day that is being counted
-	days         map[turnover.Place]*day // the figures of the day that is being counted
+	rows         uint64                       // number of stored rows
+	compared     uint64                       // number of stored rows that were compared
+	counted      uint64                       // seq up to which the server has counted all events
+	lastSeq      uint64                       // seq of the last event
+	day          ledger.Date                  // the day that is being counted
+	days         map[turnover.PartnerDay]*day // the figures of the day that is being counted
 }
 
 // day holds the figures of one partner for one day: the stored figures and the recomputed figures.
 type day struct {
-	stored []byte        // the stored row; nil if it does not exist or cannot be read
-	row    *turnover.Row // the decoded stored row; empty if stored is nil
-	again  turnover.Row  // the recomputed row
+	stored     []byte        // the stored row; nil if it does not exist or cannot be read
+	row        *turnover.Row // the decoded stored row; empty if stored is nil
+	recomputed turnover.Row  // the recomputed row
 }
 
 // New returns a Check for one organization. It counts the stored rows and reads the progress row.
 func New(s *scan.Scan, o *scan.Organization) *Check {
-	c := &Check{Scan: s, organization: o, days: make(map[turnover.Place]*day)}
-	err := c.View.KVKeys(o.ID, turnover.Rows(), nil, func(key []byte) ([]byte, bool, error) {
+	c := &Check{Scan: s, organization: o, days: make(map[turnover.PartnerDay]*day)}
+	err := c.View.KVKeys(o.ID, turnover.RowPrefix(), nil, func(key []byte) ([]byte, bool, error) {
 		if _, err := turnover.ParseKey(key); err == nil {
 			c.rows++
-		} else if !bytes.Equal(key, turnover.Rows()) {
+		} else if !bytes.Equal(key, turnover.RowPrefix()) {
 			c.breach("a row of turnover has the key %x", key)
 		}
 		return nil, true, c.Interrupted()
 	})
-	row, found, readErr := c.View.KV(o.ID, turnover.Rows())
+	row, found, readErr := c.View.KV(o.ID, turnover.RowPrefix())
 	if err == nil {
 		err = readErr
 	}
 	if err == nil && found {
-		c.counted, err = turnover.DecodeCounted(row)
+		c.counted, err = turnover.DecodePosition(row)
 	}
 	if err != nil && c.Ctx.Err() == nil {
 		c.breach("%v", err)
@@ -61,7 +61,7 @@ func (c *Check) breach(format string, args ...any) {
 // Follow adds an event to the recomputed figures of its day. Events must be passed in order.
 func (c *Check) Follow(e *ledger.Event) {
 	c.lastSeq = e.Seq
-	if c.rows == 0 && e.Seq > c.counted || e.Source.Kind != ledger.Transaction || !turnover.Counts(e.Name) {
+	if c.rows == 0 && e.Seq > c.counted || e.Source.Kind != ledger.Transaction || !turnover.IsCounted(e.Name) {
 		return
 	}
 	item, err := c.itemOf(e)
@@ -73,15 +73,15 @@ func (c *Check) Follow(e *ledger.Event) {
 		c.compare()
 		c.day = item.Day
 	}
-	d := c.days[item.Place]
+	d := c.days[item.PartnerDay]
 	if d == nil {
-		d = c.read(item.Place)
-		c.days[item.Place] = d
+		d = c.read(item.PartnerDay)
+		c.days[item.PartnerDay] = d
 	}
 	switch {
 	case e.Seq <= d.row.Seq:
-		d.again.Seq = e.Seq
-		err = d.again.Day.AddItem(&item)
+		d.recomputed.Seq = e.Seq
+		err = d.recomputed.Day.AddItem(&item)
 	case e.Seq <= c.counted:
 		c.breach("turnover of partner %d on %v lacks event %d", item.Partner, item.Day, e.Seq)
 	}
@@ -100,8 +100,8 @@ func (c *Check) itemOf(e *ledger.Event) (item turnover.Item, err error) {
 }
 
 // read reads the stored row of a place (a partner and a day).
-func (c *Check) read(place turnover.Place) *day {
-	d := &day{row: new(turnover.Row), again: turnover.Row{Day: make(turnover.Day)}}
+func (c *Check) read(place turnover.PartnerDay) *day {
+	d := &day{row: new(turnover.Row), recomputed: turnover.Row{Day: make(turnover.Day)}}
 	stored, found, err := c.View.KV(c.organization.ID, place.Key())
 	if err == nil && found {
 		c.compared++
@@ -119,7 +119,7 @@ func (c *Check) read(place turnover.Place) *day {
 // compare compares the recomputed rows of the current day with the stored rows.
 func (c *Check) compare() {
 	for place, d := range c.days {
-		if d.stored != nil && !bytes.Equal(d.again.Encode(), d.stored) {
+		if d.stored != nil && !bytes.Equal(d.recomputed.Encode(), d.stored) {
 			c.breach("turnover of partner %d on %v differs from what its events give", place.Partner, place.Day)
 		}
 	}

@@ -136,7 +136,7 @@ type Event struct {
 }
 
 // Described is an operation of the description.
-type Described = description.Described
+type Described = description.DescribedOperation
 
 // ForPartner tells whether a partner with an API key may call the operation.
 func ForPartner(d *Described) bool { return has(d, description.PartnerKey) }
@@ -159,10 +159,10 @@ func Of(document *description.Document, include func(*Described) bool) *API {
 			w.enumerations[strings.Join(component.Schema.Words, " ")] = component.Name
 		}
 	}
-	w.forPartners = !slices.ContainsFunc(document.Described, func(d description.Described) bool { return include(&d) && !ForPartner(&d) })
+	w.forPartners = !slices.ContainsFunc(document.DescribedOperations, func(d description.DescribedOperation) bool { return include(&d) && !ForPartner(&d) })
 	used := make(map[string]bool)
-	for i := range document.Described {
-		if d := &document.Described[i]; include(d) {
+	for i := range document.DescribedOperations {
+		if d := &document.DescribedOperations[i]; include(d) {
 			w.api.Operations = append(w.api.Operations, w.operation(d))
 			used[d.Tag] = true
 		}

@@ -21,14 +21,14 @@ func Files(document *description.Document) (map[string][]byte, error) {
 	var folders []any
 	for _, tag := range document.Tags {
 		if items := w.folder(tag.Name); len(items) > 0 {
-			folder := description.Tree{{Name: "name", Value: tag.Name}}
+			folder := description.Object{{Name: "name", Value: tag.Name}}
 			folder.AddText("description", tag.Text)
 			folder.Add("item", items)
 			folders = append(folders, folder)
 		}
 	}
-	collection := description.Tree{
-		{Name: "info", Value: description.Tree{
+	collection := description.Object{
+		{Name: "info", Value: description.Object{
 			{Name: "name", Value: document.Title},
 			{Name: "description", Value: introduction},
 			{Name: "schema", Value: "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"},
@@ -81,25 +81,25 @@ type writer struct {
 
 func (w *writer) variables() (list []any) {
 	for _, s := range settings {
-		list = append(list, description.Tree{{Name: "key", Value: s.name}, {Name: "value", Value: s.value}, {Name: "description", Value: s.text}})
+		list = append(list, description.Object{{Name: "key", Value: s.name}, {Name: "value", Value: s.value}, {Name: "description", Value: s.text}})
 	}
 	for _, name := range w.kept {
-		list = append(list, description.Tree{{Name: "key", Value: name}, {Name: "value", Value: ""}})
+		list = append(list, description.Object{{Name: "key", Value: name}, {Name: "value", Value: ""}})
 	}
 	return list
 }
 
 // folder returns the requests in the folder of a tag.
 func (w *writer) folder(tag string) (items []any) {
-	for i := range w.document.Described {
-		o := &w.document.Described[i]
-		if o.Tag != tag || o.Refused == spec.AsPage || len(o.Answers) == 0 || slices.Contains(unsuited, o.ID) {
+	for i := range w.document.DescribedOperations {
+		o := &w.document.DescribedOperations[i]
+		if o.Tag != tag || o.RefusalForm == spec.AsPage || len(o.Answers) == 0 || slices.Contains(unsuited, o.ID) {
 			continue // pages for payers need a browser, and an operation without an answer refuses every request
 		}
 		for j := range o.Examples {
 			e := &o.Examples[j]
-			for k := range e.Before {
-				items = append(items, w.preparation(&e.Before[k]))
+			for k := range e.Setup {
+				items = append(items, w.preparation(&e.Setup[k]))
 			}
 			items = append(items, w.example(o, e))
 		}
@@ -112,13 +112,13 @@ func (w *writer) folder(tag string) (items []any) {
 
 // pathLike returns values for the parameters of an operation's path. They come from an example of another operation whose
 // path begins with the same text up to and including the first parameter.
-func (w *writer) pathLike(o *description.Described) map[string]string {
+func (w *writer) pathLike(o *description.DescribedOperation) map[string]string {
 	prefix, _, hasParameter := strings.Cut(o.Path, "}")
 	if !hasParameter {
 		return nil
 	}
-	for i := range w.document.Described {
-		other := &w.document.Described[i]
+	for i := range w.document.DescribedOperations {
+		other := &w.document.DescribedOperations[i]
 		for _, e := range other.Examples {
 			if strings.HasPrefix(other.Path, prefix+"}") && len(e.Path) > 0 {
 				return e.Path
@@ -129,13 +129,13 @@ func (w *writer) pathLike(o *description.Described) map[string]string {
 }
 
 // example returns the collection's request for an example in the description.
-func (w *writer) example(o *description.Described, e *spec.Example) description.Tree {
+func (w *writer) example(o *description.DescribedOperation, e *spec.Example) description.Object {
 	name := o.Summary
 	if e.Text != "" {
 		name += ": " + e.Text
 	}
 	address := w.address(o.Path, e.Path, e.Query)
-	request := description.Tree{{Name: "method", Value: o.Method}, {Name: "header", Value: w.headers(cmp.Or(e.As, callerOf(o)))}}
+	request := description.Object{{Name: "method", Value: o.Method}, {Name: "header", Value: w.headers(cmp.Or(e.As, callerOf(o)))}}
 	switch {
 	case e.Body != "":
 		w.addJSON(&request, e.Body)
@@ -146,10 +146,10 @@ func (w *writer) example(o *description.Described, e *spec.Example) description.
 	}
 	request.Add("url", address)
 	request.AddText("description", strings.TrimSpace(o.Operation.Text))
-	item := description.Tree{{Name: "name", Value: name}, {Name: "request", Value: request}}
+	item := description.Object{{Name: "name", Value: name}, {Name: "request", Value: request}}
 	w.keep(&item, o.Path, e.Keep)
 	if recorded := description.Recorded(o.Operation, e); recorded != nil && recorded.Response != nil {
-		item.Add("response", []any{description.Tree{
+		item.Add("response", []any{description.Object{
 			{Name: "name", Value: name}, {Name: "code", Value: recorded.Status},
 			{Name: "_postman_previewlanguage", Value: "json"}, {Name: "header", Value: []any{header("content-type", "application/json")}},
 			{Name: "body", Value: indented(recorded.Response, "  ")},
@@ -165,20 +165,20 @@ func mayBeEmpty(b *spec.Body) bool {
 }
 
 // preparation returns a request that must run before an example.
-func (w *writer) preparation(r *spec.Request) description.Tree {
+func (w *writer) preparation(r *spec.Request) description.Object {
 	path, query, _ := strings.Cut(r.Path, "?")
-	request := description.Tree{{Name: "method", Value: r.Method}, {Name: "header", Value: w.headers(r.As)}}
+	request := description.Object{{Name: "method", Value: r.Method}, {Name: "header", Value: w.headers(r.As)}}
 	if r.Body != "" {
 		w.addJSON(&request, r.Body)
 	}
 	request.Add("url", w.address(path, nil, query))
-	item := description.Tree{{Name: "name", Value: "Prepare the next request: " + r.Method + " " + w.variable(path)}, {Name: "request", Value: request}}
+	item := description.Object{{Name: "name", Value: "Prepare the next request: " + r.Method + " " + w.variable(path)}, {Name: "request", Value: request}}
 	w.keep(&item, path, r.Keep)
 	return item
 }
 
 // callerOf returns the kind of caller that sends an operation for which there is no example.
-func callerOf(o *description.Described) string {
+func callerOf(o *description.DescribedOperation) string {
 	for _, c := range o.Callers {
 		switch {
 		case c.Kind == description.PartnerKey:
@@ -194,8 +194,8 @@ func callerOf(o *description.Described) string {
 	return ""
 }
 
-func header(name, value string) description.Tree {
-	return description.Tree{{Name: "key", Value: name}, {Name: "value", Value: value}}
+func header(name, value string) description.Object {
+	return description.Object{{Name: "key", Value: name}, {Name: "value", Value: value}}
 }
 
 // headers returns the headers with the credentials of the named kind of caller.
@@ -217,7 +217,7 @@ func (w *writer) headers(as string) (list []any) {
 }
 
 // address returns the URL of a request as Postman describes it, with the parameters of the path and the query.
-func (w *writer) address(path string, values map[string]string, query string) description.Tree {
+func (w *writer) address(path string, values map[string]string, query string) description.Object {
 	var segments, parameters, queries []any
 	for segment := range strings.SplitSeq(strings.TrimPrefix(path, "/"), "/") {
 		if name, isParameter := strings.CutPrefix(segment, "{"); isParameter {
@@ -244,7 +244,7 @@ func (w *writer) address(path string, values map[string]string, query string) de
 		raw += map[bool]string{true: "?", false: "&"}[i == 0] + name + "=" + w.variable(value)
 		queries = append(queries, header(name, w.variable(value)))
 	}
-	address := description.Tree{{Name: "raw", Value: raw}, {Name: "host", Value: []string{"{{base_url}}"}}, {Name: "path", Value: segments}}
+	address := description.Object{{Name: "raw", Value: raw}, {Name: "host", Value: []string{"{{base_url}}"}}, {Name: "path", Value: segments}}
 	if len(queries) > 0 {
 		address.Add("query", queries)
 	}
@@ -271,10 +271,10 @@ func variableName(name string) string {
 // shorter name with which it begins.
 func exampleNames(document *description.Document) []string {
 	names := []string{"today", "today+30"}
-	for i := range document.Described {
-		for _, e := range document.Described[i].Examples {
+	for i := range document.DescribedOperations {
+		for _, e := range document.DescribedOperations[i].Examples {
 			names = slices.AppendSeq(names, maps.Keys(e.Keep))
-			for _, b := range e.Before {
+			for _, b := range e.Setup {
 				names = slices.AppendSeq(names, maps.Keys(b.Keep))
 			}
 		}
@@ -283,25 +283,25 @@ func exampleNames(document *description.Document) []string {
 	return slices.Compact(names)
 }
 
-func (w *writer) addJSON(request *description.Tree, body string) {
+func (w *writer) addJSON(request *description.Object, body string) {
 	text := w.variable(body)
 	if value, err := description.ParseJSON([]byte(body)); err == nil {
 		text = w.variable(indented(value, "  "))
 	}
 	list := request.Get("header").([]any)
 	(*request)[1].Value = append(list, header("content-type", "application/json"))
-	request.Add("body", description.Tree{{Name: "mode", Value: "raw"}, {Name: "raw", Value: text},
-		{Name: "options", Value: description.Tree{{Name: "raw", Value: description.Tree{{Name: "language", Value: "json"}}}}}})
+	request.Add("body", description.Object{{Name: "mode", Value: "raw"}, {Name: "raw", Value: text},
+		{Name: "options", Value: description.Object{{Name: "raw", Value: description.Object{{Name: "language", Value: "json"}}}}}})
 }
 
-func addFile(request *description.Tree, field string) {
-	request.Add("body", description.Tree{{Name: "mode", Value: "formdata"}, {Name: "formdata", Value: []any{
-		description.Tree{{Name: "key", Value: field}, {Name: "type", Value: "file"}, {Name: "src", Value: ""}},
+func addFile(request *description.Object, field string) {
+	request.Add("body", description.Object{{Name: "mode", Value: "formdata"}, {Name: "formdata", Value: []any{
+		description.Object{{Name: "key", Value: field}, {Name: "type", Value: "file"}, {Name: "src", Value: ""}},
 	}}})
 }
 
 // keep adds a script that stores values of the response in variables.
-func (w *writer) keep(item *description.Tree, path string, values map[string]string) {
+func (w *writer) keep(item *description.Object, path string, values map[string]string) {
 	if path == clockPath {
 		values = map[string]string{"clock": "now"}
 	}
@@ -326,8 +326,8 @@ func (w *writer) keep(item *description.Tree, path string, values map[string]str
 	}
 }
 
-func script(listen string, lines ...string) description.Tree {
-	return description.Tree{{Name: "listen", Value: listen}, {Name: "script", Value: description.Tree{
+func script(listen string, lines ...string) description.Object {
+	return description.Object{{Name: "listen", Value: listen}, {Name: "script", Value: description.Object{
 		{Name: "type", Value: "text/javascript"}, {Name: "exec", Value: lines},
 	}}}
 }

@@ -69,7 +69,7 @@ func (j *journal) appendEvents(count int, name string) {
 				{Account: "A:provider:simulator:1", Asset: usd, Side: ledger.Debit, Amount: money.FromUint64(1250)},
 				{Account: "L:partner:1:available", Asset: usd, Side: ledger.Credit, Amount: money.FromUint64(1250)},
 			}},
-			Stored: ledger.Stored{Record: sha256.Sum256(recordBytes(seq)), Notices: ledger.Hash{1}, Claims: []ledger.Hash{{2}, {3}}},
+			StoredHashes: ledger.StoredHashes{Record: sha256.Sum256(recordBytes(seq)), Notices: ledger.Hash{1}, Claims: []ledger.Hash{{2}, {3}}},
 		}
 		j.addLeaf(e.AppendCanonical(nil))
 	}

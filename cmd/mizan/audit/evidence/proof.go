@@ -58,9 +58,9 @@ func Prove(leaf []byte, path tlog.RecordProof, head *Head) (*Proof, error) {
 // MatchesRecord checks that record is the record that was stored with the event, byte for byte. The error is a *Refusal.
 func (p *Proof) MatchesRecord(record []byte) error {
 	switch sum := ledger.Hash(sha256.Sum256(record)); {
-	case p.Event.Stored.Record == ledger.Hash{}:
+	case p.Event.StoredHashes.Record == ledger.Hash{}:
 		return refuse("event %d contains no hash of a record: a later event of the same step does, or no record was stored", p.Event.Seq)
-	case p.Event.Stored.Record != sum:
+	case p.Event.StoredHashes.Record != sum:
 		return refuse("the record is not what was stored after event %d", p.Event.Seq)
 	}
 	return nil

@@ -55,8 +55,8 @@ func newReadableEvent(e *ledger.Event) *readableEvent {
 		Name: e.Name, From: e.From, To: e.To, BookedAt: e.Booked.Time().Format(timeLayout),
 	}
 	readable.Author, readable.AuthorAt = e.Author.Kind.String(), e.Author.Seq
-	readable.Record, readable.Notices = hexText(e.Stored.Record), hexText(e.Stored.Notices)
-	for _, hash := range e.Stored.Claims {
+	readable.Record, readable.Notices = hexText(e.StoredHashes.Record), hexText(e.StoredHashes.Notices)
+	for _, hash := range e.StoredHashes.Claims {
 		readable.Claims = append(readable.Claims, hexText(hash))
 	}
 	if e.Entry == nil {

@@ -98,8 +98,8 @@ func (c *deleteRecord[ID]) Run(e *client.Command) error {
 // tableColumns returns the names of the columns in the table for a record type. The table shows what the server includes in
 // lists, except secrets and JSON documents.
 func tableColumns(t schema.AnyType) (names []string) {
-	for _, column := range t.Shown() {
-		if column.Place != schema.Deep && !column.Secret && column.Shape() != schema.Document {
+	for _, column := range t.ShownColumns() {
+		if column.Visibility != schema.OutsideLists && !column.Secret && column.Shape() != schema.Document {
 			names = append(names, column.Name)
 		}
 	}
@@ -111,7 +111,7 @@ func tableColumns(t schema.AnyType) (names []string) {
 // The body omits flags that were not given.
 func flagsOf(t schema.AnyType, isChange bool) any {
 	var fields []reflect.StructField
-	for i, column := range t.Requested() {
+	for i, column := range t.RequestColumns() {
 		if isChange && column.Fixed {
 			continue
 		}

@@ -24,14 +24,14 @@ var amountNames = func() map[string]bool {
 // addAmounts adds the names of a table's amount columns, including the columns of nested rows.
 func addAmounts(names map[string]bool, table *schema.Table) {
 	for _, c := range table.Columns {
-		if c.Place == schema.Hidden {
+		if c.Visibility == schema.Hidden {
 			continue
 		}
 		if c.Kind == schema.KindAmount || c.Kind == schema.KindSigned {
 			names[c.Name] = true
 		}
-		if c.Of != nil {
-			addAmounts(names, c.Of)
+		if c.Nested != nil {
+			addAmounts(names, c.Nested)
 		}
 	}
 }

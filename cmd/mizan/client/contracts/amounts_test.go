@@ -16,7 +16,7 @@ func TestStatementKnowsEveryAmount(t *testing.T) {
 	var inspect func(table *schema.Table)
 	inspect = func(table *schema.Table) {
 		for _, c := range table.Columns {
-			if c.Place == schema.Hidden {
+			if c.Visibility == schema.Hidden {
 				continue
 			}
 			isAmount := c.Kind == schema.KindAmount || c.Kind == schema.KindSigned
@@ -27,8 +27,8 @@ func TestStatementKnowsEveryAmount(t *testing.T) {
 			if contracts.IsAmount(c.Name) != isAmount {
 				t.Errorf("%s: the statement takes it for an amount: %t, it is one: %t", c.Name, !isAmount, isAmount)
 			}
-			if c.Of != nil {
-				inspect(c.Of)
+			if c.Nested != nil {
+				inspect(c.Nested)
 			}
 		}
 	}

@@ -155,12 +155,12 @@ var serviceKeysOf = func() map[string]serviceKeys {
 		keys := make(serviceKeys)
 		for _, c := range p.Columns.Columns {
 			switch {
-			case c.Place != schema.Metadata:
-			case c.Of == nil:
+			case c.Visibility != schema.Metadata:
+			case c.Nested == nil:
 				keys[c.Name] = nil
 			default:
 				keys[c.Name] = make(map[string]bool)
-				for _, member := range c.Of.Columns {
+				for _, member := range c.Nested.Columns {
 					keys[c.Name][member.Name] = true
 				}
 			}
