@@ -47,7 +47,7 @@ func TestAPayerDecidesThroughTheAdapter(t *testing.T) {
 		if err != nil || address != returnURL || org != id(99) {
 			t.Errorf("the decision: %q, %v, %v", address, org, err)
 		}
-		if challenge, err = first.Challenge(id(7), id(n), token); err != nil || challenge.State != simulator.ChallengeOver {
+		if challenge, err = first.Challenge(id(7), id(n), token); err != nil || challenge.State != simulator.ChallengeAnswered {
 			t.Errorf("after the decision: %+v, %v", challenge, err)
 		}
 		wantVerdict(t, "after the decision", first.Inquire(t.Context(), inquiry(n)), payment.VerdictReady)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/vmihailenco/msgpack/v5"
 
-	"mizan/internal/packed"
+	"mizan/internal/msgpackcheck"
 )
 
 // buffer is an io.Writer that collects bytes in memory. It overwrites memory before it gives the memory up, because the bytes
@@ -78,7 +78,7 @@ func writeRequest(b *buffer, encoder *msgpack.Encoder, head []byte, message any)
 
 // decode decodes a body that has one message. Nothing of the message shares the memory of the body.
 func decode(decoder *msgpack.Decoder, body []byte, message any) error {
-	if !packed.WellFormed(body) {
+	if !msgpackcheck.WellFormed(body) {
 		return errMessage
 	}
 	decoder.Reset(bytes.NewReader(body))

@@ -272,7 +272,7 @@ type reportsMessage struct {
 	More    bool            `msgpack:"more,omitempty"` // reports after Covered are ready
 }
 
-// reportMessage is an actors.Report of the kind actors.TakenBack, the only kind that the simulator sends.
+// reportMessage is an actors.Report of the kind actors.Reversal, the only kind that the simulator sends.
 type reportMessage struct {
 	Org       [16]byte `msgpack:"org"`
 	Reference [16]byte `msgpack:"reference"`

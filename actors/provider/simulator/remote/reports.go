@@ -52,7 +52,7 @@ func (p *Provider) Reports(ctx context.Context, since, until time.Time) ([]actor
 		}
 		for i := range answer.Reports {
 			r := &answer.Reports[i]
-			reports = append(reports, actors.Report{Org: r.Org, Reference: r.Reference, Terminal: r.Terminal, At: time.UnixMicro(r.At).UTC(), Kind: actors.TakenBack})
+			reports = append(reports, actors.Report{Org: r.Org, Reference: r.Reference, Terminal: r.Terminal, At: time.UnixMicro(r.At).UTC(), Kind: actors.Reversal})
 		}
 		if more = answer.More; more && answer.Covered <= question.Since {
 			return nil, errors.New("remote: reports: a page covers no time")

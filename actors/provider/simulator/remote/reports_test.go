@@ -83,7 +83,7 @@ func TestNoReportIsLostIfTheClocksDiffer(t *testing.T) {
 	}
 	served.advance(time.Minute)
 	list := p.next(t, ahead.Add(time.Second))
-	if len(list) != 1 || list[0].Reference != id(1) || !list[0].At.Equal(start.Add(time.Minute)) || list[0].Kind != actors.TakenBack || list[0].Org != id(99) || list[0].Terminal != id(7) {
+	if len(list) != 1 || list[0].Reference != id(1) || !list[0].At.Equal(start.Add(time.Minute)) || list[0].Kind != actors.Reversal || list[0].Org != id(99) || list[0].Terminal != id(7) {
 		t.Fatalf("after the chargeback: %+v", list)
 	}
 	served.advance(time.Minute)
