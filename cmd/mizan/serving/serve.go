@@ -88,8 +88,8 @@ type process struct {
 	accessLog      *accesslog.Log
 	tracer         *tracing.Tracer // nil: no traces are recorded
 
-	lowSpace func() bool // tells whether a disk is nearly full; nil until a store is open
-	stopBy   time.Time   // deadline of the stop in progress; zero: no stop was requested
+	lowSpace func() bool  // tells whether a disk is nearly full; nil until a store is open
+	stopBy   atomic.Int64 // deadline of the stop in progress, as UnixNano; 0: no stop was requested
 }
 
 // server holds the parts that serve one store. Each phase of run sets some of its fields.
@@ -281,11 +281,7 @@ func (s *server) startMemoryRelease() {
 // stopActors stores when keys and sessions were last used, and waits for work in progress. It gives up when the time for the
 // stop is over. Unfinished work is durable, and the next start resumes it.
 func (s *server) stopActors() error {
-	deadline := s.stopBy
-	if deadline.IsZero() {
-		deadline = time.Now().Add(stopTimeout)
-	}
-	ctx, cancel := context.WithDeadline(context.Background(), deadline)
+	ctx, cancel := context.WithDeadline(context.Background(), s.stopDeadline())
 	defer cancel()
 	ended := make(chan struct{})
 	go func() {
@@ -392,13 +388,21 @@ func (p *process) serveUntil(ctx context.Context, server httpServer, announce, q
 	p.log.Info("stopping")
 	p.notifySupervisor(supervisorStopping)
 	quit()
-	p.stopBy = time.Now().Add(stopTimeout)
-	shutdownCtx, cancel := context.WithDeadline(context.Background(), p.stopBy)
+	p.stopBy.Store(time.Now().Add(stopTimeout).UnixNano())
+	shutdownCtx, cancel := context.WithDeadline(context.Background(), p.stopDeadline())
 	defer cancel()
 	if err := server.Shutdown(shutdownCtx); err != nil {
 		p.log.Warn("requests were cut off", "error", err)
 	}
 	return nil
+}
+
+// stopDeadline returns when work in progress is given up, if it is to end now.
+func (p *process) stopDeadline() time.Time {
+	if at := p.stopBy.Load(); at != 0 {
+		return time.Unix(0, at)
+	}
+	return time.Now().Add(stopTimeout)
 }
 
 func errorText(err error) string {
