@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"sync"
-	"time"
 
 	"mizan/api/admin"
 	"mizan/snapshots/backup"
