@@ -53,9 +53,9 @@ type Options struct {
 	// Opened, if set, is called for each shard with the data directory of the store that was just opened.
 	Opened func(dataDir string) error
 
-	// Start begins the engine of a shard whose lead the node has just got. dataDir is the data directory of the store. If the
-	// journal fails meanwhile, Start returns an error soon.
-	Start func(shard int, dataDir string, j *posting.Journal) (Engine, error)
+	// Start begins the engine of a shard whose lead the node has just got. If the journal fails meanwhile, Start returns an
+	// error soon.
+	Start func(*Lead) (Engine, error)
 
 	// Fatal is called once if a store, a log or Start has failed. The process must end.
 	Fatal func(error)

@@ -222,7 +222,7 @@ func launch(logPath string, arguments ...string) (pid int, err error) {
 	return command.Process.Pid, nil
 }
 
-// awaitLeaders waits until every shard has a leader.
+// awaitLeaders waits until every node serves and knows a leader of every shard.
 func (b *sandbox) awaitLeaders(ctx context.Context, dir string) error {
 	token, err := os.ReadFile(filepath.Join(dir, tokenFile))
 	if err != nil {
@@ -231,13 +231,17 @@ func (b *sandbox) awaitLeaders(ctx context.Context, dir string) error {
 	b.set("admin_token", string(token))
 	b.set("base_url", b.Nodes[0].BaseURL)
 	for {
+		ready := 0
 		for i := range b.Nodes {
-			if st, err := askStatus(ctx, b.Nodes[i].BaseURL, string(token)); err == nil && st.isReady() {
-				return nil
+			if st, err := askStatus(ctx, b.Nodes[i].BaseURL, string(token)); err == nil && st.isReady() && isServing(ctx, b.Nodes[i].BaseURL) {
+				ready++
 			}
 			if !isRunning(b.Nodes[i].PID, b.Nodes[i].Data) {
 				return &cli.Fault{Code: cli.ExitStorage, Lines: []string{"mizan: cluster: node " + b.Nodes[i].Name + " has ended; its output is in " + b.Nodes[i].Log}}
 			}
+		}
+		if ready == len(b.Nodes) {
+			return nil
 		}
 		if err := sleep(ctx); err != nil {
 			return &cli.Fault{Code: cli.ExitStorage, Lines: []string{"mizan: cluster: not every shard has got a leader; the nodes' output is in " + dir}}

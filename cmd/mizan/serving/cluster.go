@@ -183,9 +183,10 @@ type shardServer struct {
 }
 
 // startShard begins to serve a shard whose lead the node has got.
-func (n *clusterNode) startShard(shard int, dataDir string, j *posting.Journal) (cluster.Engine, error) {
+func (n *clusterNode) startShard(l *cluster.Lead) (cluster.Engine, error) {
+	shard := l.Shard()
 	s := &shardServer{server: &server{
-		process: n.process, closers: new(closers), dir: dataDir, journal: j,
+		process: n.process, closers: new(closers), dir: l.DataDir(), journal: l.Journal(), mayCall: l.MayAct,
 		providers: make(map[string]actors.Provider),
 	}}
 	var endMetrics func()

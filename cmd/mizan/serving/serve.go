@@ -100,6 +100,7 @@ type server struct {
 	dir         string           // the store's data directory
 	metrics     *metrics.Metrics // those of the process, with the shard's label in a cluster
 	journal     *posting.Journal
+	mayCall     func() error // asked before each operation is sent to a provider; nil: always
 	runtime     *actors.Runtime
 	directory   *directoryactor.Service
 	providers   map[string]actors.Provider
@@ -215,7 +216,7 @@ func (s *server) startActors(context.Context) error {
 	s.payments = paymentactor.New(paymentactor.Options{
 		Runtime: s.runtime, Directory: s.directory, Admission: s.accounts, Sealer: s.keyring, Providers: s.providers, Addresses: s.directory,
 		CreateWait: s.cfg.CreateWait, ProviderTimeout: s.cfg.ProviderWait, ActionTTL: s.cfg.ActionTTL,
-		ReturnURL: s.pagesConfig().Return, CanReachOperators: s.operators.Reaches, SendsReceipts: s.operators.SendsMail(), Observe: s.onStatusChange,
+		ReturnURL: s.pagesConfig().Return, MayCall: s.mayCall, CanReachOperators: s.operators.Reaches, SendsReceipts: s.operators.SendsMail(), Observe: s.onStatusChange,
 		ObserveCall: s.metrics.OnProviderCall, Tracer: s.tracer,
 	})
 	s.metrics.RegisterCircuits(slices.Sorted(maps.Keys(s.providers)), s.payments.Circuits)
