@@ -60,7 +60,7 @@ func (f *Front) newPeer(node string) *fasthttp.HostClient {
 			if err != nil {
 				return nil, &notConnectedError{err}
 			}
-			return &impatientConn{conn}, nil
+			return &impatientConn{Conn: conn}, nil
 		},
 		MaxIdemponentCallAttempts: 1,
 		RetryIfErr:                func(*fasthttp.Request, int, error) (bool, bool) { return false, false }, // a command must not be sent twice
@@ -72,11 +72,31 @@ type notConnectedError struct{ cause error }
 
 func (e *notConnectedError) Error() string { return e.cause.Error() }
 
-// impatientConn breaks a connection if the other node sends nothing for peerSilence.
-type impatientConn struct{ net.Conn }
+// impatientConn breaks a connection if the other node sends nothing for peerSilence, or until the deadline that the client of
+// fasthttp has set.
+type impatientConn struct {
+	net.Conn
+	deadline time.Time // zero: none
+}
+
+// SetReadDeadline implements net.Conn.
+func (c *impatientConn) SetReadDeadline(t time.Time) error {
+	c.deadline = t
+	return c.Conn.SetReadDeadline(t)
+}
+
+// SetDeadline implements net.Conn.
+func (c *impatientConn) SetDeadline(t time.Time) error {
+	c.deadline = t
+	return c.Conn.SetDeadline(t)
+}
 
 func (c *impatientConn) Read(b []byte) (int, error) {
-	if err := c.SetReadDeadline(time.Now().Add(peerSilence)); err != nil {
+	deadline := time.Now().Add(peerSilence)
+	if !c.deadline.IsZero() && c.deadline.Before(deadline) {
+		deadline = c.deadline
+	}
+	if err := c.Conn.SetReadDeadline(deadline); err != nil {
 		return 0, err
 	}
 	return c.Conn.Read(b)
