@@ -85,6 +85,12 @@ func (c *impatientConn) SetReadDeadline(t time.Time) error {
 	return c.Conn.SetReadDeadline(t)
 }
 
+// SetDeadline implements net.Conn.
+func (c *impatientConn) SetDeadline(t time.Time) error {
+	c.deadline = t
+	return c.Conn.SetDeadline(t)
+}
+
 // Read implements net.Conn.
 func (c *impatientConn) Read(b []byte) (int, error) {
 	deadline := time.Now().Add(c.patience)

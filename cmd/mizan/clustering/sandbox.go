@@ -348,7 +348,18 @@ func isRunning(pid int, data string) bool {
 		}
 		return syscall.Kill(pid, 0) == nil // a system without /proc
 	}
+	if err == nil && len(arguments) == 0 {
+		return !hasEnded(pid)
+	}
 	return err == nil && strings.Contains(string(arguments), "\x00"+data+"\x00")
+}
+
+// hasEnded tells whether a process without arguments has ended and is only waited for. Otherwise it is being started: for a moment
+// after the start, the kernel shows no arguments.
+func hasEnded(pid int) bool {
+	content, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	_, state, isFound := strings.Cut(string(content), ") ") // the name of the program ends before the state
+	return err != nil || !isFound || strings.HasPrefix(state, "Z") || strings.HasPrefix(state, "X")
 }
 
 func (b *sandbox) set(name, value string) {

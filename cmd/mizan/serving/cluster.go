@@ -89,7 +89,7 @@ func (n *clusterNode) openNode(context.Context) error {
 	}
 	n.front = api.NewFront(api.FrontConfig{
 		Config: n.frontConfig(), Node: c.Node, Others: n.others, Shards: shardsOf{n}, Dial: n.dial, NodeStatus: n.status, CreateWait: n.cfg.CreateWait,
-		Transfer: func(shard int, to string) error { return n.node.Transfer(context.Background(), shard, to) },
+		Transfer: n.transfer,
 		AddNode: func(shard int, name, address string, isVoter bool) error {
 			return n.node.Add(shard, raft.Member{Name: name, Address: address}, isVoter)
 		},
@@ -289,16 +289,21 @@ func (n *clusterNode) balance(ctx context.Context) {
 		if to == "" {
 			continue
 		}
-		transferCtx, cancel := context.WithTimeout(ctx, handOverTime)
-		if err := n.node.Transfer(transferCtx, shard, to); err != nil {
+		if err := n.transfer(shard, to); err != nil {
 			n.log.Warn("a shard could not be handed to a node that leads fewer", "shard", shard, "node", to, "error", err)
 		}
-		cancel()
 	}
 }
 
-// handOverTime is how long requests may take to end before a shard is handed over.
+// handOverTime is how long requests may take to end before a shard is handed over. Meanwhile the shard accepts no others.
 const handOverTime = time.Second
+
+// transfer hands the lead of a shard to another node.
+func (n *clusterNode) transfer(shard int, to string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), handOverTime)
+	defer cancel()
+	return n.node.Transfer(ctx, shard, to)
+}
 
 // shardToHandOver returns a shard that this node leads, and a node that leads at least two shards fewer and has everything that
 // the shard's leader has. If there is none, to is empty.

@@ -306,5 +306,5 @@ func (r *Replica) Close() error {
 	return nil
 }
 
-// closeLog closes Raft's log. It also closes the file about the log's segments, which raft-wal 0.4.0 leaves open and locked.
+// closeLog closes Raft's log. It also closes the file about the log's segments, which raft-wal 0.4.1 leaves open and locked.
 func (r *Replica) closeLog() error { return errors.Join(r.wal.Close(), r.meta.Close()) }
