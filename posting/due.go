@@ -18,15 +18,15 @@ type DueQueue struct {
 	journal *Journal
 	wake    chan struct{} // receives a value when an item becomes due earlier than all others
 
-	mu         sync.Mutex
-	heap       []heapItem               // ordered by At; stale items stay until they reach the top
-	current    map[dueKey]currentDue    // current due instant of each record that is due before horizon
-	dispatched map[dueKey]ledger.Micros // due instants of items that Take has handed out, until the record changes
-	horizon    ledger.Micros            // all items that are due before this instant are in memory; it is a whole second
-	waiting    map[dueRow]int           // for each due row of a second before horizon, the number of current items in the row
-	emptied    []dueRow                 // rows that have lost their last current item; some may have a new current item
-	ticket     uint64                   // the highest ticket so far; tickets distinguish the items in the heap
-	reported   uint64                   // number of the last group that applyChanges has applied
+	mu               sync.Mutex
+	heap             []heapItem               // ordered by At; stale items stay until they reach the top
+	current          map[dueKey]currentDue    // current due instant of each record that is due before horizon
+	dispatchedItems  map[dueKey]ledger.Micros // due instants of items that Take has handed out, until the record changes
+	horizon          ledger.Micros            // all items that are due before this instant are in memory; it is a whole second
+	waiting          map[dueRow]int           // for each due row of a second before horizon, the number of current items in the row
+	emptiedRows      []dueRow                 // rows that have lost their last current item; some may have a new current item
+	ticket           uint64                   // the highest ticket so far; tickets distinguish the items in the heap
+	lastAppliedGroup uint64                   // number of the last group that applyChanges has applied
 
 	mark int64 // low-water mark: no due row of an earlier second has a current item; only the orderer moves the mark
 }
@@ -69,7 +69,7 @@ const dueWindow = 10 * time.Minute
 func newDueQueue(j *Journal) *DueQueue {
 	return &DueQueue{
 		journal: j, wake: make(chan struct{}, 1),
-		current: make(map[dueKey]currentDue), dispatched: make(map[dueKey]ledger.Micros), waiting: make(map[dueRow]int),
+		current: make(map[dueKey]currentDue), dispatchedItems: make(map[dueKey]ledger.Micros), waiting: make(map[dueRow]int),
 	}
 }
 
@@ -102,7 +102,7 @@ func (d *DueQueue) Take(latest ledger.Micros, limit int) []store.DueItem {
 		item := d.pop().DueItem
 		k := dueKey{item.Org, item.Source}
 		d.current[k] = currentDue{at: item.At, group: d.current[k].group}
-		d.dispatched[k] = item.At
+		d.dispatchedItems[k] = item.At
 		items = append(items, item)
 	}
 	return items
@@ -161,7 +161,7 @@ func (d *DueQueue) setDue(k dueKey, at ledger.Micros, group uint64) {
 	d.ticket++
 	newDue.ticket = d.ticket
 	d.current[k] = newDue
-	delete(d.dispatched, k)
+	delete(d.dispatchedItems, k)
 	d.push(heapItem{store.DueItem{At: at, Org: k.org, Source: k.source}, d.ticket})
 }
 
@@ -170,10 +170,10 @@ func (d *DueQueue) forget(k dueKey) {
 		d.markStale(due.row())
 	}
 	delete(d.current, k)
-	delete(d.dispatched, k)
+	delete(d.dispatchedItems, k)
 }
 
-// maxEmptied is the maximum length of DueQueue.emptied. A row that finds no place there is removed later: when the low-water mark
+// maxEmptied is the maximum length of DueQueue.emptiedRows. A row that finds no place there is removed later: when the low-water mark
 // passes it, or after the journal is opened again.
 const maxEmptied = 65_536
 
@@ -188,8 +188,8 @@ func (d *DueQueue) markStale(row dueRow) {
 
 // markEmptied records that a row has no current item, so that the orderer can remove the row.
 func (d *DueQueue) markEmptied(row dueRow) {
-	if len(d.emptied) < maxEmptied {
-		d.emptied = append(d.emptied, row)
+	if len(d.emptiedRows) < maxEmptied {
+		d.emptiedRows = append(d.emptiedRows, row)
 	}
 }
 
@@ -200,14 +200,14 @@ func (d *DueQueue) takeEmptied(limit int) (rows []dueRow) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	taken := 0
-	for ; taken < len(d.emptied) && len(rows) < limit; taken++ {
-		// A row in d.emptied may have a current item again: after one change of a group has emptied the group's row, a later
+	for ; taken < len(d.emptiedRows) && len(rows) < limit; taken++ {
+		// A row in d.emptiedRows may have a current item again: after one change of a group has emptied the group's row, a later
 		// change of the same group may have put an item into it.
-		if row := d.emptied[taken]; d.waiting[row] == 0 && row.second >= d.mark {
+		if row := d.emptiedRows[taken]; d.waiting[row] == 0 && row.second >= d.mark {
 			rows = append(rows, row)
 		}
 	}
-	d.emptied = slices.Delete(d.emptied, 0, taken)
+	d.emptiedRows = slices.Delete(d.emptiedRows, 0, taken)
 	return rows
 }
 
@@ -216,7 +216,7 @@ func (d *DueQueue) takeEmptied(limit int) (rows []dueRow) {
 func (d *DueQueue) applyChanges(group uint64, changes []dueChange) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.reported = group
+	d.lastAppliedGroup = group
 	if len(changes) == 0 {
 		return
 	}
@@ -289,7 +289,7 @@ func (d *DueQueue) recover(now time.Time) error {
 		}
 	}
 	d.horizon = ledger.Micros(d.mark) * 1_000_000
-	d.reported, _ = d.journal.store.LastGroup()
+	d.lastAppliedGroup, _ = d.journal.store.LastGroup()
 	return d.loadTo(horizonAt(now))
 }
 
@@ -339,7 +339,7 @@ func (d *DueQueue) load(newHorizon ledger.Micros) error {
 			return false, nil
 		}
 		lastSecond = row.second
-		if row.group > d.reported {
+		if row.group > d.lastAppliedGroup {
 			return true, nil
 		}
 		rows = append(rows, row)
@@ -408,7 +408,7 @@ func (d *DueQueue) passedUntil(now, earliestPrepared ledger.Micros) int64 {
 	if len(d.heap) > 0 {
 		earliest = min(earliest, d.heap[0].At)
 	}
-	for _, at := range d.dispatched { // in the store, these records still have the due instant
+	for _, at := range d.dispatchedItems { // in the store, these records still have the due instant
 		earliest = min(earliest, at)
 	}
 	if earliestPrepared != 0 {

@@ -29,7 +29,7 @@ func (d *DueQueue) WaitingCount() int {
 func (d *DueQueue) DropEmptied() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.emptied = nil
+	d.emptiedRows = nil
 }
 
 // MaxDueRemovals is the maximum number of due rows that one group removes.

@@ -18,7 +18,7 @@ type orgState struct {
 
 	crossing  []store.Subtree // subtrees of the hash tree that begin before the open block and end in it
 	bufferRow bufferRow       // page-buffer row that the current group is filling
-	touched   bool            // the current group changes records of the organization
+	isTouched bool            // the current group changes records of the organization
 
 	notices    store.NoticePage // open page: the row of notices that the current group is filling
 	newNotices []Notice         // the organization's notices in the current group
@@ -28,7 +28,7 @@ type orgState struct {
 func openOrg(snap *store.Snapshot, org ledger.ID) (*orgState, error) {
 	b := &orgState{org: org}
 	var err error
-	if b.dates.closed, err = lastClosed(snap, org); err != nil {
+	if b.dates.lastClosedMonth, err = lastClosed(snap, org); err != nil {
 		return nil, err
 	}
 	prefix := store.KeyBlocks(nil, org)
@@ -120,7 +120,7 @@ func (w *writer) flushOrg(b *orgState) {
 	if len(w.orgs) > maxBufferingOrgs {
 		b.bufferRow = bufferRow{}
 	}
-	b.touched = false
+	b.isTouched = false
 }
 
 // Limits on the memory that is kept after a group, for use by later groups.

@@ -26,7 +26,7 @@ type page struct {
 	lines         []byte        // lines that are not on a stored page yet; after a group, nil if there are none
 	furtherRows   []rowStart    // where the second and later stored pages begin, if the lines are too long for one
 	groupStart    int           // offset in lines at which the current group's lines begin
-	shared        *bufferedPage // the page in the bufferIndex, where readers find its buffered lines; nil if there are none
+	indexedPage   *bufferedPage // the page in the bufferIndex, where readers find its buffered lines; nil if there are none
 }
 
 // rowStart says that a new stored page begins at an offset in page.lines. firstBooked is the booked time of the first line of
@@ -117,7 +117,7 @@ func (w *writer) flush(p *page) {
 		offset, firstBooked = c.offset, c.firstBooked
 	}
 	w.storePage(p, firstBooked, p.lines[offset:])
-	if p.shared != nil {
+	if p.indexedPage != nil {
 		w.journal.bufferIndex.move(p, w.groupNumber)
 	}
 	w.recycle(p.lines)
@@ -203,7 +203,7 @@ func (w *writer) bufferPages(pages []*page) {
 		w.addChunk(state, p.lines[offset:], &groupRows)
 		w.journal.bufferIndex.extend(p, w.groupNumber)
 	}
-	for _, state := range w.touched {
+	for _, state := range w.touchedOrgs {
 		w.writeBufferRow(state, &groupRows)
 		state.bufferRow.part = 0
 	}

@@ -99,10 +99,10 @@ func (v *View) headOfAtLeast(org ledger.ID, op, field string, size uint64) (tlog
 
 // treeReader reads those hashes in an organization's tree that a proof needs. It implements tlog.HashReader.
 type treeReader struct {
-	view   *View
-	org    ledger.ID
-	loaded []*treeBlock // branches that were read already; a proof needs only a few
-	rows   int          // number of rows read
+	view         *View
+	org          ledger.ID
+	loadedBlocks []*treeBlock // branches that were read already; a proof needs only a few
+	rows         int          // number of rows read
 }
 
 // treeBlock is the part of the tree that was completed by one block (a stored row of consecutive events).
@@ -184,7 +184,7 @@ func (b *treeReader) root(head tlog.Tree, size uint64) (tlog.Hash, error) {
 
 // block returns the branch that was completed by the block with this leaf.
 func (b *treeReader) block(leaf uint64) (*treeBlock, error) {
-	for _, part := range b.loaded {
+	for _, part := range b.loadedBlocks {
 		if part.first <= leaf && leaf < part.end {
 			return part, nil
 		}
@@ -213,7 +213,7 @@ func (b *treeReader) block(leaf uint64) (*treeBlock, error) {
 	if leaf >= part.end {
 		return nil, damaged("organization %v: no tree row for event %d", b.org, leaf+1)
 	}
-	b.loaded = append(b.loaded, part)
+	b.loadedBlocks = append(b.loadedBlocks, part)
 	return part, nil
 }
 

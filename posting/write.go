@@ -80,8 +80,8 @@ func (w *writer) writeClaims(claims []ledger.Claim) (hashes []ledger.Hash) {
 		w.claims[0][string(w.key)] = claim.Owner
 		w.group.Set(w.key, claim.Owner)
 		if store.ClaimIsHashed(claim.Owner) {
-			w.hashed = store.AppendHashedClaim(w.hashed[:0], w.key, claim.Owner)
-			hashes = append(hashes, store.HashClaim(w.hashed))
+			w.hashInput = store.AppendHashedClaim(w.hashInput[:0], w.key, claim.Owner)
+			hashes = append(hashes, store.HashClaim(w.hashInput))
 		}
 	}
 	return hashes

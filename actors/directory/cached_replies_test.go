@@ -36,7 +36,7 @@ func TestReplyHasTheTimeOfItsEvent(t *testing.T) {
 	}
 	o, _ := f.org(p.Org)
 	inView, _ := o.partner(p.Number)
-	booked := inView.now.Load().header.Updated
+	booked := inView.current.Load().header.Updated
 	if err := f.rename(p, adminKey("later"), "three", ""); err != nil {
 		t.Fatal(err)
 	}

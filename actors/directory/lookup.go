@@ -71,8 +71,8 @@ func (s *Service) keyInForce(org ledger.ID, key []byte, now ledger.Micros) (*vie
 // touch records a use at most once per second, so that concurrent requests do not all write to the
 // same cache line of the processor.
 func (c *viewRecord[T]) touch(now ledger.Micros) {
-	if last := c.used.Load(); int64(now)-last >= usePrecision {
-		c.used.CompareAndSwap(last, int64(now))
+	if last := c.lastUsedAt.Load(); int64(now)-last >= usePrecision {
+		c.lastUsedAt.CompareAndSwap(last, int64(now))
 	}
 }
 
@@ -237,7 +237,7 @@ func (s *Service) ListAPIKeys(org ledger.ID, p Page) ([]*directory.APIKey, Curso
 // withLatestUse returns a copy of a key with the time of its latest use.
 func withLatestUse(k *directory.APIKey, keyInView *viewRecord[directory.APIKey]) *directory.APIKey {
 	latest := *k
-	latest.Used = max(k.Used, ledger.Micros(keyInView.used.Load()))
+	latest.Used = max(k.Used, ledger.Micros(keyInView.lastUsedAt.Load()))
 	return &latest
 }
 

@@ -48,7 +48,7 @@ func (s *Service) PutRate(ctx context.Context, org ledger.ID, draft directory.Ra
 		var event ledger.Event
 		var version uint64
 		if inView, ok := o.rateOf(draft.From, draft.To); ok {
-			old := inView.now.Load()
+			old := inView.current.Load()
 			version = old.header.Version
 			next, event, err = old.record.Revalue(draft.Value)
 		} else {

@@ -194,7 +194,7 @@ func (k recordKind[R]) change(ctx context.Context, s *Service, op string, org le
 			return nil, nil, err
 		}
 		c, _ := find(o)
-		old := c.now.Load()
+		old := c.current.Load()
 		changed, event, err := decide(o, old.record, now)
 		if next = changed; err != nil || event.Name == "" {
 			return nil, nil, err

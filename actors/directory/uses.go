@@ -84,8 +84,8 @@ func pendingKeyUse(keyInView *viewRecord[directory.APIKey], id ledger.ID) pendin
 		if !ok {
 			return publishableStep{}, false
 		}
-		old := current.now.Load()
-		next, event := old.record.RecordUse(ledger.Micros(keyInView.used.Load()))
+		old := current.current.Load()
+		next, event := old.record.RecordUse(ledger.Micros(keyInView.lastUsedAt.Load()))
 		if event.Name == "" {
 			return publishableStep{}, false
 		}
@@ -108,8 +108,8 @@ func pendingSessionUse(sessionInView *viewRecord[directory.Session], hash [32]by
 		if !ok {
 			return publishableStep{}, false
 		}
-		old := current.now.Load()
-		next, event := old.record.RecordUse(ledger.Micros(sessionInView.used.Load()))
+		old := current.current.Load()
+		next, event := old.record.RecordUse(ledger.Micros(sessionInView.lastUsedAt.Load()))
 		if event.Name == "" {
 			return publishableStep{}, false
 		}
@@ -251,13 +251,13 @@ func (s *Service) flushUsesOf(ctx context.Context, o *organization) error {
 // and sessions that never expire by inactivity, because their uses need not be written.
 func (o *organization) unrecordedUses(now ledger.Micros) (uses []pendingUse) {
 	for _, creation := range o.keys.inCreationOrder() {
-		if inView, ok := o.keys.get(creation.id); ok && ledger.Micros(inView.used.Load()) > inView.record().Used {
+		if inView, ok := o.keys.get(creation.id); ok && ledger.Micros(inView.lastUsedAt.Load()) > inView.record().Used {
 			uses = append(uses, pendingKeyUse(inView, creation.id))
 		}
 	}
 	o.sessionHashes.Range(func(_, value any) bool {
 		inView := value.(*viewRecord[directory.Session])
-		if n := inView.record(); n.MaxIdle != 0 && ledger.Micros(inView.used.Load()) > n.Used && !o.sessionOver(inView, now) {
+		if n := inView.record(); n.MaxIdle != 0 && ledger.Micros(inView.lastUsedAt.Load()) > n.Used && !o.sessionOver(inView, now) {
 			uses = append(uses, pendingSessionUse(inView, n.Hash))
 		}
 		return true

@@ -56,7 +56,7 @@ func (f *fixture) wantUsage(l *directory.Limit, subject string, want string) dir
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	got := fmt.Sprintf("%v %v %v", usage.Used, usage.Reserved, usage.Remaining(l))
+	got := fmt.Sprintf("%v %v %v", usage.SettledAmount, usage.ReservedAmount, usage.Remaining(l))
 	if l.Kind == directory.Velocity {
 		got = fmt.Sprintf("%d %v", usage.Count, usage.Remaining(l))
 	}

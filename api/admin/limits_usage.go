@@ -44,7 +44,7 @@ func (h *Handlers) readUsage(req *web.Request) error {
 		remaining, _ := usage.Remaining(l).Uint64() // no overflow, because a limit counts at most MaxCount attempts
 		web.WriteData(req, fiber.StatusOK, usageJSON[int64]{Used: usage.Count, Remaining: int64(remaining), Resets: web.Instant(usage.Resets)})
 	} else {
-		web.WriteData(req, fiber.StatusOK, usageJSON[money.Amount]{usage.Used, usage.Reserved, usage.Remaining(l), web.Instant(usage.Resets)})
+		web.WriteData(req, fiber.StatusOK, usageJSON[money.Amount]{usage.SettledAmount, usage.ReservedAmount, usage.Remaining(l), web.Instant(usage.Resets)})
 	}
 	return nil
 }

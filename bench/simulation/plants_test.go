@@ -361,7 +361,7 @@ var plants = []plant{
 	},
 	{
 		"a full queue refuses an outcome", "posting/journal.go",
-		"	if !c.MustRecord && len(j.queue)+j.dequeued >= j.maxQueue {", "	if len(j.queue)+j.dequeued >= j.maxQueue {",
+		"	if !c.MustRecord && len(j.queue)+j.dequeuedCount >= j.maxQueue {", "	if len(j.queue)+j.dequeuedCount >= j.maxQueue {",
 	},
 
 	// Settlements, contracts and backups.

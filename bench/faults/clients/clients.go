@@ -32,19 +32,19 @@ type Clients struct {
 
 	path string
 
-	mu        sync.Mutex
-	file      *os.File
-	answers   *bufio.Writer
-	next      int                // number of the next transaction or contract
-	idle      []*requestSequence // sequences that no client works on
-	errs      []error            // one for each response that no server may give
-	statuses  map[string]string  // id of a transaction → its status in the last response
-	answered  int
-	unknown   int
-	awaited   int // onAwaited is called at the response with this number
-	onAwaited func()
-	busy      int // number of responses 503
-	kinds     map[string]int
+	mu              sync.Mutex
+	file            *os.File
+	answers         *bufio.Writer
+	next            int                // number of the next transaction or contract
+	idle            []*requestSequence // sequences that no client works on
+	errs            []error            // one for each response that no server may give
+	statuses        map[string]string  // id of a transaction → its status in the last response
+	answered        int
+	unknown         int
+	awaitedResponse int // onAwaited is called at the response with this number
+	onAwaited       func()
+	busy            int // number of responses 503
+	kinds           map[string]int
 }
 
 // Open creates the file in which the requests and responses are recorded.
@@ -85,7 +85,7 @@ func (c *Clients) Answered() int {
 func (c *Clients) AfterResponses(n int, fn func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.awaited, c.onAwaited = c.answered+n, fn
+	c.awaitedResponse, c.onAwaited = c.answered+n, fn
 }
 
 // String returns the numbers of requests with and without a response, for a log.
@@ -238,10 +238,10 @@ func (s *clientSession) record(kind string, line *answerLine) error {
 	default:
 		s.answered++
 		s.kinds[kind+" "+strconv.Itoa(line.Status)]++
-		if s.answered == s.awaited && line.Method != http.MethodGet {
+		if s.answered == s.awaitedResponse && line.Method != http.MethodGet {
 			s.onAwaited()
-		} else if s.answered == s.awaited {
-			s.awaited++ // a read changes nothing that could be lost, so the next response is awaited
+		} else if s.answered == s.awaitedResponse {
+			s.awaitedResponse++ // a read changes nothing that could be lost, so the next response is awaited
 		}
 	}
 	return err

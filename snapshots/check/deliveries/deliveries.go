@@ -78,10 +78,10 @@ type deliveryReader struct {
 	reachedCursor bool          // whether the page that the cursor names has been read
 
 	pullMarks, pullStored func() (scan.KV, bool)
-	marks                 scan.KV                                  // the next row of marks; its key is nil if there is none
-	marksPage             ledger.Micros                            // time of the first notice on the page to which these marks belong
+	marks                 scan.KV                                  // the next row of acknowledgements; its key is nil if there is none
+	marksPage             ledger.Micros                            // time of the first notice on the page to which these acknowledgements belong
 	nextDelivery          *notifier.StoredDelivery                 // the next stored delivery; nil if there is none
-	pageMarks             map[notifier.ID]notifier.Acknowledgement // the marks of the page being read
+	pageMarks             map[notifier.ID]notifier.Acknowledgement // the acknowledgements of the page being read
 
 	seed                                     maphash.Seed
 	requiredWaiting, storedWaiting           scan.Multiset // the required and the stored rows about waiting and given-up deliveries
@@ -220,7 +220,7 @@ func (d *deliveryReader) destinationOf(destination ledger.ID) (number int64, env
 	return number, []money.Env{money.Prod, money.Test}, known
 }
 
-// gatherAcknowledgements reads the marks of one page of notices. If there are marks of a page that does not exist, it reports a
+// gatherAcknowledgements reads the acknowledgements of one page of notices. If there are acknowledgements of a page that does not exist, it reports a
 // fault, unless retention may have removed the page.
 func (d *deliveryReader) gatherAcknowledgements(pageTime ledger.Micros) {
 	clear(d.pageMarks)
@@ -250,7 +250,7 @@ func (d *deliveryReader) addAcknowledgement(m *notifier.Acknowledgement) {
 	d.pageMarks[m.ID] = *m
 }
 
-// advanceAcknowledgements reads the next row of marks.
+// advanceAcknowledgements reads the next row of acknowledgements.
 func (d *deliveryReader) advanceAcknowledgements() {
 	for {
 		var more bool

@@ -1,6 +1,6 @@
 // Package deliveries checks rule 6 of the checker: if a merchant, an operator or a payer must be notified of a
 // transition, there is a notice (the stored content of the notification), and the delivery state of each notice follows
-// from its attempts. If the first attempt was acknowledged, the delivery state is only a mark. Otherwise the delivery
+// from its attempts. If the first attempt was acknowledged, the delivery state is only an acknowledgement. Otherwise the delivery
 // state is a row of its own, called a stored delivery.
 //
 // Invariants:
