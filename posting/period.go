@@ -176,7 +176,7 @@ func readPeriod(id ledger.ID, stored *Record) (*period.Record, error) {
 	if err != nil {
 		return nil, damaged("record %v: %v", id, err)
 	}
-	r.At, r.Seq = stored.Header.Started, stored.Header.LastSeq
+	r.At, r.Seq = stored.Header.StartedAt, stored.Header.LastSeq
 	return r, nil
 }
 

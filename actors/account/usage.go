@@ -40,7 +40,7 @@ func (s *Service) volumeUsage(l *directory.Limit, subject string, now time.Time)
 		// total, so the reserved amount is not known.
 		u.ReservedAmount = money.Amount{}
 	}
-	u.Resets = ledger.MicrosOf(l.Kind.PeriodEnd(now))
+	u.ResetsAt = ledger.MicrosOf(l.Kind.PeriodEnd(now))
 	return u, nil
 }
 
@@ -51,7 +51,7 @@ func (s *Service) velocityUsage(ctx context.Context, l *directory.Limit, subject
 	}
 	reply := make(chan answer, 1)
 	m := &usageQuery{limit: l, subject: subject, answer: func(n int64, resets ledger.Micros, err error) {
-		reply <- answer{directory.Usage{Count: n, Resets: resets}, err}
+		reply <- answer{directory.Usage{Count: n, ResetsAt: resets}, err}
 	}}
 	if err := s.velocities.Command(velocityKey{l.Org, l.Partner, l.Asset.Env}, m); err != nil {
 		return directory.Usage{}, err

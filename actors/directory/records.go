@@ -213,7 +213,7 @@ func (k recordKind[R]) change(ctx context.Context, s *Service, op string, org le
 
 // metadataOf returns a record's metadata: the fields that the store keeps outside of the payload.
 func metadataOf(org, id ledger.ID, header posting.RecordHeader) schema.RowMetadata {
-	return schema.RowMetadata{Org: org, ID: id, Created: header.Started, Updated: header.Updated, Seq: header.SettledSeq}
+	return schema.RowMetadata{Org: org, ID: id, CreatedAt: header.StartedAt, UpdatedAt: header.UpdatedAt, Seq: header.SettledSeq}
 }
 
 // at returns a function that looks up the record with the given id in an organization.

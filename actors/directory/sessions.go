@@ -210,7 +210,7 @@ func (o *organization) session(hash [32]byte) (*viewRecord[directory.Session], b
 // putSession publishes a durable session. Sessions are not in an index, because an index never drops a record. A session that
 // is over is dropped from the view (the records in memory) and stays only in the store.
 func (o *organization) putSession(n *directory.Session, header posting.RecordHeader) {
-	n.Created = header.Started
+	n.CreatedAt = header.StartedAt
 	o.putAuthor(n, header)
 	if c, ok := o.session(n.Hash); ok {
 		c.set(n, header)
@@ -245,7 +245,7 @@ func (o *organization) putAuthor(n *directory.Session, header posting.RecordHead
 // endSession publishes that a session is revoked. A request that has already found the session sees the revocation, and later
 // requests do not find the session.
 func (o *organization) endSession(n *directory.Session, header posting.RecordHeader) {
-	n.Created = header.Started
+	n.CreatedAt = header.StartedAt
 	o.putAuthor(n, header)
 	c, ok := o.session(n.Hash)
 	if !ok {
@@ -279,7 +279,7 @@ func (o *organization) readSessions(v *posting.View, now ledger.Micros, newest *
 
 // successOf returns the login attempt that began the session.
 func (o *organization) successOf(n *directory.Session) logins.Attempt {
-	a := logins.Attempt{At: n.Created, Outcome: logins.Succeeded, User: n.User, Console: n.Console}
+	a := logins.Attempt{At: n.CreatedAt, Outcome: logins.Succeeded, User: n.User, Console: n.Console}
 	a.Source, _ = netip.ParseAddr(n.Source) // the zero address if the session has none
 	if c, ok := o.users.get(n.User); ok {
 		a.Login = c.record().Login
@@ -345,7 +345,7 @@ func (s *Service) OwnSessions(ctx context.Context, n *directory.Session) (sessio
 		for _, c := range o.ownedWith(n) {
 			if !o.sessionOver(c, now) {
 				record := *c.record()
-				record.Used = max(record.Used, ledger.Micros(c.lastUsedAt.Load()))
+				record.LastUsedAt = max(record.LastUsedAt, ledger.Micros(c.lastUsedAt.Load()))
 				sessions = append(sessions, record)
 			}
 		}

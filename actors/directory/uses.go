@@ -72,7 +72,7 @@ func (n *pendingUses) begin(inProgress *atomic.Bool) bool {
 
 // recordKeyUse starts to write the use of a key if the stored last use is old.
 func (s *Service) recordKeyUse(keyInView *viewRecord[directory.APIKey], k *directory.APIKey, now ledger.Micros) {
-	if k.Used != 0 && now-k.Used < storeKeyUseEvery || !s.pendingUses.begin(&keyInView.savingUse) {
+	if k.LastUsedAt != 0 && now-k.LastUsedAt < storeKeyUseEvery || !s.pendingUses.begin(&keyInView.savingUse) {
 		return
 	}
 	s.queueUse(k.Org, pendingKeyUse(keyInView, k.ID))
@@ -96,7 +96,7 @@ func pendingKeyUse(keyInView *viewRecord[directory.APIKey], id ledger.ID) pendin
 // recordSessionUse starts to write the use of a session if the stored last use is old. If a session never expires by
 // inactivity, its uses need not be written.
 func (s *Service) recordSessionUse(sessionInView *viewRecord[directory.Session], session *directory.Session, now ledger.Micros) {
-	if session.MaxIdle == 0 || now-session.Used < storeSessionUseEvery || !s.pendingUses.begin(&sessionInView.savingUse) {
+	if session.MaxIdle == 0 || now-session.LastUsedAt < storeSessionUseEvery || !s.pendingUses.begin(&sessionInView.savingUse) {
 		return
 	}
 	s.queueUse(session.Org, pendingSessionUse(sessionInView, session.Hash))
@@ -251,13 +251,13 @@ func (s *Service) flushUsesOf(ctx context.Context, o *organization) error {
 // and sessions that never expire by inactivity, because their uses need not be written.
 func (o *organization) unrecordedUses(now ledger.Micros) (uses []pendingUse) {
 	for _, creation := range o.keys.inCreationOrder() {
-		if inView, ok := o.keys.get(creation.id); ok && ledger.Micros(inView.lastUsedAt.Load()) > inView.record().Used {
+		if inView, ok := o.keys.get(creation.id); ok && ledger.Micros(inView.lastUsedAt.Load()) > inView.record().LastUsedAt {
 			uses = append(uses, pendingKeyUse(inView, creation.id))
 		}
 	}
 	o.sessionHashes.Range(func(_, value any) bool {
 		inView := value.(*viewRecord[directory.Session])
-		if n := inView.record(); n.MaxIdle != 0 && ledger.Micros(inView.lastUsedAt.Load()) > n.Used && !o.sessionOver(inView, now) {
+		if n := inView.record(); n.MaxIdle != 0 && ledger.Micros(inView.lastUsedAt.Load()) > n.LastUsedAt && !o.sessionOver(inView, now) {
 			uses = append(uses, pendingSessionUse(inView, n.Hash))
 		}
 		return true

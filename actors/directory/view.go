@@ -39,12 +39,12 @@ func (c *viewRecord[T]) set(record *T, header posting.RecordHeader) {
 
 // creation is the key by which records are sorted in the order of their creation.
 type creation struct {
-	started ledger.Micros
-	id      ledger.ID
+	startedAt ledger.Micros
+	id        ledger.ID
 }
 
 func compareCreation(a, b creation) int {
-	if c := cmp.Compare(a.started, b.started); c != 0 {
+	if c := cmp.Compare(a.startedAt, b.startedAt); c != 0 {
 		return c
 	}
 	return bytes.Compare(a.id[:], b.id[:])
@@ -87,7 +87,7 @@ func (x *index[T]) put(id ledger.ID, record *T, header posting.RecordHeader) *vi
 	c := &added.view
 	c.current.Store(&added.now)
 	x.records.put(id, c)
-	x.insert(creation{header.Started, id})
+	x.insert(creation{header.StartedAt, id})
 	return c
 }
 
@@ -216,14 +216,14 @@ func (o *organization) terminalsOf(partner int64) []*directory.Terminal {
 // another goroutine yet.
 
 func (o *organization) putPartner(p *directory.Partner, header posting.RecordHeader) {
-	p.Created, p.FirstSeq = header.Started, header.FirstSeq
+	p.CreatedAt, p.FirstSeq = header.StartedAt, header.FirstSeq
 	c := o.partners.put(p.ID, p, header)
 	o.globalIndex.partners.put(partnerIndexKey{o.id, p.Number}, c)
 	o.logins.Store(p.Login, p.ID)
 }
 
 func (o *organization) putTerminal(t *directory.Terminal, header posting.RecordHeader) {
-	t.Created = header.Started
+	t.CreatedAt = header.StartedAt
 	o.globalIndex.putTerminal(o.terminals.put(t.ID, t, header))
 	var ordered []*directory.Terminal
 	for _, old := range o.terminalsOf(t.Partner) {
@@ -237,12 +237,12 @@ func (o *organization) putTerminal(t *directory.Terminal, header posting.RecordH
 }
 
 func (o *organization) putKey(k *directory.APIKey, header posting.RecordHeader) {
-	k.Created, k.FirstSeq = header.Started, header.FirstSeq
+	k.CreatedAt, k.FirstSeq = header.StartedAt, header.FirstSeq
 	o.globalIndex.keys.put(keyIndexKey{o.id, k.Hash}, o.keys.put(k.ID, k, header))
 }
 
 func (o *organization) putRate(r *directory.Rate, header posting.RecordHeader) {
-	r.Created, r.Updated = header.Started, header.Updated
+	r.CreatedAt, r.UpdatedAt = header.StartedAt, header.UpdatedAt
 	o.ratesByPair.Store(pair{r.From, r.To}, o.rates.put(r.ID, r, header))
 }
 
@@ -252,7 +252,7 @@ func (s *Service) org(id ledger.ID) (*organization, bool) {
 
 // putOrganization publishes a durable organization; o holds the other records of the organization.
 func (s *Service) putOrganization(o *organization, record *directory.Organization, header posting.RecordHeader) {
-	record.Created = header.Started
+	record.CreatedAt = header.StartedAt
 	o.ownRecord = s.organizations.put(record.ID, record, header)
 	s.orgs.put(record.ID, o)
 }

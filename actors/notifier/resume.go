@@ -67,8 +67,8 @@ func afterWaiting(row []byte) []byte {
 	}
 }
 
-// Resume offers, in the background, the unsettled notices of earlier runs: those that have no acknowledgement of their
-// acknowledgement and whose delivery has no row of its own. Notices of this run are offered when their events
+// Resume offers, in the background, the unsettled notices of earlier runs: those whose first attempt has no stored
+// acknowledgement, and whose delivery has no row of its own. Notices of this run are offered when their events
 // become durable.
 func (s *Service) Resume() {
 	for _, r := range s.earlierRuns {

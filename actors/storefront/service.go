@@ -63,7 +63,7 @@ func (t *recordKind[R]) read(view *posting.View, org, id ledger.ID) (*R, uint64,
 	if err != nil || !found {
 		return nil, 0, err
 	}
-	r, err := t.columns.Read(schema.RowMetadata{Org: org, ID: id, Created: stored.Header.Started, Updated: stored.Header.Updated}, stored.Payload, schema.NoKeys)
+	r, err := t.columns.Read(schema.RowMetadata{Org: org, ID: id, CreatedAt: stored.Header.StartedAt, UpdatedAt: stored.Header.UpdatedAt}, stored.Payload, schema.NoKeys)
 	if err != nil {
 		return nil, 0, fmt.Errorf("storefront: %s %v: %w", t.columns.Name, id, err)
 	}
@@ -114,7 +114,7 @@ func (t *recordKind[R]) create(ctx context.Context, s *Service, org ledger.ID, d
 		created = r
 		return &posting.Change{Steps: []posting.Step{step}, Claims: []ledger.Claim{claim}}, r, t.show(s, view, r)
 	}, func(headers []posting.RecordHeader) {
-		setCreated(created, headers[0].Started)
+		setCreated(created, headers[0].StartedAt)
 	})
 	if err != nil {
 		return nil, err

@@ -12,14 +12,14 @@ import (
 
 // Image is an uploaded image. The service has encoded it again, without the metadata in the upload.
 type Image struct {
-	ID      ledger.ID
-	Org     ledger.ID
-	Format  Format
-	Width   int64 // pixels
-	Height  int64
-	Content []byte
-	Sizes   []SizedImage // smaller copies of the image, for payers' pages
-	Created ledger.Micros
+	ID        ledger.ID
+	Org       ledger.ID
+	Format    Format
+	Width     int64 // pixels
+	Height    int64
+	Content   []byte
+	Sizes     []SizedImage // smaller copies of the image, for payers' pages
+	CreatedAt ledger.Micros
 
 	Base string // scheme and host of the public addresses; set when the image is shown
 }
@@ -91,7 +91,7 @@ var Images = schema.NewType[Image]("image",
 	}
 	return ""
 }).WithRowMetadata(func(m *Image, metadata schema.RowMetadata) {
-	m.Org, m.ID, m.Created = metadata.Org, metadata.ID, metadata.Created
+	m.Org, m.ID, m.CreatedAt = metadata.Org, metadata.ID, metadata.CreatedAt
 })
 
 var sizedImages = schema.NewType[SizedImage]("form",

@@ -179,7 +179,7 @@ func (c *Check) CompareTransaction(r *scan.Record, p *payment.Record) {
 // in which the response differs from the most similar form. If a form is equal to the response, it returns no names.
 func (a *receivedResponses) transactionDiffers(past *transactions.PastResponse, shown *shownTransaction) (names []string) {
 	record := past.PastRecord()
-	view := jsonform.TransactionView{Started: past.Record.Header.Started}
+	view := jsonform.TransactionView{StartedAt: past.Record.Header.StartedAt}
 	if ledgerdirectory.IsLanguage(shown.lang) {
 		view.Lang = shown.lang
 	}

@@ -326,7 +326,7 @@ func (c *Check) checkOverdraft(accountID ledger.Account, number int64, a *accoun
 	}
 	var overdraft money.Amount
 	if p := c.directory.Partner(c.organization.ID, number); p != nil {
-		if p.Changed && a.loweredAt < p.Updated+scan.MaxDecisionTime {
+		if p.Changed && a.loweredAt < p.UpdatedAt+scan.MaxDecisionTime {
 			return
 		}
 		overdraft = p.Overdraft[accountID.Asset]

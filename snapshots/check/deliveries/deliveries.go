@@ -47,8 +47,8 @@ type OtherRows interface {
 	EndRows()                         // called after all rows have been read
 }
 
-// CheckRows checks the delivery state of each notice. A mark says that a notice was acknowledged at its first attempt.
-// A stored delivery is a row with the attempts of a notice. Notices, marks and stored deliveries have the same order,
+// CheckRows checks the delivery state of each notice. An acknowledgement says that a notice was acknowledged at its first attempt.
+// A stored delivery is a row with the attempts of a notice. Notices, acknowledgements and stored deliveries have the same order,
 // so CheckRows reads them side by side. The rows of waiting and given-up deliveries have another order: by destination.
 // CheckRows adds up the hashes of these rows, and compares the sum with the sum for the required rows.
 func (c *Check) CheckRows(otherRows OtherRows) error {
@@ -101,7 +101,7 @@ func (d *deliveryReader) reportFault(id notifier.ID, text string) {
 // summary.
 var summariesKey = []byte("summaries")
 
-// readRow reads one key-value row. It skips marks and stored deliveries, because they are read along with the notices.
+// readRow reads one key-value row. It skips acknowledgements and stored deliveries, because they are read along with the notices.
 func (d *deliveryReader) readRow(key, row []byte) error {
 	key = store.KVKey(key)
 	if d.organization.ID == ledgerdirectory.PlatformOrg && bytes.Equal(key, summariesKey) && len(row) == 4 {
@@ -349,7 +349,7 @@ func (d *deliveryReader) compareWithNotice(delivery *notifier.StoredDelivery, pa
 	}
 }
 
-// end is called after the last page of notices. It reads the remaining marks and stored deliveries, and compares the
+// end is called after the last page of notices. It reads the remaining acknowledgements and stored deliveries, and compares the
 // sums of the hashes.
 func (d *deliveryReader) end() error {
 	d.otherRows.EndRows()

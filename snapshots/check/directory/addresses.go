@@ -41,7 +41,7 @@ func (c *Check) noteAddress(r *scan.Record, t *directory.Terminal, fact *Termina
 // UnchangedSince tells whether the record was certainly last written before the transaction began. If the record was written
 // only shortly before the transaction, UnchangedSince returns false.
 func (s *LastWrite) UnchangedSince(transaction *scan.Record) bool {
-	return s.Updated+scan.MaxDecisionTime < transaction.Header.Started
+	return s.UpdatedAt+scan.MaxDecisionTime < transaction.Header.StartedAt
 }
 
 // NotifiesByDefault tells whether a transaction's merchant was certainly notified of exactly the default statuses. This
