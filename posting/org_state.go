@@ -68,19 +68,19 @@ func openOrg(snap *store.Snapshot, org ledger.ID) (*orgState, error) {
 
 // next returns the seq of the next event and its booked time. The seq follows the previous event's seq without a gap, and the
 // booked time is later than the previous event's.
-func (b *orgState) next(now ledger.Micros) (uint64, ledger.Micros) {
-	b.last++
-	b.time = max(b.time+1, now)
-	return b.last, b.time
+func (o *orgState) next(now ledger.Micros) (uint64, ledger.Micros) {
+	o.last++
+	o.time = max(o.time+1, now)
+	return o.last, o.time
 }
 
 // append adds an event's canonical bytes to the open block and to the hash tree. The block must have room for the event.
-func (b *orgState) append(seq uint64, canonical []byte) {
-	b.block.Add(seq, canonical)
-	first := b.block.First
-	b.tree.add(canonical, func(s store.Subtree) {
+func (o *orgState) append(seq uint64, canonical []byte) {
+	o.block.Add(seq, canonical)
+	first := o.block.First
+	o.tree.add(canonical, func(s store.Subtree) {
 		if s.Index<<s.Level < first-1 { // leaf indexes are seq - 1
-			b.crossing = append(b.crossing, s)
+			o.crossing = append(o.crossing, s)
 		}
 	})
 }

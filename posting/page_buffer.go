@@ -342,8 +342,8 @@ type loadedPage struct {
 }
 
 // addRow adds the lines in a page-buffer row to their pages. It leaves out lines that are on stored pages already.
-func (r *bufferLoader) addRow(k store.BufferKey, row []byte) error {
-	buffer := &r.buffer
+func (l *bufferLoader) addRow(k store.BufferKey, row []byte) error {
+	buffer := &l.buffer
 	if n := len(buffer.groups); n == 0 || buffer.groups[n-1].group != k.Group {
 		buffer.groups = append(buffer.groups, bufferedGroup{group: k.Group})
 	}
@@ -352,7 +352,7 @@ func (r *bufferLoader) addRow(k store.BufferKey, row []byte) error {
 	groupRows.bytes += len(row)
 	buffer.bytes += len(row)
 	return store.EachChunk(row, func(head, lines []byte) error {
-		p, err := r.page(k.Org, head)
+		p, err := l.page(k.Org, head)
 		if err != nil {
 			return err
 		}
@@ -363,14 +363,14 @@ func (r *bufferLoader) addRow(k store.BufferKey, row []byte) error {
 		if p.bufferedSince == 0 {
 			p.bufferedSince, p.firstBooked = k.Group, firstBooked
 			groupRows.pages = append(groupRows.pages, p.page)
-			p.cacheIn(r.writer)
+			p.cacheIn(l.writer)
 		}
 		if p.tooLongWith(len(lines)) {
 			p.furtherRows = append(p.furtherRows, rowStart{len(p.lines), firstBooked})
 		}
 		p.lastBooked = lastBooked
 		p.lines = append(p.lines, lines...)
-		r.journal.bufferIndex.extend(p.page, k.Group)
+		l.journal.bufferIndex.extend(p.page, k.Group)
 		if p.balance == nil {
 			return nil
 		}
@@ -388,9 +388,9 @@ func (p *page) cacheIn(w *writer) {
 }
 
 // page returns the page to which a chunk with this head belongs. If the page is not in r.pages yet, it is added.
-func (r *bufferLoader) page(org ledger.ID, head []byte) (*loadedPage, error) {
+func (l *bufferLoader) page(org ledger.ID, head []byte) (*loadedPage, error) {
 	prefix := store.PagePrefix(nil, org, head)
-	if p := r.pages[string(prefix)]; p != nil {
+	if p := l.pages[string(prefix)]; p != nil {
 		return p, nil
 	}
 	p := &loadedPage{}
@@ -401,9 +401,9 @@ func (r *bufferLoader) page(org ledger.ID, head []byte) (*loadedPage, error) {
 	} else {
 		return nil, damaged("the page buffer has lines of a page with prefix %x", prefix)
 	}
-	r.pages[string(prefix)] = p
+	l.pages[string(prefix)] = p
 	var err error
-	if p.flushedUntil, err = flushedUntil(r.snap, prefix); p.balance != nil {
+	if p.flushedUntil, err = flushedUntil(l.snap, prefix); p.balance != nil {
 		p.balance.hasStoredPage = p.flushedUntil > 0
 	}
 	return p, err

@@ -205,10 +205,10 @@ func (v *View) Periods(org ledger.ID, before period.Month, fn func(*period.Recor
 
 // Overdue returns the number of an organization's records that are due before the given instant. It also counts contracts that
 // are due later, up to now, because the entry that a contract's timer books takes effect on the day on which the timer was due.
-func (d *DueQueue) Overdue(org ledger.ID, before, now ledger.Micros) (n int) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for k, w := range d.current {
+func (q *DueQueue) Overdue(org ledger.ID, before, now ledger.Micros) (n int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for k, w := range q.current {
 		if k.org == org && (w.at < before || w.at <= now && k.source.Kind == ledger.Contract) {
 			n++
 		}

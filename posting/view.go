@@ -167,8 +167,8 @@ func (v *View) Counter(org ledger.ID, key, window string) (money.Amount, error) 
 // No two rows of a list have the same Booked, so a walk can continue exactly where another walk ended. The row that a record's
 // creation adds has the booked time of the last event of the Step that created the record. Header.StartedAt of the record is the
 // booked time of the first event of that Step, which is at most MaxEvents microseconds earlier. The order of such rows is also
-// the order of Started. To find all records with Started in a window, a caller must extend the walk by MaxEvents microseconds,
-// and check Started of each record.
+// the order of StartedAt. To find all records with StartedAt in a window, a caller must extend the walk by MaxEvents microseconds,
+// and check StartedAt of each record.
 type ListRange struct {
 	From          ledger.Micros // inclusive
 	Before        ledger.Micros // exclusive; 0: no upper bound

@@ -70,9 +70,9 @@ func (s *Service) keyInForce(org ledger.ID, key []byte, now ledger.Micros) (*vie
 
 // touch records a use at most once per second, so that concurrent requests do not all write to the
 // same cache line of the processor.
-func (c *viewRecord[T]) touch(now ledger.Micros) {
-	if last := c.lastUsedAt.Load(); int64(now)-last >= usePrecision {
-		c.lastUsedAt.CompareAndSwap(last, int64(now))
+func (v *viewRecord[T]) touch(now ledger.Micros) {
+	if last := v.lastUsedAt.Load(); int64(now)-last >= usePrecision {
+		v.lastUsedAt.CompareAndSwap(last, int64(now))
 	}
 }
 

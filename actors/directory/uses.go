@@ -58,12 +58,12 @@ func newPendingUses() *pendingUses {
 
 // begin reserves a place for a write and sets the flag inProgress. If the flag is already set, or if all places are
 // taken, begin returns false.
-func (n *pendingUses) begin(inProgress *atomic.Bool) bool {
-	if inProgress.Load() || n.reserved.Load() >= maxPendingUses || !inProgress.CompareAndSwap(false, true) {
+func (p *pendingUses) begin(inProgress *atomic.Bool) bool {
+	if inProgress.Load() || p.reserved.Load() >= maxPendingUses || !inProgress.CompareAndSwap(false, true) {
 		return false
 	}
-	if n.reserved.Add(1) > maxPendingUses {
-		n.reserved.Add(-1)
+	if p.reserved.Add(1) > maxPendingUses {
+		p.reserved.Add(-1)
 		inProgress.Store(false)
 		return false
 	}
@@ -178,11 +178,11 @@ func changeOf(o *organization, uses []pendingUse) (*posting.Change, usePublisher
 }
 
 // take removes the queued uses of the organization and returns them.
-func (n *pendingUses) take(org ledger.ID) []pendingUse {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	batch := n.queued[org]
-	delete(n.queued, org)
+func (p *pendingUses) take(org ledger.ID) []pendingUse {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	batch := p.queued[org]
+	delete(p.queued, org)
 	return batch
 }
 

@@ -31,10 +31,10 @@ type viewRecord[T any] struct {
 	savingUse atomic.Bool // the last use is being stored
 }
 
-func (c *viewRecord[T]) record() *T { return c.current.Load().record }
+func (v *viewRecord[T]) record() *T { return v.current.Load().record }
 
-func (c *viewRecord[T]) set(record *T, header posting.RecordHeader) {
-	c.current.Store(&version[T]{record: record, header: header})
+func (v *viewRecord[T]) set(record *T, header posting.RecordHeader) {
+	v.current.Store(&version[T]{record: record, header: header})
 }
 
 // creation is the key by which records are sorted in the order of their creation.
@@ -212,7 +212,7 @@ func (o *organization) terminalsOf(partner int64) []*directory.Terminal {
 	return *found
 }
 
-// The put functions publish a durable record. They set the record's field Created, so the record must not be visible to
+// The put functions publish a durable record. They set the record's field CreatedAt, so the record must not be visible to
 // another goroutine yet.
 
 func (o *organization) putPartner(p *directory.Partner, header posting.RecordHeader) {

@@ -49,12 +49,12 @@ func (s RefundStatus) IsPending() bool { return s == RefundRequested || s == Ref
 // Describe returns refund_msg, a text for people that states the outcome in the given language. The text is empty until
 // the provider has answered: some clients were written for other platforms with this protocol, and they understand every
 // text as an outcome.
-func (f *RefundRecord) Describe(lang string) string {
-	switch f.Status {
+func (r *RefundRecord) Describe(lang string) string {
+	switch r.Status {
 	case RefundSucceeded:
 		return textIn(lang, textRefunded)
 	case RefundFailed:
-		return f.Failure.Describe(lang)
+		return r.Failure.Describe(lang)
 	case RefundIsPending:
 		return textIn(lang, textRefundPending)
 	}

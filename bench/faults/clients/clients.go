@@ -166,9 +166,9 @@ type clientSession struct {
 
 // work makes the next request of a sequence. It returns false if no response came.
 func (s *clientSession) work(ctx context.Context) bool {
-	story := s.acquire(s.random)
-	defer s.release(story)
-	request := story.next(s.random)
+	sequence := s.acquire(s.random)
+	defer s.release(sequence)
+	request := sequence.next(s.random)
 	line := answerLine{
 		Method: request.method, Path: request.path, Organization: s.OrganizationID, IdempotencyKey: request.key, Body: request.recordedBody,
 	}
@@ -178,15 +178,15 @@ func (s *clientSession) work(ctx context.Context) bool {
 	line.Status, line.Response = s.send(ctx, &request)
 	err := s.record(request.kind, &line)
 	if err == nil && line.Status != 0 && line.Status != http.StatusServiceUnavailable {
-		err = story.handleResponse(&request, line.Status, line.Response)
+		err = sequence.handleResponse(&request, line.Status, line.Response)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil {
 		s.errs = append(s.errs, fmt.Errorf("%s %s %s answered %d %s: %w", request.method, request.path, request.recordedBody, line.Status, line.Response, err))
 	}
-	if !request.byUser && story.id != "" && story.status != "" {
-		s.statuses[story.id] = story.status
+	if !request.byUser && sequence.id != "" && sequence.status != "" {
+		s.statuses[sequence.id] = sequence.status
 	}
 	return line.Status != 0
 }

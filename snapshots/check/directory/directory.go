@@ -116,8 +116,8 @@ func lastWriteOf(r *scan.Record) LastWrite {
 
 // ChangedSince tells whether the settings in the record may have been different when the transaction was decided. If so, the
 // check does not judge the transaction by the present settings.
-func (s *LastWrite) ChangedSince(transaction *scan.Record) bool {
-	return s.Changed && transaction.Header.StartedAt < s.UpdatedAt+scan.MaxDecisionTime
+func (w *LastWrite) ChangedSince(transaction *scan.Record) bool {
+	return w.Changed && transaction.Header.StartedAt < w.UpdatedAt+scan.MaxDecisionTime
 }
 
 // RecordName identifies a record of the directory by the name that responses use for it.
@@ -137,13 +137,13 @@ func newFacts() *Facts {
 }
 
 // Partner returns the partner with this number. It returns nil if the partner does not exist.
-func (d *Facts) Partner(org ledger.ID, number int64) *Partner {
-	return d.partners[PartnerKey{org, number}]
+func (f *Facts) Partner(org ledger.ID, number int64) *Partner {
+	return f.partners[PartnerKey{org, number}]
 }
 
 // Terminal returns the terminal with this id. It returns nil if the terminal does not exist.
-func (d *Facts) Terminal(org, id ledger.ID) *Terminal {
-	return d.terminals[scan.RecordKey{Org: org, ID: id}]
+func (f *Facts) Terminal(org, id ledger.ID) *Terminal {
+	return f.terminals[scan.RecordKey{Org: org, ID: id}]
 }
 
 // CheckRecord compares a record of the directory with the record's events, and notes on which keys the record must have
