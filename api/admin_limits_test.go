@@ -234,12 +234,12 @@ func TestUsageOfALimitIsShown(t *testing.T) {
 		return f.admin().get(limitsPath+"/"+limit.at("data.id")+"/usage").want(200, "")
 	}
 	resets := ledger.MicrosOf(began)
-	usage.usage = directory.Usage{Used: money.FromUint64(300), Reserved: money.FromUint64(200), Resets: resets}
+	usage.usage = directory.Usage{SettledAmount: money.FromUint64(300), ReservedAmount: money.FromUint64(200), ResetsAt: resets}
 	readUsage(f.createLimit(`{"partner_id":1,"kind":"daily_volume","currency":"USD","max_amount":"1000"}`)).
 		want(200, `{"data":{"used":"300","reserved":"200","remaining":"500","resets_at":"2026-09-03T10:15:30.123456+00:00"}}`)
 	readUsage(f.createLimit(`{"partner_id":1,"kind":"monthly_volume","currency":"USD","max_amount":"499"}`)).
 		want(200, `{"data":{"used":"300","reserved":"200","remaining":"0","resets_at":"2026-09-03T10:15:30.123456+00:00"}}`)
-	usage.usage = directory.Usage{Count: 2, Resets: resets}
+	usage.usage = directory.Usage{Count: 2, ResetsAt: resets}
 	readUsage(f.createLimit(velocityBody)).
 		want(200, `{"data":{"used":2,"reserved":0,"remaining":3,"resets_at":"2026-09-03T10:15:30.123456+00:00"}}`)
 	usage.usage = directory.Usage{}

@@ -80,7 +80,7 @@ func BenchmarkCreate(b *testing.B) {
 const benchCard = `"money_storage":{"type":"bank_card","cardnumber":"4242424242424242","cardholder":"JOHN DOE","exp_month":"12","exp_year":"2030","cvv":"123"}`
 
 // benchHeader has the version and the times that the journal stores with the record.
-var benchHeader = posting.RecordHeader{Version: 3, LastSeq: 9, Started: 1788430530123456, Updated: 1788430531123456, Due: 1788432330123456}
+var benchHeader = posting.RecordHeader{Version: 3, LastSeq: 9, StartedAt: 1788430530123456, UpdatedAt: 1788430531123456, Due: 1788432330123456}
 
 func benchRecord() *payment.Record {
 	return &payment.Record{
@@ -92,6 +92,6 @@ func benchRecord() *payment.Record {
 		},
 		Fee: money.FromUint64(250), AmountWithFee: money.FromUint64(10_000), DestAmount: money.FromUint64(9_750),
 		MerchantAmount: money.Signed{Abs: money.FromUint64(9_750)},
-		Terminal:       ledger.ID{1}, Route: "simulator", RRN: "123456789012", Finished: benchHeader.Updated,
+		Terminal:       ledger.ID{1}, Route: "simulator", RRN: "123456789012", FinishedAt: benchHeader.UpdatedAt,
 	}
 }

@@ -104,7 +104,7 @@ func TestPageHas20RowsAndANullCursorIfItIsTheLast(t *testing.T) {
 	}
 	headers := f.storeRecords(records...)
 	firstPage := f.partner().get(transactions).want(200, "")
-	secondStarted := headers[1].Started.Time().Format("2006-01-02T15:04:05.000000-07:00")
+	secondStarted := headers[1].StartedAt.Time().Format("2006-01-02T15:04:05.000000-07:00")
 	if firstPage.rows() != 20 || firstPage.at("data.0.id") != records[20].ID.String() || firstPage.at("cursor.cursor_value") != secondStarted {
 		t.Errorf("%d rows, cursor %s, want 20 and %s", firstPage.rows(), firstPage.at("cursor.cursor_value"), secondStarted)
 	}
@@ -327,7 +327,7 @@ func TestListFindsATransactionByTheTimeItShows(t *testing.T) {
 	a, b, c := newPayment("1", payment.Charged), newPayment("2", payment.Charged), newPayment("3", payment.Charged)
 	f.setTimeOfDay("12:00:00")
 	headers := f.storeVersion(0, 5, a, b, c) // started at .000000, .000005, .000010; updated 4 µs later
-	if headers[1].Started-headers[0].Started != 5 || headers[1].Updated-headers[1].Started != 4 {
+	if headers[1].StartedAt-headers[0].StartedAt != 5 || headers[1].UpdatedAt-headers[1].StartedAt != 4 {
 		t.Fatalf("%+v", headers)
 	}
 	f.setTimeOfDay("13:00:00")

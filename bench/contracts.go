@@ -122,24 +122,24 @@ func Contracts(ctx context.Context, cfg ContractsConfig, out io.Writer) (err err
 
 func newRandom() *rand.Rand { return rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())) }
 
-func (p *ContractsReport) print(out io.Writer) {
-	o := &p.Outcome
-	printLine(out, "machine    %v", p.Machine)
-	if p.Preload.Good > 0 {
-		printLine(out, "preload    %d contracts in %.1f s: %.0f/s", p.Preload.Good, p.Preload.Seconds, p.Preload.PerSecond)
+func (r *ContractsReport) print(out io.Writer) {
+	o := &r.Outcome
+	printLine(out, "machine    %v", r.Machine)
+	if r.Preload.Good > 0 {
+		printLine(out, "preload    %d contracts in %.1f s: %.0f/s", r.Preload.Good, r.Preload.Seconds, r.Preload.PerSecond)
 	}
 	pace := "closed loop"
-	if p.Rate > 0 {
-		pace = fmt.Sprintf("%g/s asked for, sent late p99 %.2f ms", p.Rate, o.LateP99)
+	if r.Rate > 0 {
+		pace = fmt.Sprintf("%g/s asked for, sent late p99 %.2f ms", r.Rate, o.LateP99)
 	}
-	printLine(out, "contracts  %d actions in %.1f s: %.0f/s, %d connections, %s, %s reading", o.Good, o.Seconds, o.PerSecond, p.Connections, pace, p.Reading)
+	printLine(out, "contracts  %d actions in %.1f s: %.0f/s, %d connections, %s, %s reading", o.Good, o.Seconds, o.PerSecond, r.Connections, pace, r.Reading)
 	printLine(out, "latency    %v", o.Latency)
 	printLine(out, "errors     %s", o.ErrorText())
-	if s := p.Server; s != nil {
+	if s := r.Server; s != nil {
 		printLine(out, "server     %.2f CPU s (%.0f µs each), peak anonymous memory %d MiB", s.CPUSeconds, s.CPUSeconds*1e6/float64(max(o.Good, 1)), s.PeakAnon>>20)
 	}
-	printLine(out, "generator  %.2f CPU s", p.Generator.CPUSeconds)
-	printLine(out, "ledger     %s", p.Ledger)
+	printLine(out, "generator  %.2f CPU s", r.Generator.CPUSeconds)
+	printLine(out, "ledger     %s", r.Ledger)
 }
 
 // contractWorkload has the data that all connections of a run share.

@@ -24,9 +24,9 @@ type bufferIndex struct {
 	complete atomic.Uint64 // a group's number: the index is complete only for views of this group or a later one
 
 	// Only the orderer uses the fields below.
-	moved    []movedLineRun // runs that are kept only for older views, the oldest first
-	bytes    int            // memory of these runs in bytes
-	maxBytes int            // maximum of bytes
+	movedRuns []movedLineRun // runs that are kept only for older views, the oldest first
+	bytes     int            // memory of these runs in bytes
+	maxBytes  int            // maximum of bytes
 }
 
 // maxMovedBytes is the maximum memory for lines that are kept after they have moved to a stored page. runOverhead is the memory
@@ -54,9 +54,9 @@ type bufferedPage struct {
 
 // lineRun contains consecutive lines of a page. Either all of them have moved to a stored page, in the same group, or none of them.
 type lineRun struct {
-	lines []byte
-	ends  []groupEnd // one for each group whose lines are in the run
-	moved uint64     // number of the group that moved the lines to a stored page; 0 if they have not moved
+	lines        []byte
+	ends         []groupEnd // one for each group whose lines are in the run
+	movedInGroup uint64     // number of the group that moved the lines to a stored page; 0 if they have not moved
 }
 
 // groupEnd says that the lines of a group end at the offset end in run.lines.
@@ -92,7 +92,7 @@ func (p *bufferedPage) at(group uint64) []byte {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, r := range p.runs {
-		if r.moved != 0 && r.moved <= group {
+		if r.movedInGroup != 0 && r.movedInGroup <= group {
 			continue
 		}
 		// The search begins at the newest group, because most views are recent.
@@ -108,14 +108,14 @@ func (p *bufferedPage) at(group uint64) []byte {
 
 // extend makes the lines that the group has added to the page known to readers.
 func (b *bufferIndex) extend(p *page, group uint64) {
-	if p.shared == nil {
-		p.shared = b.page(p.prefix)
+	if p.indexedPage == nil {
+		p.indexedPage = b.page(p.prefix)
 	}
-	s := p.shared
+	s := p.indexedPage
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	last := len(s.runs) - 1
-	if last < 0 || s.runs[last].moved != 0 {
+	if last < 0 || s.runs[last].movedInGroup != 0 {
 		s.runs = append(s.runs, new(lineRun))
 		last++
 	}
@@ -144,13 +144,13 @@ func (b *bufferIndex) page(prefix []byte) *bufferedPage {
 // move records that the group moves the page's lines to a stored page. From then on the memory of the lines belongs to the
 // index alone.
 func (b *bufferIndex) move(p *page, group uint64) {
-	s := p.shared
-	p.shared, p.lines = nil, nil
+	s := p.indexedPage
+	p.indexedPage, p.lines = nil, nil
 	s.mu.Lock()
 	r := s.runs[len(s.runs)-1]
-	r.moved = group
+	r.movedInGroup = group
 	s.mu.Unlock()
-	b.moved = append(b.moved, movedLineRun{s, r})
+	b.movedRuns = append(b.movedRuns, movedLineRun{s, r})
 	b.bytes += len(r.lines) + runOverhead
 }
 
@@ -158,27 +158,27 @@ func (b *bufferIndex) move(p *page, group uint64) {
 func (b *bufferIndex) drop() {
 	n := 0
 	for ; b.bytes > b.maxBytes; n++ {
-		b.bytes -= len(b.moved[n].lines) + runOverhead
+		b.bytes -= len(b.movedRuns[n].lines) + runOverhead
 	}
 	if n == 0 {
 		return
 	}
-	b.complete.Store(b.moved[n-1].moved)
-	for i := range b.moved[:n] {
-		b.remove(&b.moved[i])
+	b.complete.Store(b.movedRuns[n-1].movedInGroup)
+	for i := range b.movedRuns[:n] {
+		b.remove(&b.movedRuns[i])
 	}
-	clear(b.moved[:n])
-	b.moved = b.moved[n:]
+	clear(b.movedRuns[:n])
+	b.movedRuns = b.movedRuns[n:]
 }
 
 func (b *bufferIndex) remove(m *movedLineRun) {
 	m.page.mu.Lock()
 	defer m.page.mu.Unlock()
 	at, _ := slices.BinarySearchFunc(m.page.runs, m.lineRun, func(r, sought *lineRun) int {
-		if r.moved == 0 {
+		if r.movedInGroup == 0 {
 			return 1
 		}
-		return cmp.Compare(r.moved, sought.moved)
+		return cmp.Compare(r.movedInGroup, sought.movedInGroup)
 	})
 	if m.page.runs = slices.Delete(m.page.runs, at, at+1); len(m.page.runs) > 0 {
 		return

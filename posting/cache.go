@@ -8,7 +8,7 @@ type cache[K comparable, V any] struct {
 	young, old   map[K]V
 	limit        int
 	lastRotation uint64       // number of the first group after the last rotation
-	pinned       func(V) bool // tells whether a value must be kept when its generation is dropped; nil: no value must be
+	isPinned     func(V) bool // tells whether a value must be kept when its generation is dropped; nil: no value must be
 }
 
 const minRotation = 4
@@ -36,9 +36,9 @@ func (c *cache[K, V]) rotate(group uint64) {
 		return
 	}
 	c.old, c.young = c.young, c.old
-	if c.pinned != nil {
+	if c.isPinned != nil {
 		for k, v := range c.young {
-			if _, used := c.old[k]; !used && c.pinned(v) {
+			if _, used := c.old[k]; !used && c.isPinned(v) {
 				c.old[k] = v
 			}
 		}

@@ -68,7 +68,7 @@ type Step struct {
 	Due ledger.Micros
 
 	// Finish is true if the step's last event puts the record into a final state. The booked time of that event is then stored
-	// in RecordHeader.Finished.
+	// in RecordHeader.FinishedAt.
 	Finish bool
 
 	// Events are the events without the fields that are known only at booking, such as Seq and Booked. The writer sets these
@@ -108,12 +108,12 @@ type RecordHeader struct {
 	Version     uint64
 	FirstSeq    uint64        // seq of the record's first event
 	LastSeq     uint64        // seq of the record's last event
-	Started     ledger.Micros // booked time of the record's first event
-	Updated     ledger.Micros // booked time of the record's last event
+	StartedAt   ledger.Micros // booked time of the record's first event
+	UpdatedAt   ledger.Micros // booked time of the record's last event
 	Due         ledger.Micros
 	HeldSeq     uint64        // seq of the record's open pending entry; 0 if there is none
 	SettledSeq  uint64        // seq of the record's first posted or captured entry; 0 if there is none
-	Finished    ledger.Micros // booked time of the last event that finished the record; 0 if there is none
+	FinishedAt  ledger.Micros // booked time of the last event that finished the record; 0 if there is none
 	FurtherRows uint64        // number of rows in addition to the first, if the payload is too long for one row
 	Number      uint64        // the record's number in its sequence; 0 if it has none
 	Sealed      ledger.Hash   // hash of the record's sealed row; zero if it has none

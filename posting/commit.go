@@ -40,7 +40,7 @@ func (p *preparedGroup) reset(n uint64, previous [32]byte) {
 
 // runOrderer is the orderer's loop. It puts queued changes into groups, and hands each group to the committer.
 func (j *Journal) runOrderer(w *writer) {
-	defer j.stopped.Done()
+	defer j.loops.Done()
 	defer close(j.groups)
 	var taken, batch []submittedChange
 	ok := true
@@ -75,7 +75,7 @@ func (j *Journal) runOrderer(w *writer) {
 // runCommitter is the committer's loop. It makes each group durable, and then acknowledges the group's changes in order. After a
 // failure it still receives groups, so that the orderer does not block, but does nothing with them.
 func (j *Journal) runCommitter() {
-	defer j.stopped.Done()
+	defer j.loops.Done()
 	for p := range j.groups {
 		failed := j.hasFailed()
 		if !failed {
@@ -103,10 +103,10 @@ const (
 // runConfirmer is a loop that calls Log.Confirm from time to time. Confirm records what the next start needs to detect that the last
 // groups are missing from the log. No group waits for Confirm.
 func (j *Journal) runConfirmer() {
-	defer j.stopped.Done()
+	defer j.loops.Done()
 	for {
 		select {
-		case <-j.applied:
+		case <-j.groupApplied:
 		case <-j.ended: // the store confirms the last group when it is closed
 			return
 		}
@@ -130,7 +130,7 @@ func (j *Journal) awaitPause() bool {
 			return false
 		}
 		select {
-		case <-j.applied:
+		case <-j.groupApplied:
 		default:
 			return true
 		}
@@ -156,7 +156,7 @@ func (j *Journal) commitGroup(p *preparedGroup) error {
 		p.waiters[i].done(p.waiters[i].receipt)
 	}
 	select {
-	case j.applied <- struct{}{}:
+	case j.groupApplied <- struct{}{}:
 	default:
 	}
 	j.freeGroups <- p

@@ -18,15 +18,15 @@ type DueQueue struct {
 	journal *Journal
 	wake    chan struct{} // receives a value when an item becomes due earlier than all others
 
-	mu         sync.Mutex
-	heap       []heapItem               // ordered by At; stale items stay until they reach the top
-	current    map[dueKey]currentDue    // current due instant of each record that is due before horizon
-	dispatched map[dueKey]ledger.Micros // due instants of items that Take has handed out, until the record changes
-	horizon    ledger.Micros            // all items that are due before this instant are in memory; it is a whole second
-	waiting    map[dueRow]int           // for each due row of a second before horizon, the number of current items in the row
-	emptied    []dueRow                 // rows that have lost their last current item; some may have a new current item
-	ticket     uint64                   // the highest ticket so far; tickets distinguish the items in the heap
-	reported   uint64                   // number of the last group that applyChanges has applied
+	mu               sync.Mutex
+	heap             []heapItem               // ordered by At; stale items stay until they reach the top
+	current          map[dueKey]currentDue    // current due instant of each record that is due before horizon
+	dispatchedItems  map[dueKey]ledger.Micros // due instants of items that Take has handed out, until the record changes
+	horizon          ledger.Micros            // all items that are due before this instant are in memory; it is a whole second
+	waiting          map[dueRow]int           // for each due row of a second before horizon, the number of current items in the row
+	emptiedRows      []dueRow                 // rows that have lost their last current item; some may have a new current item
+	ticket           uint64                   // the highest ticket so far; tickets distinguish the items in the heap
+	lastAppliedGroup uint64                   // number of the last group that applyChanges has applied
 
 	mark int64 // low-water mark: no due row of an earlier second has a current item; only the orderer moves the mark
 }
@@ -69,63 +69,63 @@ const dueWindow = 10 * time.Minute
 func newDueQueue(j *Journal) *DueQueue {
 	return &DueQueue{
 		journal: j, wake: make(chan struct{}, 1),
-		current: make(map[dueKey]currentDue), dispatched: make(map[dueKey]ledger.Micros), waiting: make(map[dueRow]int),
+		current: make(map[dueKey]currentDue), dispatchedItems: make(map[dueKey]ledger.Micros), waiting: make(map[dueRow]int),
 	}
 }
 
 // Wake returns a channel that receives a value when Next may return an earlier instant than before.
-func (d *DueQueue) Wake() <-chan struct{} { return d.wake }
+func (q *DueQueue) Wake() <-chan struct{} { return q.wake }
 
 // Next returns the earliest due instant of the items in memory. If there are no items, it returns false.
-func (d *DueQueue) Next() (ledger.Micros, bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.dropStale()
-	if len(d.heap) == 0 {
+func (q *DueQueue) Next() (ledger.Micros, bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.dropStale()
+	if len(q.heap) == 0 {
 		return 0, false
 	}
-	return d.heap[0].At, true
+	return q.heap[0].At, true
 }
 
 // Take returns at most limit items whose instants are not after latest, the earliest first. An item that Take has returned is
 // returned again only after a call of Return, or after a restart. So the caller must make sure that the item's record gets a
 // new due instant or none.
-func (d *DueQueue) Take(latest ledger.Micros, limit int) []store.DueItem {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+func (q *DueQueue) Take(latest ledger.Micros, limit int) []store.DueItem {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	var items []store.DueItem
 	for len(items) < limit {
-		d.dropStale()
-		if len(d.heap) == 0 || d.heap[0].At > latest {
+		q.dropStale()
+		if len(q.heap) == 0 || q.heap[0].At > latest {
 			break
 		}
-		item := d.pop().DueItem
+		item := q.pop().DueItem
 		k := dueKey{item.Org, item.Source}
-		d.current[k] = currentDue{at: item.At, group: d.current[k].group}
-		d.dispatched[k] = item.At
+		q.current[k] = currentDue{at: item.At, group: q.current[k].group}
+		q.dispatchedItems[k] = item.At
 		items = append(items, item)
 	}
 	return items
 }
 
 // Return gives back an item that Take has returned but that the caller could not handle. Take will return it again.
-func (d *DueQueue) Return(item store.DueItem) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+func (q *DueQueue) Return(item store.DueItem) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	k := dueKey{item.Org, item.Source}
-	if due := d.current[k]; due.at == item.At && due.ticket == 0 {
-		d.setDue(k, item.At, due.group)
+	if due := q.current[k]; due.at == item.At && due.ticket == 0 {
+		q.setDue(k, item.At, due.group)
 	}
 }
 
 // All returns the items in memory for which accept returns true, even if they are not due yet. A server that starts uses All to
 // find provider calls whose outcome is unknown, because it asks the providers about them at once.
-func (d *DueQueue) All(accept func(store.DueItem) bool) []store.DueItem {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+func (q *DueQueue) All(accept func(store.DueItem) bool) []store.DueItem {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	var items []store.DueItem
-	for i := range d.heap {
-		if item := &d.heap[i]; d.isCurrent(item) && accept(item.DueItem) {
+	for i := range q.heap {
+		if item := &q.heap[i]; q.isCurrent(item) && accept(item.DueItem) {
 			items = append(items, item.DueItem)
 		}
 	}
@@ -133,109 +133,109 @@ func (d *DueQueue) All(accept func(store.DueItem) bool) []store.DueItem {
 }
 
 // isCurrent tells whether an item of the heap is its record's current item.
-func (d *DueQueue) isCurrent(item *heapItem) bool {
-	return d.current[dueKey{item.Org, item.Source}].ticket == item.ticket
+func (q *DueQueue) isCurrent(item *heapItem) bool {
+	return q.current[dueKey{item.Org, item.Source}].ticket == item.ticket
 }
 
 // dropStale removes items from the top of the heap until the top item is current or the heap is empty.
-func (d *DueQueue) dropStale() {
-	for len(d.heap) > 0 && !d.isCurrent(&d.heap[0]) {
-		d.pop()
+func (q *DueQueue) dropStale() {
+	for len(q.heap) > 0 && !q.isCurrent(&q.heap[0]) {
+		q.pop()
 	}
 }
 
 // setDue sets the record's due instant. group is the number of the group whose due row contains the new item. If the heap
 // already has an item of the record with this instant, the heap does not change. If Take has handed out the record's item, the
 // record becomes due again.
-func (d *DueQueue) setDue(k dueKey, at ledger.Micros, group uint64) {
-	due, isKnown := d.current[k]
+func (q *DueQueue) setDue(k dueKey, at ledger.Micros, group uint64) {
+	due, isKnown := q.current[k]
 	newDue := currentDue{at, due.ticket, group}
-	d.waiting[newDue.row()]++
+	q.waiting[newDue.row()]++
 	if isKnown {
-		d.markStale(due.row())
+		q.markStale(due.row())
 	}
 	if due.at == at && due.ticket != 0 {
-		d.current[k] = newDue
+		q.current[k] = newDue
 		return
 	}
-	d.ticket++
-	newDue.ticket = d.ticket
-	d.current[k] = newDue
-	delete(d.dispatched, k)
-	d.push(heapItem{store.DueItem{At: at, Org: k.org, Source: k.source}, d.ticket})
+	q.ticket++
+	newDue.ticket = q.ticket
+	q.current[k] = newDue
+	delete(q.dispatchedItems, k)
+	q.push(heapItem{store.DueItem{At: at, Org: k.org, Source: k.source}, q.ticket})
 }
 
-func (d *DueQueue) forget(k dueKey) {
-	if due, isKnown := d.current[k]; isKnown {
-		d.markStale(due.row())
+func (q *DueQueue) forget(k dueKey) {
+	if due, isKnown := q.current[k]; isKnown {
+		q.markStale(due.row())
 	}
-	delete(d.current, k)
-	delete(d.dispatched, k)
+	delete(q.current, k)
+	delete(q.dispatchedItems, k)
 }
 
-// maxEmptied is the maximum length of DueQueue.emptied. A row that finds no place there is removed later: when the low-water mark
+// maxEmptied is the maximum length of DueQueue.emptiedRows. A row that finds no place there is removed later: when the low-water mark
 // passes it, or after the journal is opened again.
 const maxEmptied = 65_536
 
 // markStale records that one more item of a row is stale. A row without current items can be removed.
-func (d *DueQueue) markStale(row dueRow) {
-	if d.waiting[row]--; d.waiting[row] > 0 {
+func (q *DueQueue) markStale(row dueRow) {
+	if q.waiting[row]--; q.waiting[row] > 0 {
 		return
 	}
-	delete(d.waiting, row)
-	d.markEmptied(row)
+	delete(q.waiting, row)
+	q.markEmptied(row)
 }
 
 // markEmptied records that a row has no current item, so that the orderer can remove the row.
-func (d *DueQueue) markEmptied(row dueRow) {
-	if len(d.emptied) < maxEmptied {
-		d.emptied = append(d.emptied, row)
+func (q *DueQueue) markEmptied(row dueRow) {
+	if len(q.emptiedRows) < maxEmptied {
+		q.emptiedRows = append(q.emptiedRows, row)
 	}
 }
 
 // takeEmptied returns at most limit rows that have no current item. It is safe to remove them, because the changes that made
 // their items stale are durable, and no item is ever added to a durable row. Rows below the low-water mark are left out,
 // because writer.removePassedDue removes them. Only the orderer (the goroutine that prepares groups) calls takeEmptied.
-func (d *DueQueue) takeEmptied(limit int) (rows []dueRow) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+func (q *DueQueue) takeEmptied(limit int) (rows []dueRow) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	taken := 0
-	for ; taken < len(d.emptied) && len(rows) < limit; taken++ {
-		// A row in d.emptied may have a current item again: after one change of a group has emptied the group's row, a later
+	for ; taken < len(q.emptiedRows) && len(rows) < limit; taken++ {
+		// A row in d.emptiedRows may have a current item again: after one change of a group has emptied the group's row, a later
 		// change of the same group may have put an item into it.
-		if row := d.emptied[taken]; d.waiting[row] == 0 && row.second >= d.mark {
+		if row := q.emptiedRows[taken]; q.waiting[row] == 0 && row.second >= q.mark {
 			rows = append(rows, row)
 		}
 	}
-	d.emptied = slices.Delete(d.emptied, 0, taken)
+	q.emptiedRows = slices.Delete(q.emptiedRows, 0, taken)
 	return rows
 }
 
 // applyChanges updates the items in memory with the due instants that the changes of a durable group have set. It is called
 // once for each group that has rows, in the order of the groups.
-func (d *DueQueue) applyChanges(group uint64, changes []dueChange) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.reported = group
+func (q *DueQueue) applyChanges(group uint64, changes []dueChange) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.lastAppliedGroup = group
 	if len(changes) == 0 {
 		return
 	}
 	earliest := ledger.Micros(0)
-	if len(d.heap) > 0 {
-		earliest = d.heap[0].At
+	if len(q.heap) > 0 {
+		earliest = q.heap[0].At
 	}
 	for i := range changes {
 		c := &changes[i]
-		if c.at == 0 || c.at >= d.horizon {
-			d.forget(c.dueKey)
+		if c.at == 0 || c.at >= q.horizon {
+			q.forget(c.dueKey)
 			continue
 		}
-		d.setDue(c.dueKey, c.at, group)
+		q.setDue(c.dueKey, c.at, group)
 	}
-	d.compact()
-	if len(d.heap) > 0 && (earliest == 0 || d.heap[0].At < earliest) {
+	q.compact()
+	if len(q.heap) > 0 && (earliest == 0 || q.heap[0].At < earliest) {
 		select {
-		case d.wake <- struct{}{}:
+		case q.wake <- struct{}{}:
 		default:
 		}
 	}
@@ -246,27 +246,27 @@ const minCompact = 4_096
 
 // compact removes the stale items if they are at least half of a large heap. Without it, stale items would fill the heap if
 // records have due instants that change often and are far in the future.
-func (d *DueQueue) compact() {
-	if len(d.heap) < max(minCompact, 2*len(d.current)) {
+func (q *DueQueue) compact() {
+	if len(q.heap) < max(minCompact, 2*len(q.current)) {
 		return
 	}
-	d.heap = slices.DeleteFunc(d.heap, func(item heapItem) bool { return !d.isCurrent(&item) })
-	for i := len(d.heap)/2 - 1; i >= 0; i-- {
-		d.sink(i)
+	q.heap = slices.DeleteFunc(q.heap, func(item heapItem) bool { return !q.isCurrent(&item) })
+	for i := len(q.heap)/2 - 1; i >= 0; i-- {
+		q.sink(i)
 	}
 }
 
 // LookAhead loads the items that become due within dueWindow after now. It must be called regularly while the clock advances. A
 // manual clock may be set to a new instant only after LookAhead was called with that instant.
-func (d *DueQueue) LookAhead(now time.Time) error {
+func (q *DueQueue) LookAhead(now time.Time) error {
 	newHorizon := horizonAt(now)
-	d.mu.Lock()
-	isLoaded := newHorizon-d.horizon < ledger.Micros(dueWindow.Microseconds()/2)
-	d.mu.Unlock()
+	q.mu.Lock()
+	isLoaded := newHorizon-q.horizon < ledger.Micros(dueWindow.Microseconds()/2)
+	q.mu.Unlock()
 	if isLoaded {
 		return nil
 	}
-	return d.loadTo(newHorizon)
+	return q.loadTo(newHorizon)
 }
 
 // horizonAt returns the end of the window that begins at now. The end is a whole second, so that a due row is loaded as a whole
@@ -276,31 +276,31 @@ func horizonAt(now time.Time) ledger.Micros {
 }
 
 // recover reads the low-water mark, and loads the items that are due between the mark and the end of the window.
-func (d *DueQueue) recover(now time.Time) error {
-	snap := d.journal.store.Snapshot()
+func (q *DueQueue) recover(now time.Time) error {
+	snap := q.journal.store.Snapshot()
 	row, found, err := snap.Get(store.KeyLowWaterMark, nil)
 	snap.Close()
 	if err != nil {
 		return err
 	}
 	if found {
-		if d.mark, err = store.DecodeLowWaterMark(row); err != nil {
+		if q.mark, err = store.DecodeLowWaterMark(row); err != nil {
 			return err
 		}
 	}
-	d.horizon = ledger.Micros(d.mark) * 1_000_000
-	d.reported, _ = d.journal.store.LastGroup()
-	return d.loadTo(horizonAt(now))
+	q.horizon = ledger.Micros(q.mark) * 1_000_000
+	q.lastAppliedGroup, _ = q.journal.store.LastGroup()
+	return q.loadTo(horizonAt(now))
 }
 
 // loadTo loads the items that are due before the new horizon. It loads them in steps, and releases the lock after each step,
 // because the committer needs the lock to report a group's due instants.
-func (d *DueQueue) loadTo(newHorizon ledger.Micros) error {
+func (q *DueQueue) loadTo(newHorizon ledger.Micros) error {
 	for {
-		d.mu.Lock()
-		err := d.load(newHorizon)
-		isReached := d.horizon >= newHorizon
-		d.mu.Unlock()
+		q.mu.Lock()
+		err := q.load(newHorizon)
+		isReached := q.horizon >= newHorizon
+		q.mu.Unlock()
 		if err != nil || isReached {
 			return err
 		}
@@ -318,10 +318,10 @@ const maxLoad = 4_096
 // group after load, and replaces the due instants that load has set. The snapshot may also contain a group for which
 // applyChanges was not called yet. The due rows of such a group are skipped. Otherwise load would find no current item in them
 // and have them removed.
-func (d *DueQueue) load(newHorizon ledger.Micros) error {
-	snap := d.journal.store.Snapshot()
+func (q *DueQueue) load(newHorizon ledger.Micros) error {
+	snap := q.journal.store.Snapshot()
 	defer snap.Close()
-	oldHorizon, lastSecond := d.horizon, int64(d.horizon)/1_000_000
+	oldHorizon, lastSecond := q.horizon, int64(q.horizon)/1_000_000
 	var rows []dueRow
 	var items []rowItem
 	err := snap.Ascend(store.KeyDues(nil), store.KeyDueFrom(nil, lastSecond), func(key, value []byte) (bool, error) {
@@ -339,7 +339,7 @@ func (d *DueQueue) load(newHorizon ledger.Micros) error {
 			return false, nil
 		}
 		lastSecond = row.second
-		if row.group > d.reported {
+		if row.group > q.lastAppliedGroup {
 			return true, nil
 		}
 		rows = append(rows, row)
@@ -350,15 +350,15 @@ func (d *DueQueue) load(newHorizon ledger.Micros) error {
 		})
 	})
 	if err == nil {
-		err = d.addCurrent(snap, items)
+		err = q.addCurrent(snap, items)
 	}
 	if err != nil {
 		return err
 	}
-	d.horizon = max(d.horizon, newHorizon)
+	q.horizon = max(q.horizon, newHorizon)
 	for _, row := range rows {
-		if d.waiting[row] == 0 {
-			d.markEmptied(row)
+		if q.waiting[row] == 0 {
+			q.markEmptied(row)
 		}
 	}
 	return nil
@@ -371,7 +371,7 @@ type rowItem struct {
 }
 
 // addCurrent adds the items that are current in the snapshot, that is, whose instant is their record's due instant there.
-func (d *DueQueue) addCurrent(snap *store.Snapshot, items []rowItem) error {
+func (q *DueQueue) addCurrent(snap *store.Snapshot, items []rowItem) error {
 	var key, row []byte
 	for _, item := range items {
 		key = store.KeyRecord(key[:0], item.Org, item.Source)
@@ -389,8 +389,8 @@ func (d *DueQueue) addCurrent(snap *store.Snapshot, items []rowItem) error {
 		}
 		if header.Due == item.At {
 			k := dueKey{item.Org, item.Source}
-			if _, isKnown := d.current[k]; !isKnown {
-				d.setDue(k, item.At, item.group)
+			if _, isKnown := q.current[k]; !isKnown {
+				q.setDue(k, item.At, item.group)
 			}
 		}
 	}
@@ -400,15 +400,15 @@ func (d *DueQueue) addCurrent(snap *store.Snapshot, items []rowItem) error {
 // passedUntil returns the new low-water mark: a second before which no due row has a current item. It takes into account the
 // items in the heap, the items that Take has handed out, the items that are not loaded yet, and the items of groups that the
 // committer has not reported yet.
-func (d *DueQueue) passedUntil(now, earliestPrepared ledger.Micros) int64 {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	earliest := min(now, d.horizon)
-	d.dropStale()
-	if len(d.heap) > 0 {
-		earliest = min(earliest, d.heap[0].At)
+func (q *DueQueue) passedUntil(now, earliestPrepared ledger.Micros) int64 {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	earliest := min(now, q.horizon)
+	q.dropStale()
+	if len(q.heap) > 0 {
+		earliest = min(earliest, q.heap[0].At)
 	}
-	for _, at := range d.dispatched { // in the store, these records still have the due instant
+	for _, at := range q.dispatchedItems { // in the store, these records still have the due instant
 		earliest = min(earliest, at)
 	}
 	if earliestPrepared != 0 {
@@ -417,42 +417,42 @@ func (d *DueQueue) passedUntil(now, earliestPrepared ledger.Micros) int64 {
 	return int64(earliest) / 1_000_000
 }
 
-func (d *DueQueue) push(item heapItem) {
-	d.heap = append(d.heap, item)
-	i := len(d.heap) - 1
+func (q *DueQueue) push(item heapItem) {
+	q.heap = append(q.heap, item)
+	i := len(q.heap) - 1
 	for i > 0 {
 		parent := (i - 1) / 2
-		if d.heap[parent].At <= d.heap[i].At {
+		if q.heap[parent].At <= q.heap[i].At {
 			return
 		}
-		d.heap[parent], d.heap[i] = d.heap[i], d.heap[parent]
+		q.heap[parent], q.heap[i] = q.heap[i], q.heap[parent]
 		i = parent
 	}
 }
 
-func (d *DueQueue) pop() heapItem {
-	top := d.heap[0]
-	last := len(d.heap) - 1
-	d.heap[0] = d.heap[last]
-	d.heap = d.heap[:last]
-	d.sink(0)
+func (q *DueQueue) pop() heapItem {
+	top := q.heap[0]
+	last := len(q.heap) - 1
+	q.heap[0] = q.heap[last]
+	q.heap = q.heap[:last]
+	q.sink(0)
 	return top
 }
 
 // sink moves the item at index i down the heap, to its right place.
-func (d *DueQueue) sink(i int) {
+func (q *DueQueue) sink(i int) {
 	for {
 		child := 2*i + 1
-		if child >= len(d.heap) {
+		if child >= len(q.heap) {
 			return
 		}
-		if child+1 < len(d.heap) && d.heap[child+1].At < d.heap[child].At {
+		if child+1 < len(q.heap) && q.heap[child+1].At < q.heap[child].At {
 			child++
 		}
-		if d.heap[i].At <= d.heap[child].At {
+		if q.heap[i].At <= q.heap[child].At {
 			return
 		}
-		d.heap[i], d.heap[child] = d.heap[child], d.heap[i]
+		q.heap[i], q.heap[child] = q.heap[child], q.heap[i]
 		i = child
 	}
 }

@@ -12,24 +12,24 @@ func (c *Change) Size() (rows, bytes int) {
 }
 
 // ItemCount returns the number of due items in memory, including stale ones.
-func (d *DueQueue) ItemCount() int {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return len(d.heap)
+func (q *DueQueue) ItemCount() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.heap)
 }
 
 // WaitingCount returns the number of records that are due within the window.
-func (d *DueQueue) WaitingCount() int {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return len(d.current)
+func (q *DueQueue) WaitingCount() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.current)
 }
 
 // DropEmptied forgets the due rows that wait to be removed, as happens when too many of them wait.
-func (d *DueQueue) DropEmptied() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.emptied = nil
+func (q *DueQueue) DropEmptied() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.emptiedRows = nil
 }
 
 // MaxDueRemovals is the maximum number of due rows that one group removes.

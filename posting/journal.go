@@ -86,21 +86,21 @@ type Journal struct {
 	failed   chan struct{} // closed after a failure
 	ended    chan struct{} // closed when the journal is closed
 
-	mu         sync.Mutex
-	wake       sync.Cond
-	overlapAt  int               // guarded by mu; see defaultOverlap
-	queue      []submittedChange // guarded by mu
-	maxQueue   int               // maximum number of changes that wait for a group
-	dequeued   int               // guarded by mu; number of changes that were taken from queue and are not in a group yet
-	closed     bool
-	unanswered []func(Receipt) // guarded by mu; callbacks of changes that got no receipt because the journal failed
-	prepared   int             // guarded by mu; number of groups that are prepared but not durable yet
+	mu                  sync.Mutex
+	wake                sync.Cond
+	overlapAt           int               // guarded by mu; see defaultOverlap
+	queue               []submittedChange // guarded by mu
+	maxQueue            int               // maximum number of changes that wait for a group
+	dequeuedCount       int               // guarded by mu; number of changes that were taken from queue and are not in a group yet
+	closed              bool
+	unansweredCallbacks []func(Receipt) // guarded by mu; callbacks of changes that got no receipt because the journal failed
+	preparedGroups      int             // guarded by mu; number of groups that are prepared but not durable yet
 
 	groups         chan *preparedGroup // prepared groups, from the orderer to the committer
 	freeGroups     chan *preparedGroup // groups that the committer gives back, for the orderer to fill again
-	applied        chan struct{}       // receives a value when a group has become durable; see confirm
-	stopped        sync.WaitGroup      // to wait for the end of the journal's goroutines
-	committed      atomic.Uint64       // number of the last durable group
+	groupApplied   chan struct{}       // receives a value when a group has become durable; see confirm
+	loops          sync.WaitGroup      // to wait for the end of the journal's goroutines
+	lastDurable    atomic.Uint64       // number of the last durable group
 	oldestBuffered atomic.Uint64       // number of the oldest durable group that still has page-buffer rows
 	bufferIndex    *bufferIndex        // lines of the page buffer in memory, for views
 	fences         fences              // month that each organization is closing
@@ -148,7 +148,7 @@ func Open(o Options) (*Journal, error) {
 func OpenOn(s *store.Store, o Options) (*Journal, error) {
 	j := &Journal{
 		store: s, log: s, clock: o.Clock, fatal: o.Fatal, overlapAt: defaultOverlap, bufferIndex: newBufferIndex(),
-		groups: make(chan *preparedGroup), freeGroups: make(chan *preparedGroup, 2), applied: make(chan struct{}, 1), failed: make(chan struct{}), ended: make(chan struct{}),
+		groups: make(chan *preparedGroup), freeGroups: make(chan *preparedGroup, 2), groupApplied: make(chan struct{}, 1), failed: make(chan struct{}), ended: make(chan struct{}),
 	}
 	j.limit.rows, j.limit.bytes = s.MaxGroup()
 	j.limit.add(-removalRows, -removalBytes)
@@ -164,7 +164,7 @@ func OpenOn(s *store.Store, o Options) (*Journal, error) {
 		return nil, err
 	}
 	n, hash := s.LastGroup()
-	j.committed.Store(n)
+	j.lastDurable.Store(n)
 	for range 2 {
 		j.freeGroups <- &preparedGroup{group: store.NewGroup(n+1, hash)}
 	}
@@ -182,7 +182,7 @@ func OpenOn(s *store.Store, o Options) (*Journal, error) {
 		return nil, err
 	}
 	j.oldestBuffered.Store(w.lowestBuffered())
-	j.stopped.Add(4)
+	j.loops.Add(4)
 	go j.runOrderer(w)
 	go j.runCommitter()
 	go j.runConfirmer()
@@ -215,7 +215,7 @@ func (j *Journal) enqueue(c *Change, done func(Receipt)) error {
 	if j.closed {
 		return ErrStopped
 	}
-	if !c.MustRecord && len(j.queue)+j.dequeued >= j.maxQueue {
+	if !c.MustRecord && len(j.queue)+j.dequeuedCount >= j.maxQueue {
 		j.Stats.Refused.Add(1)
 		return ledger.Refuse("posting.Submit", ledger.Unavailable, "the writer's queue is full").By(ledger.LimitQueue)
 	}
@@ -230,7 +230,7 @@ func (j *Journal) enqueue(c *Change, done func(Receipt)) error {
 func (j *Journal) QueueDepth() int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return len(j.queue) + j.dequeued
+	return len(j.queue) + j.dequeuedCount
 }
 
 // LowSpace tells whether commands are refused at present because the disk is nearly full.
@@ -279,7 +279,7 @@ func (j *Journal) stop() error {
 	close(j.ended)
 	j.wake.Signal()
 	j.mu.Unlock()
-	j.stopped.Wait()
+	j.loops.Wait()
 	return nil
 }
 
@@ -288,7 +288,7 @@ func (j *Journal) stop() error {
 func (j *Journal) keepUnanswered(done func(Receipt)) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.unanswered = append(j.unanswered, done)
+	j.unansweredCallbacks = append(j.unansweredCallbacks, done)
 }
 
 // Drop ends a journal that has failed: it sends a receipt with ErrStopped to all callers that still wait, and makes the journal
@@ -296,7 +296,7 @@ func (j *Journal) keepUnanswered(done func(Receipt)) {
 // must not pass ErrStopped on to its clients. Abandon must be called after Drop.
 func (j *Journal) Drop() {
 	_ = j.stop() // the error is nil, because the journal was not stopped before
-	for _, done := range j.unanswered {
+	for _, done := range j.unansweredCallbacks {
 		done(Receipt{Err: ErrStopped})
 	}
 }
@@ -318,7 +318,7 @@ func (j *Journal) fail(err error) {
 // watchStore ends the process when the store's background work (a flush or a compaction) fails. It does not wait for the next group,
 // because Badger would continue to work and could damage more.
 func (j *Journal) watchStore() {
-	defer j.stopped.Done()
+	defer j.loops.Done()
 	select {
 	case <-j.store.Failed():
 		j.fail(j.store.Failure())
@@ -336,12 +336,12 @@ const defaultOverlap = 1_024
 func (j *Journal) take(previous []submittedChange) (batch []submittedChange, ok bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	for len(j.queue) < j.overlapAt && !j.closed && (len(j.queue) == 0 || j.prepared > 0 && !j.hasFailed()) {
+	for len(j.queue) < j.overlapAt && !j.closed && (len(j.queue) == 0 || j.preparedGroups > 0 && !j.hasFailed()) {
 		j.wake.Wait()
 	}
 	j.gather()
 	batch, j.queue = j.queue, previous[:0]
-	j.dequeued = len(batch)
+	j.dequeuedCount = len(batch)
 	return batch, len(batch) > 0
 }
 
@@ -362,7 +362,7 @@ func (j *Journal) gather() {
 func (j *Journal) countPrepared(n int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.prepared += n
+	j.preparedGroups += n
 	j.wake.Signal()
 }
 
@@ -379,6 +379,6 @@ func (j *Journal) hasFailed() bool {
 // failed.
 func (j *Journal) countGrouped(n int) {
 	j.mu.Lock()
-	j.dequeued -= n
+	j.dequeuedCount -= n
 	j.mu.Unlock()
 }

@@ -73,7 +73,7 @@ func TestWalkReadsExactlyTheRowsWithinItsBounds(t *testing.T) {
 				t.Fatal(receipt.Err)
 			}
 			s := &changes[i].Steps[0]
-			rows = append(rows, posting.ListRow{Booked: receipt.Headers[0].Updated, IsCreation: s.Expect == 0, ID: s.Source.ID})
+			rows = append(rows, posting.ListRow{Booked: receipt.Headers[0].UpdatedAt, IsCreation: s.Expect == 0, ID: s.Source.ID})
 		}
 	}
 	var changes []*posting.Change // the events of these changes add more rows than one page has room for
@@ -145,7 +145,7 @@ func TestCreationIsListedAtTheLastEventOfItsStep(t *testing.T) {
 	f := open(t)
 	header := f.must(changeOfListed(newTransaction(), 0, 3)).Headers[0]
 	rows := f.walk(posting.ListRange{OnlyCreations: true}, noLimit)
-	if len(rows) != 1 || rows[0].Booked != header.Updated || rows[0].Booked-header.Started != 2 {
+	if len(rows) != 1 || rows[0].Booked != header.UpdatedAt || rows[0].Booked-header.StartedAt != 2 {
 		t.Errorf("rows %+v of a record with %+v", rows, header)
 	}
 }
@@ -279,7 +279,7 @@ func (c *changingList) newestRows(w posting.ListRange, limit int) (rows []postin
 		if err != nil || !found {
 			return false, fmt.Errorf("%v is listed: %v, %w", row.ID, found, err)
 		}
-		if record.Header.Updated == row.Booked {
+		if record.Header.UpdatedAt == row.Booked {
 			rows = append(rows, row)
 		}
 		return len(rows) < limit, nil

@@ -295,9 +295,9 @@ func (m *model) applyStep(s *posting.Step, author ledger.Author, reserved int64)
 		}
 		record.header.Version++
 		e.Version, e.Previous = record.header.Version, record.header.LastSeq
-		record.header.LastSeq, record.header.Updated = e.Seq, e.Booked
+		record.header.LastSeq, record.header.UpdatedAt = e.Seq, e.Booked
 		if isNew && i == 0 {
-			record.header.FirstSeq, record.header.Started = e.Seq, e.Booked
+			record.header.FirstSeq, record.header.StartedAt = e.Seq, e.Booked
 		}
 		if e.Entry != nil {
 			m.applyEntry(orgModel, record, &e, reserved)
@@ -308,7 +308,7 @@ func (m *model) applyStep(s *posting.Step, author ledger.Author, reserved int64)
 		}
 	}
 	if s.Finish {
-		record.header.Finished = record.header.Updated
+		record.header.FinishedAt = record.header.UpdatedAt
 	}
 	record.header.Due = 0
 	if s.Due != 0 {
@@ -329,7 +329,7 @@ func (m *model) applyStep(s *posting.Step, author ledger.Author, reserved int64)
 		m.records[k] = record
 	}
 	if s.List != (ledger.List{}) {
-		m.lists[s.List] = append(m.lists[s.List], posting.ListRow{Booked: record.header.Updated, IsCreation: isNew, ID: s.Source.ID})
+		m.lists[s.List] = append(m.lists[s.List], posting.ListRow{Booked: record.header.UpdatedAt, IsCreation: isNew, ID: s.Source.ID})
 	}
 	return record.header
 }

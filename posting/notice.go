@@ -107,7 +107,7 @@ type orgNotices struct {
 // It puts the hashes of the notices into the events. Transient notices are not added to a page; they are only passed to the
 // committer.
 func (w *writer) appendNotices(b *orgState, s *Step) {
-	w.hashed = w.hashed[:0]
+	w.hashInput = w.hashInput[:0]
 	for i := range s.Notices {
 		n := &s.Notices[i]
 		if b.notices.Full(len(n.Body)) {
@@ -123,10 +123,10 @@ func (w *writer) appendNotices(b *orgState, s *Step) {
 		stored := store.Notice{Booked: n.Booked, Source: n.Source, Channel: byte(n.Channel), To: n.To, Body: n.Body}
 		b.notices.Add(&stored)
 		n.PageStart = b.notices.First
-		w.hashed = stored.AppendHashed(w.hashed)
+		w.hashInput = stored.AppendHashed(w.hashInput)
 		if i+1 == len(s.Notices) || s.Notices[i+1].Event != n.Event {
-			s.Events[n.Event].StoredHashes.Notices = store.HashNotices(w.hashed)
-			w.hashed = w.hashed[:0]
+			s.Events[n.Event].StoredHashes.Notices = store.HashNotices(w.hashInput)
+			w.hashInput = w.hashInput[:0]
 		}
 		w.finishSize.bytes += b.notices.Bytes() - oldBytes
 		b.newNotices = append(b.newNotices, *n)

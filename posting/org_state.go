@@ -18,7 +18,7 @@ type orgState struct {
 
 	crossing  []store.Subtree // subtrees of the hash tree that begin before the open block and end in it
 	bufferRow bufferRow       // page-buffer row that the current group is filling
-	touched   bool            // the current group changes records of the organization
+	isTouched bool            // the current group changes records of the organization
 
 	notices    store.NoticePage // open page: the row of notices that the current group is filling
 	newNotices []Notice         // the organization's notices in the current group
@@ -28,7 +28,7 @@ type orgState struct {
 func openOrg(snap *store.Snapshot, org ledger.ID) (*orgState, error) {
 	b := &orgState{org: org}
 	var err error
-	if b.dates.closed, err = lastClosed(snap, org); err != nil {
+	if b.dates.lastClosedMonth, err = lastClosed(snap, org); err != nil {
 		return nil, err
 	}
 	prefix := store.KeyBlocks(nil, org)
@@ -68,19 +68,19 @@ func openOrg(snap *store.Snapshot, org ledger.ID) (*orgState, error) {
 
 // next returns the seq of the next event and its booked time. The seq follows the previous event's seq without a gap, and the
 // booked time is later than the previous event's.
-func (b *orgState) next(now ledger.Micros) (uint64, ledger.Micros) {
-	b.last++
-	b.time = max(b.time+1, now)
-	return b.last, b.time
+func (o *orgState) next(now ledger.Micros) (uint64, ledger.Micros) {
+	o.last++
+	o.time = max(o.time+1, now)
+	return o.last, o.time
 }
 
 // append adds an event's canonical bytes to the open block and to the hash tree. The block must have room for the event.
-func (b *orgState) append(seq uint64, canonical []byte) {
-	b.block.Add(seq, canonical)
-	first := b.block.First
-	b.tree.add(canonical, func(s store.Subtree) {
+func (o *orgState) append(seq uint64, canonical []byte) {
+	o.block.Add(seq, canonical)
+	first := o.block.First
+	o.tree.add(canonical, func(s store.Subtree) {
 		if s.Index<<s.Level < first-1 { // leaf indexes are seq - 1
-			b.crossing = append(b.crossing, s)
+			o.crossing = append(o.crossing, s)
 		}
 	})
 }
@@ -120,7 +120,7 @@ func (w *writer) flushOrg(b *orgState) {
 	if len(w.orgs) > maxBufferingOrgs {
 		b.bufferRow = bufferRow{}
 	}
-	b.touched = false
+	b.isTouched = false
 }
 
 // Limits on the memory that is kept after a group, for use by later groups.

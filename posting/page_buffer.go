@@ -26,7 +26,7 @@ type page struct {
 	lines         []byte        // lines that are not on a stored page yet; after a group, nil if there are none
 	furtherRows   []rowStart    // where the second and later stored pages begin, if the lines are too long for one
 	groupStart    int           // offset in lines at which the current group's lines begin
-	shared        *bufferedPage // the page in the bufferIndex, where readers find its buffered lines; nil if there are none
+	indexedPage   *bufferedPage // the page in the bufferIndex, where readers find its buffered lines; nil if there are none
 }
 
 // rowStart says that a new stored page begins at an offset in page.lines. firstBooked is the booked time of the first line of
@@ -117,7 +117,7 @@ func (w *writer) flush(p *page) {
 		offset, firstBooked = c.offset, c.firstBooked
 	}
 	w.storePage(p, firstBooked, p.lines[offset:])
-	if p.shared != nil {
+	if p.indexedPage != nil {
 		w.journal.bufferIndex.move(p, w.groupNumber)
 	}
 	w.recycle(p.lines)
@@ -203,7 +203,7 @@ func (w *writer) bufferPages(pages []*page) {
 		w.addChunk(state, p.lines[offset:], &groupRows)
 		w.journal.bufferIndex.extend(p, w.groupNumber)
 	}
-	for _, state := range w.touched {
+	for _, state := range w.touchedOrgs {
 		w.writeBufferRow(state, &groupRows)
 		state.bufferRow.part = 0
 	}
@@ -342,8 +342,8 @@ type loadedPage struct {
 }
 
 // addRow adds the lines in a page-buffer row to their pages. It leaves out lines that are on stored pages already.
-func (r *bufferLoader) addRow(k store.BufferKey, row []byte) error {
-	buffer := &r.buffer
+func (l *bufferLoader) addRow(k store.BufferKey, row []byte) error {
+	buffer := &l.buffer
 	if n := len(buffer.groups); n == 0 || buffer.groups[n-1].group != k.Group {
 		buffer.groups = append(buffer.groups, bufferedGroup{group: k.Group})
 	}
@@ -352,7 +352,7 @@ func (r *bufferLoader) addRow(k store.BufferKey, row []byte) error {
 	groupRows.bytes += len(row)
 	buffer.bytes += len(row)
 	return store.EachChunk(row, func(head, lines []byte) error {
-		p, err := r.page(k.Org, head)
+		p, err := l.page(k.Org, head)
 		if err != nil {
 			return err
 		}
@@ -363,14 +363,14 @@ func (r *bufferLoader) addRow(k store.BufferKey, row []byte) error {
 		if p.bufferedSince == 0 {
 			p.bufferedSince, p.firstBooked = k.Group, firstBooked
 			groupRows.pages = append(groupRows.pages, p.page)
-			p.cacheIn(r.writer)
+			p.cacheIn(l.writer)
 		}
 		if p.tooLongWith(len(lines)) {
 			p.furtherRows = append(p.furtherRows, rowStart{len(p.lines), firstBooked})
 		}
 		p.lastBooked = lastBooked
 		p.lines = append(p.lines, lines...)
-		r.journal.bufferIndex.extend(p.page, k.Group)
+		l.journal.bufferIndex.extend(p.page, k.Group)
 		if p.balance == nil {
 			return nil
 		}
@@ -388,9 +388,9 @@ func (p *page) cacheIn(w *writer) {
 }
 
 // page returns the page to which a chunk with this head belongs. If the page is not in r.pages yet, it is added.
-func (r *bufferLoader) page(org ledger.ID, head []byte) (*loadedPage, error) {
+func (l *bufferLoader) page(org ledger.ID, head []byte) (*loadedPage, error) {
 	prefix := store.PagePrefix(nil, org, head)
-	if p := r.pages[string(prefix)]; p != nil {
+	if p := l.pages[string(prefix)]; p != nil {
 		return p, nil
 	}
 	p := &loadedPage{}
@@ -401,9 +401,9 @@ func (r *bufferLoader) page(org ledger.ID, head []byte) (*loadedPage, error) {
 	} else {
 		return nil, damaged("the page buffer has lines of a page with prefix %x", prefix)
 	}
-	r.pages[string(prefix)] = p
+	l.pages[string(prefix)] = p
 	var err error
-	if p.flushedUntil, err = flushedUntil(r.snap, prefix); p.balance != nil {
+	if p.flushedUntil, err = flushedUntil(l.snap, prefix); p.balance != nil {
 		p.balance.hasStoredPage = p.flushedUntil > 0
 	}
 	return p, err

@@ -54,9 +54,9 @@ func (c *Change) checkClosing() error {
 // dates is what the orderer (the goroutine that prepares groups of changes) knows about the days on which an organization's
 // entries take effect.
 type dates struct {
-	closed         period.Month            // the last closed month; 0 if no month is closed
-	lastBackdated  map[period.Month]uint64 // by open month: seq of its last entry that was booked in a later month
-	uncoveredUntil uint64                  // lastBackdated includes only events after this seq
+	lastClosedMonth period.Month            // the last closed month; 0 if no month is closed
+	lastBackdated   map[period.Month]uint64 // by open month: seq of its last entry that was booked in a later month
+	uncoveredUntil  uint64                  // lastBackdated includes only events after this seq
 
 	today           ledger.Date // the day on which the last entry was booked; 0 if none was booked since the start
 	lastSeq         uint64      // seq of the last entry
@@ -71,8 +71,8 @@ func (d *dates) setEffective(e *ledger.Event) {
 	if entry.Effective == 0 {
 		entry.Effective = booked
 	}
-	if d.closed != 0 {
-		entry.Effective = max(entry.Effective, d.closed.LastDay()+1)
+	if d.lastClosedMonth != 0 {
+		entry.Effective = max(entry.Effective, d.lastClosedMonth.LastDay()+1)
 	}
 	if booked != d.today {
 		d.today, d.lastBeforeToday = booked, d.lastSeq
@@ -106,7 +106,7 @@ func (d *dates) mayHaveChanged(seq uint64, month period.Month) bool {
 
 // close records that a month is closed. From then on setEffective lets no entry take effect in the month.
 func (d *dates) close(m period.Month) {
-	d.closed = m
+	d.lastClosedMonth = m
 	maps.DeleteFunc(d.lastBackdated, func(month period.Month, _ uint64) bool { return month <= m })
 }
 
@@ -118,7 +118,7 @@ func (w *writer) checkClosed(c *Closing) *ledger.Refusal {
 	}
 	b := w.loadOrg(c.Org)
 	switch {
-	case c.Month <= b.dates.closed:
+	case c.Month <= b.dates.lastClosedMonth:
 		return ledger.Refuse(op, ledger.Conflict, "%v is closed already", c.Month)
 	case max(b.time+1, w.now) < c.Month.End():
 		return ledger.Refuse(op, ledger.Conflict, "%v has not ended", c.Month)
@@ -136,7 +136,7 @@ func (w *writer) checkDates(guards []DateGuard) *ledger.Refusal {
 		if fencedMonth := w.journal.fences.monthOf(g.Org); fencedMonth != 0 && g.On <= fencedMonth.LastDay() {
 			return ledger.Refuse("posting.Submit", ledger.Unavailable, "%v is being closed, and %s is in it or before: ask again", fencedMonth, g.Field)
 		}
-		if closedMonth := w.loadOrg(g.Org).dates.closed; closedMonth != 0 && g.On <= closedMonth.LastDay() {
+		if closedMonth := w.loadOrg(g.Org).dates.lastClosedMonth; closedMonth != 0 && g.On <= closedMonth.LastDay() {
 			return ledger.RefuseField("posting.Submit", g.Field, "is in a month that is closed: the first open day is %v", closedMonth.LastDay()+1)
 		}
 	}
@@ -176,7 +176,7 @@ func readPeriod(id ledger.ID, stored *Record) (*period.Record, error) {
 	if err != nil {
 		return nil, damaged("record %v: %v", id, err)
 	}
-	r.At, r.Seq = stored.Header.Started, stored.Header.LastSeq
+	r.At, r.Seq = stored.Header.StartedAt, stored.Header.LastSeq
 	return r, nil
 }
 
@@ -205,10 +205,10 @@ func (v *View) Periods(org ledger.ID, before period.Month, fn func(*period.Recor
 
 // Overdue returns the number of an organization's records that are due before the given instant. It also counts contracts that
 // are due later, up to now, because the entry that a contract's timer books takes effect on the day on which the timer was due.
-func (d *DueQueue) Overdue(org ledger.ID, before, now ledger.Micros) (n int) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for k, w := range d.current {
+func (q *DueQueue) Overdue(org ledger.ID, before, now ledger.Micros) (n int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for k, w := range q.current {
 		if k.org == org && (w.at < before || w.at <= now && k.source.Kind == ledger.Contract) {
 			n++
 		}

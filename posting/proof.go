@@ -31,9 +31,9 @@ func (v *View) Inclusion(org ledger.ID, seq, size uint64) (Inclusion, error) {
 	return newTreeReader(v, org).inclusion(seq, size)
 }
 
-func (b *treeReader) inclusion(seq, size uint64) (Inclusion, error) {
+func (r *treeReader) inclusion(seq, size uint64) (Inclusion, error) {
 	p := Inclusion{Seq: seq, Size: size}
-	head, err := b.view.headOfAtLeast(b.org, "posting.Inclusion", "size", size)
+	head, err := r.view.headOfAtLeast(r.org, "posting.Inclusion", "size", size)
 	if err != nil {
 		return p, err
 	}
@@ -41,17 +41,17 @@ func (b *treeReader) inclusion(seq, size uint64) (Inclusion, error) {
 		return p, ledger.RefuseField("posting.Inclusion", "seq", "seq must be from 1 to %d", size)
 	}
 	leaf := int64(seq - 1)
-	if p.Leaf, err = b.leaf(leaf); err != nil {
+	if p.Leaf, err = r.leaf(leaf); err != nil {
 		return p, err
 	}
-	if p.Path, err = tlog.ProveRecord(int64(size), leaf, b); err != nil {
+	if p.Path, err = tlog.ProveRecord(int64(size), leaf, r); err != nil {
 		return p, err
 	}
-	if p.Root, err = b.root(head, size); err != nil {
+	if p.Root, err = r.root(head, size); err != nil {
 		return p, err
 	}
 	if err = tlog.CheckRecord(p.Path, int64(size), p.Root, leaf, tlog.RecordHash(p.Leaf)); err != nil {
-		return p, damaged("organization %v: its tree does not prove event %d: %v", b.org, seq, err)
+		return p, damaged("organization %v: its tree does not prove event %d: %v", r.org, seq, err)
 	}
 	return p, nil
 }
@@ -99,10 +99,10 @@ func (v *View) headOfAtLeast(org ledger.ID, op, field string, size uint64) (tlog
 
 // treeReader reads those hashes in an organization's tree that a proof needs. It implements tlog.HashReader.
 type treeReader struct {
-	view   *View
-	org    ledger.ID
-	loaded []*treeBlock // branches that were read already; a proof needs only a few
-	rows   int          // number of rows read
+	view         *View
+	org          ledger.ID
+	loadedBlocks []*treeBlock // branches that were read already; a proof needs only a few
+	rows         int          // number of rows read
 }
 
 // treeBlock is the part of the tree that was completed by one block (a stored row of consecutive events).
@@ -117,12 +117,12 @@ type treeBlock struct {
 func newTreeReader(v *View, org ledger.ID) *treeReader { return &treeReader{view: v, org: org} }
 
 // ReadHashes implements tlog.HashReader.
-func (b *treeReader) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
+func (r *treeReader) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	hashes := make([]tlog.Hash, len(indexes))
 	for i, stored := range indexes {
 		level, n := tlog.SplitStoredHashIndex(stored)
 		var err error
-		if hashes[i], err = b.subtree(level, uint64(n)); err != nil {
+		if hashes[i], err = r.subtree(level, uint64(n)); err != nil {
 			return nil, err
 		}
 	}
@@ -132,9 +132,9 @@ func (b *treeReader) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 // subtree returns the hash of the subtree with the index n on the given level. The subtree's first leaf has the index n<<level.
 // If the subtree is wholly in one block, its hash is computed from the block's events. Otherwise the hash is in the tree row
 // that is stored beside the block with the subtree's last leaf.
-func (b *treeReader) subtree(level int, n uint64) (tlog.Hash, error) {
+func (r *treeReader) subtree(level int, n uint64) (tlog.Hash, error) {
 	begin, end := n<<level, (n+1)<<level
-	part, err := b.block(end - 1)
+	part, err := r.block(end - 1)
 	if err != nil {
 		return tlog.Hash{}, err
 	}
@@ -144,9 +144,9 @@ func (b *treeReader) subtree(level int, n uint64) (tlog.Hash, error) {
 				return s.Hash, nil
 			}
 		}
-		return tlog.Hash{}, damaged("organization %v: no hash of subtree %d of level %d", b.org, n, level)
+		return tlog.Hash{}, damaged("organization %v: no hash of subtree %d of level %d", r.org, n, level)
 	}
-	if err := b.loadEvents(part); err != nil {
+	if err := r.loadEvents(part); err != nil {
 		return tlog.Hash{}, err
 	}
 	return hashOf(part.hashes[begin-part.first : end-part.first]), nil
@@ -162,12 +162,12 @@ func hashOf(leaves []tlog.Hash) tlog.Hash {
 }
 
 // leaf returns the canonical bytes of the event that is the leaf with this index.
-func (b *treeReader) leaf(index int64) ([]byte, error) {
-	part, err := b.block(uint64(index))
+func (r *treeReader) leaf(index int64) ([]byte, error) {
+	part, err := r.block(uint64(index))
 	if err != nil {
 		return nil, err
 	}
-	if err := b.loadEvents(part); err != nil {
+	if err := r.loadEvents(part); err != nil {
 		return nil, err
 	}
 	return part.leaves[uint64(index)-part.first], nil
@@ -175,32 +175,32 @@ func (b *treeReader) leaf(index int64) ([]byte, error) {
 
 // root returns the root of the tree of the first size events. If these are all events of the journal, the result is the stored
 // root (head.Hash), so that a proof is checked against the value that was signed.
-func (b *treeReader) root(head tlog.Tree, size uint64) (tlog.Hash, error) {
+func (r *treeReader) root(head tlog.Tree, size uint64) (tlog.Hash, error) {
 	if int64(size) == head.N {
 		return head.Hash, nil
 	}
-	return tlog.TreeHash(int64(size), b)
+	return tlog.TreeHash(int64(size), r)
 }
 
 // block returns the branch that was completed by the block with this leaf.
-func (b *treeReader) block(leaf uint64) (*treeBlock, error) {
-	for _, part := range b.loaded {
+func (r *treeReader) block(leaf uint64) (*treeBlock, error) {
+	for _, part := range r.loadedBlocks {
 		if part.first <= leaf && leaf < part.end {
 			return part, nil
 		}
 	}
-	b.rows++
-	key, row, found, err := b.view.snap.Last(store.KeyTreeRows(nil, b.org), store.KeyTreeRow(nil, b.org, leaf+1))
+	r.rows++
+	key, row, found, err := r.view.snap.Last(store.KeyTreeRows(nil, r.org), store.KeyTreeRow(nil, r.org, leaf+1))
 	if err != nil {
 		return nil, err
 	}
 	if !found {
-		return nil, damaged("organization %v: no tree row for event %d", b.org, leaf+1)
+		return nil, damaged("organization %v: no tree row for event %d", r.org, leaf+1)
 	}
 	part := new(treeBlock)
 	edge, crossing, err := store.DecodeTree(row)
 	if err != nil {
-		return nil, damaged("organization %v: %v", b.org, err)
+		return nil, damaged("organization %v: %v", r.org, err)
 	}
 	first, ok := store.ParseTreeKey(key)
 	if !ok {
@@ -211,32 +211,32 @@ func (b *treeReader) block(leaf uint64) (*treeBlock, error) {
 	}
 	part.first, part.crossing = first-1, crossing
 	if leaf >= part.end {
-		return nil, damaged("organization %v: no tree row for event %d", b.org, leaf+1)
+		return nil, damaged("organization %v: no tree row for event %d", r.org, leaf+1)
 	}
-	b.loaded = append(b.loaded, part)
+	r.loadedBlocks = append(r.loadedBlocks, part)
 	return part, nil
 }
 
 // loadEvents reads the events of the block that completed the branch.
-func (b *treeReader) loadEvents(part *treeBlock) error {
+func (r *treeReader) loadEvents(part *treeBlock) error {
 	if part.leaves != nil {
 		return nil
 	}
-	key := store.KeyBlock(nil, b.org, part.first+1)
-	b.rows++
-	row, found, err := b.view.snap.Get(key, nil)
+	key := store.KeyBlock(nil, r.org, part.first+1)
+	r.rows++
+	row, found, err := r.view.snap.Get(key, nil)
 	if err != nil {
 		return err
 	}
 	if !found {
-		return damaged("organization %v: no block for event %d", b.org, part.first+1)
+		return damaged("organization %v: no block for event %d", r.org, part.first+1)
 	}
 	block, err := store.DecodeBlock(key, row)
 	if err != nil {
-		return damaged("organization %v: %v", b.org, err)
+		return damaged("organization %v: %v", r.org, err)
 	}
 	if part.first+block.Count != part.end {
-		return damaged("organization %v: block %d has %d events, its tree row ends at %d", b.org, block.First, block.Count, part.end)
+		return damaged("organization %v: block %d has %d events, its tree row ends at %d", r.org, block.First, block.Count, part.end)
 	}
 	return block.Each(func(_ uint64, canonical []byte) (bool, error) {
 		part.leaves = append(part.leaves, canonical)

@@ -102,7 +102,7 @@ func BenchmarkWalkList(b *testing.B) {
 			b.Fatal(err)
 		}
 		remaining := 100
-		err = v.List(org, testList, posting.ListRange{OnlyCreations: true, Before: r.Header.Updated + 1}, func(posting.ListRow) (bool, error) {
+		err = v.List(org, testList, posting.ListRange{OnlyCreations: true, Before: r.Header.UpdatedAt + 1}, func(posting.ListRow) (bool, error) {
 			remaining--
 			return remaining > 0, nil
 		})

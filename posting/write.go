@@ -80,8 +80,8 @@ func (w *writer) writeClaims(claims []ledger.Claim) (hashes []ledger.Hash) {
 		w.claims[0][string(w.key)] = claim.Owner
 		w.group.Set(w.key, claim.Owner)
 		if store.ClaimIsHashed(claim.Owner) {
-			w.hashed = store.AppendHashedClaim(w.hashed[:0], w.key, claim.Owner)
-			hashes = append(hashes, store.HashClaim(w.hashed))
+			w.hashInput = store.AppendHashedClaim(w.hashInput[:0], w.key, claim.Owner)
+			hashes = append(hashes, store.HashClaim(w.hashInput))
 		}
 	}
 	return hashes
@@ -100,16 +100,16 @@ func (w *writer) writeStep(s *Step, author ledger.Author, claimHashes []ledger.H
 		e.Seq, e.Booked = b.next(w.now)
 		header.Version++
 		e.Version, e.Previous = header.Version, header.LastSeq
-		header.LastSeq, header.Updated = e.Seq, e.Booked
+		header.LastSeq, header.UpdatedAt = e.Seq, e.Booked
 		if isNew && i == 0 {
-			header.FirstSeq, header.Started = e.Seq, e.Booked
+			header.FirstSeq, header.StartedAt = e.Seq, e.Booked
 		}
 		e.StoredHashes = ledger.StoredHashes{}
 		w.bookEntry(b, e, &header)
 	}
 	w.appendNotices(b, s)
 	if s.Finish {
-		header.Finished = header.Updated
+		header.FinishedAt = header.UpdatedAt
 	}
 	if isNew && s.Sequence != "" {
 		header.Number = w.nextNumber(s.Org, s.Sequence)
@@ -139,10 +139,10 @@ func (w *writer) writeStep(s *Step, author ledger.Author, claimHashes []ledger.H
 		}
 	}
 	if s.List != (ledger.List{}) {
-		w.list(b, s.List, store.ListRow{Booked: header.Updated, IsCreation: isNew, ID: s.Source.ID})
+		w.list(b, s.List, store.ListRow{Booked: header.UpdatedAt, IsCreation: isNew, ID: s.Source.ID})
 	}
 	for _, l := range s.FurtherLists {
-		w.list(b, l, store.ListRow{Booked: header.Updated, IsCreation: isNew, ID: s.Source.ID})
+		w.list(b, l, store.ListRow{Booked: header.UpdatedAt, IsCreation: isNew, ID: s.Source.ID})
 	}
 	return header
 }

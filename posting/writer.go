@@ -23,7 +23,7 @@ type writer struct {
 	now         ledger.Micros  // the current instant; never decreases, even if the clock does
 
 	orgs          map[ledger.ID]*orgState
-	touched       []*orgState // organizations that have rows in the current group
+	touchedOrgs   []*orgState // organizations that have rows in the current group
 	balances      *cache[accountKey, *balance]
 	lists         *cache[listKey, *page]
 	pages         []*page  // pages to which the current group adds lines
@@ -47,7 +47,7 @@ type writer struct {
 	key, value []byte          // buffers for the key and the value of a row
 	head       []byte          // buffer for the head of a page, that is, the prefix of the page's keys without the organization
 	canonical  []byte          // buffer for an event's canonical bytes
-	hashed     []byte          // buffer for the input of the hash of a claim or of notices
+	hashInput  []byte          // buffer for the input of the hash of a claim or of notices
 }
 
 type counterKey struct {
@@ -75,8 +75,8 @@ func newWriter(j *Journal, groupNumber uint64, hash [32]byte, o Options) *writer
 		// No new due instant may be before the low-water mark, because due rows before the mark are never read again.
 		now: ledger.Micros(j.Due.mark) * 1_000_000,
 	}
-	w.balances.pinned = func(b *balance) bool { return b.page.buffered() }
-	w.lists.pinned = (*page).buffered
+	w.balances.isPinned = func(b *balance) bool { return b.page.buffered() }
+	w.lists.isPinned = (*page).buffered
 	w.buffer.maxGroups = o.BufferedGroups
 	w.projection.writer = w
 	return w
@@ -147,10 +147,10 @@ func (w *writer) headersFor(n int) []RecordHeader {
 // finish writes the rows of the group that contain data of several changes, such as blocks of events and pages.
 func (w *writer) finish() {
 	w.finishPages()
-	for _, b := range w.touched {
+	for _, b := range w.touchedOrgs {
 		w.flushOrg(b)
 	}
-	w.touched = w.touched[:0]
+	w.touchedOrgs = w.touchedOrgs[:0]
 	for _, c := range w.movedCounters {
 		w.key = store.KeyCounter(w.key[:0], c.org, c.key, c.window)
 		w.value = store.EncodeAmount(w.value[:0], c.amount)
@@ -277,9 +277,9 @@ func (w *writer) loadOrg(org ledger.ID) *orgState {
 // organization.
 func (w *writer) org(org ledger.ID) *orgState {
 	b := w.loadOrg(org)
-	if !b.touched {
-		b.touched = true
-		w.touched = append(w.touched, b)
+	if !b.isTouched {
+		b.isTouched = true
+		w.touchedOrgs = append(w.touchedOrgs, b)
 		w.finishSize.add(2, blockSize)
 	}
 	return b

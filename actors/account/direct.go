@@ -23,38 +23,38 @@ func (s *Service) CountNow(org ledger.ID, partner int64, limits []*directory.Lim
 
 // countIfFarFromLimit counts an attempt if the history of every limit that applies to it is loaded, and none of
 // these limits is nearly reached.
-func (p *velocityActor) countIfFarFromLimit(limits []*directory.Limit, at ledger.Micros, a *directory.Attempt) (counted bool) {
-	p.appliedLimits = p.appliedLimits[:0]
+func (v *velocityActor) countIfFarFromLimit(limits []*directory.Limit, at ledger.Micros, a *directory.Attempt) (counted bool) {
+	v.appliedLimits = v.appliedLimits[:0]
 	for _, l := range limits {
 		subject, applies := l.AppliesTo(a)
 		if !applies {
 			continue
 		}
-		window := p.windows[l.ID]
+		window := v.windows[l.ID]
 		if !window.isCompleteFor(l) || window.within(subject, at)+nearLimitMargin >= l.MaxCount {
 			return false
 		}
-		p.appliedLimits = append(p.appliedLimits, appliedLimit{l, window, subject})
+		v.appliedLimits = append(v.appliedLimits, appliedLimit{l, window, subject})
 	}
-	for i := range p.appliedLimits {
-		applied := &p.appliedLimits[i]
+	for i := range v.appliedLimits {
+		applied := &v.appliedLimits[i]
 		applied.window.count(applied.subject, at, applied.limit.MaxCount)
-		p.countsUntil = max(p.countsUntil, at+windowLength(applied.limit))
+		v.countsUntil = max(v.countsUntil, at+windowLength(applied.limit))
 	}
 	return true
 }
 
 // register lets CountNow find the actor. The caller holds mu.
-func (p *velocityActor) register() {
-	if p.isUnregistered {
-		p.isUnregistered = false
-		p.service.directActors.Store(p.key, p)
+func (v *velocityActor) register() {
+	if v.isUnregistered {
+		v.isUnregistered = false
+		v.service.directActors.Store(v.key, v)
 	}
 }
 
 // unregister undoes register. The caller holds mu. If another actor of the same partner and environment
 // has registered in the meantime, that actor stays registered.
-func (p *velocityActor) unregister() {
-	p.isUnregistered = true
-	p.service.directActors.CompareAndDelete(p.key, p)
+func (v *velocityActor) unregister() {
+	v.isUnregistered = true
+	v.service.directActors.CompareAndDelete(v.key, v)
 }

@@ -31,16 +31,16 @@ func (s *Service) volumeUsage(l *directory.Limit, subject string, now time.Time)
 	if err != nil {
 		return u, err
 	}
-	if u.Used, err = view.Counter(l.Org, ledger.SettledKey(l.ID, window, subject), ""); err != nil {
+	if u.SettledAmount, err = view.Counter(l.Org, ledger.SettledKey(l.ID, window, subject), ""); err != nil {
 		return u, err
 	}
-	if u.Reserved, err = total.Sub(u.Used); err != nil {
+	if u.ReservedAmount, err = total.Sub(u.SettledAmount); err != nil {
 		// The counter of the total (reserved and settled amounts) has stopped at its maximum, but the counter of settled
 		// amounts has grown further, because outcomes are always recorded. The settled amounts are now larger than the
 		// total, so the reserved amount is not known.
-		u.Reserved = money.Amount{}
+		u.ReservedAmount = money.Amount{}
 	}
-	u.Resets = ledger.MicrosOf(l.Kind.PeriodEnd(now))
+	u.ResetsAt = ledger.MicrosOf(l.Kind.PeriodEnd(now))
 	return u, nil
 }
 
@@ -51,7 +51,7 @@ func (s *Service) velocityUsage(ctx context.Context, l *directory.Limit, subject
 	}
 	reply := make(chan answer, 1)
 	m := &usageQuery{limit: l, subject: subject, answer: func(n int64, resets ledger.Micros, err error) {
-		reply <- answer{directory.Usage{Count: n, Resets: resets}, err}
+		reply <- answer{directory.Usage{Count: n, ResetsAt: resets}, err}
 	}}
 	if err := s.velocities.Command(velocityKey{l.Org, l.Partner, l.Asset.Env}, m); err != nil {
 		return directory.Usage{}, err

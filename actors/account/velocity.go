@@ -63,8 +63,8 @@ type countMessage struct {
 const nearLimitMargin = 4_096
 
 // refuseRepetition returns a refusal if a limit is nearly reached and the attempt repeats a stored attempt.
-func (p *velocityActor) refuseRepetition(m *countMessage) error {
-	if m.isRepetition == nil || !slices.ContainsFunc(p.appliedLimits, func(a appliedLimit) bool {
+func (v *velocityActor) refuseRepetition(m *countMessage) error {
+	if m.isRepetition == nil || !slices.ContainsFunc(v.appliedLimits, func(a appliedLimit) bool {
 		return a.window.within(a.subject, m.at)+nearLimitMargin >= a.limit.MaxCount
 	}) {
 		return nil
@@ -128,24 +128,24 @@ type appliedLimit struct {
 }
 
 // Receive implements actors.Behaviour.
-func (p *velocityActor) Receive(c *actors.Context, message any) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.register()
+func (v *velocityActor) Receive(c *actors.Context, message any) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.register()
 	now := ledger.MicrosOf(c.Now())
 	switch m := message.(type) {
 	case *countMessage:
-		breached, err := p.count(m, now)
+		breached, err := v.count(m, now)
 		m.answer(breached, err)
 	case *uncountMessage:
 		for _, l := range m.limits {
 			subject, applies := l.AppliesTo(&m.attempt)
-			if window := p.windows[l.ID]; window != nil && applies {
+			if window := v.windows[l.ID]; window != nil && applies {
 				window.uncount(subject, m.at)
 			}
 		}
 	case *usageQuery:
-		window, err := p.windowFor(m.limit, now)
+		window, err := v.windowFor(m.limit, now)
 		if err != nil {
 			m.Refuse(err)
 			return
@@ -159,25 +159,25 @@ func (p *velocityActor) Receive(c *actors.Context, message any) {
 
 // count counts the attempt towards every limit that applies, even if one of these limits refuses the attempt. If the history of
 // one limit cannot be read, it counts the attempt towards no limit.
-func (p *velocityActor) count(m *countMessage, now ledger.Micros) (breached *directory.Limit, err error) {
-	p.appliedLimits = p.appliedLimits[:0]
+func (v *velocityActor) count(m *countMessage, now ledger.Micros) (breached *directory.Limit, err error) {
+	v.appliedLimits = v.appliedLimits[:0]
 	for _, l := range m.limits {
 		if subject, applies := l.AppliesTo(&m.attempt); applies {
-			p.appliedLimits = append(p.appliedLimits, appliedLimit{l, p.windows[l.ID], subject})
+			v.appliedLimits = append(v.appliedLimits, appliedLimit{l, v.windows[l.ID], subject})
 		}
 	}
-	if err := p.loadHistory(p.appliedLimits, min(m.at, now)); err != nil {
+	if err := v.loadHistory(v.appliedLimits, min(m.at, now)); err != nil {
 		return nil, err
 	}
-	if err := p.refuseRepetition(m); err != nil {
+	if err := v.refuseRepetition(m); err != nil {
 		return nil, err
 	}
-	for i := range p.appliedLimits {
-		a := &p.appliedLimits[i]
+	for i := range v.appliedLimits {
+		a := &v.appliedLimits[i]
 		if a.window.count(a.subject, m.at, a.limit.MaxCount) && breached == nil {
 			breached = a.limit
 		}
-		p.countsUntil = max(p.countsUntil, m.at+windowLength(a.limit))
+		v.countsUntil = max(v.countsUntil, m.at+windowLength(a.limit))
 	}
 	return breached, nil
 }
@@ -186,7 +186,7 @@ func (p *velocityActor) count(m *countMessage, now ledger.Micros) (breached *dir
 // attempts if its limit was changed, because before the change the limit may have been off or have counted fewer attempts. All
 // incomplete windows are read from the store together. Attempts that are not durable yet are not in the store, so they are
 // taken from the old windows.
-func (p *velocityActor) loadHistory(applied []appliedLimit, at ledger.Micros) error {
+func (v *velocityActor) loadHistory(applied []appliedLimit, at ledger.Micros) error {
 	var limits []*directory.Limit
 	for i := range applied {
 		if !applied[i].window.isCompleteFor(applied[i].limit) {
@@ -196,35 +196,35 @@ func (p *velocityActor) loadHistory(applied []appliedLimit, at ledger.Micros) er
 	if limits == nil {
 		return nil
 	}
-	newWindows, err := p.readWindows(limits, at)
+	newWindows, err := v.readWindows(limits, at)
 	if err != nil {
 		return err
 	}
 	for i, l := range limits {
-		if oldWindow := p.windows[l.ID]; oldWindow != nil {
+		if oldWindow := v.windows[l.ID]; oldWindow != nil {
 			newWindows[i].previousLimit = oldWindow.limit
 			newWindows[i].merge(oldWindow)
 		}
-		p.windows[l.ID] = newWindows[i]
-		p.countsUntil = max(p.countsUntil, at+windowLength(l))
+		v.windows[l.ID] = newWindows[i]
+		v.countsUntil = max(v.countsUntil, at+windowLength(l))
 	}
 	for i := range applied {
-		applied[i].window = p.windows[applied[i].limit.ID]
+		applied[i].window = v.windows[applied[i].limit.ID]
 	}
 	return nil
 }
 
 // windowFor returns a limit's window, to answer a question about the limit's usage. The actor keeps no window for a limit that
 // is off, so the attempts that such a limit would have counted are read from the store each time.
-func (p *velocityActor) windowFor(l *directory.Limit, now ledger.Micros) (*window, error) {
+func (v *velocityActor) windowFor(l *directory.Limit, now ledger.Micros) (*window, error) {
 	if l.Active {
-		applied := []appliedLimit{{limit: l, window: p.windows[l.ID]}}
-		err := p.loadHistory(applied, now)
+		applied := []appliedLimit{{limit: l, window: v.windows[l.ID]}}
+		err := v.loadHistory(applied, now)
 		return applied[0].window, err
 	}
 	activeLimit := *l
 	activeLimit.Active = true
-	windows, err := p.readWindows([]*directory.Limit{&activeLimit}, now)
+	windows, err := v.readWindows([]*directory.Limit{&activeLimit}, now)
 	if err != nil {
 		return nil, err
 	}
@@ -232,7 +232,7 @@ func (p *velocityActor) windowFor(l *directory.Limit, now ledger.Micros) (*windo
 }
 
 // readWindows reads from the store the windows of limits that end at a time.
-func (p *velocityActor) readWindows(limits []*directory.Limit, at ledger.Micros) ([]*window, error) {
+func (v *velocityActor) readWindows(limits []*directory.Limit, at ledger.Micros) ([]*window, error) {
 	// Concurrent attempts arrive in any order, so attempts that were made shortly before the window are read too.
 	const disorder = ledger.Micros(time.Second / time.Microsecond)
 	windows, readFrom := make([]*window, len(limits)), at
@@ -240,7 +240,7 @@ func (p *velocityActor) readWindows(limits []*directory.Limit, at ledger.Micros)
 		windows[i] = newWindow(l)
 		readFrom = min(readFrom, windows[i].since(at)-disorder)
 	}
-	err := p.service.history(p.key.org, p.key.partner, p.key.env, readFrom, func(bookedAt, attemptedAt ledger.Micros, a *directory.Attempt) (more bool) {
+	err := v.service.history(v.key.org, v.key.partner, v.key.env, readFrom, func(bookedAt, attemptedAt ledger.Micros, a *directory.Attempt) (more bool) {
 		for i, l := range limits {
 			w := windows[i]
 			since := w.since(at) - disorder
@@ -252,7 +252,7 @@ func (p *velocityActor) readWindows(limits []*directory.Limit, at ledger.Micros)
 		return more
 	})
 	if err != nil {
-		return nil, fmt.Errorf("attempts of partner %d: %w", p.key.partner, err)
+		return nil, fmt.Errorf("attempts of partner %d: %w", v.key.partner, err)
 	}
 	for _, w := range windows {
 		w.sortSubjects()
@@ -266,34 +266,34 @@ func windowLength(l *directory.Limit) ledger.Micros {
 }
 
 // Committed implements actors.Behaviour. It is never called, because a velocity actor writes nothing.
-func (p *velocityActor) Committed(*actors.Context, *posting.Change, posting.Receipt) {}
+func (v *velocityActor) Committed(*actors.Context, *posting.Change, posting.Receipt) {}
 
 // Idle implements actors.Behaviour. If CountNow has changed countsUntil since the last call of KeepUntil, Idle returns false,
 // so that KeepUntil is called again.
-func (p *velocityActor) Idle() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.countsUntil != p.reportedUntil {
+func (v *velocityActor) Idle() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.countsUntil != v.reportedUntil {
 		return false
 	}
-	if ledger.MicrosOf(p.service.rt.Clock.Now()) >= p.countsUntil {
-		p.unregister()
+	if ledger.MicrosOf(v.service.rt.Clock.Now()) >= v.countsUntil {
+		v.unregister()
 	}
 	return true
 }
 
 // KeepUntil implements actors.RetainedBehaviour. The actor is not stopped while any attempt counts, because attempts that are
 // not durable yet are in memory only.
-func (p *velocityActor) KeepUntil() ledger.Micros {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.reportedUntil = p.countsUntil
-	return p.reportedUntil
+func (v *velocityActor) KeepUntil() ledger.Micros {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.reportedUntil = v.countsUntil
+	return v.reportedUntil
 }
 
 // Failed implements actors.Behaviour.
-func (p *velocityActor) Failed(*actors.Context) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.unregister()
+func (v *velocityActor) Failed(*actors.Context) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.unregister()
 }

@@ -161,7 +161,7 @@ func (f *fixture) wantUsage(limit *directory.Limit, subject string, want int64, 
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	if u.Count != want || u.Resets != resets {
-		f.t.Errorf("%d attempts until %v, want %d until %v", u.Count, u.Resets.Time(), want, resets.Time())
+	if u.Count != want || u.ResetsAt != resets {
+		f.t.Errorf("%d attempts until %v, want %d until %v", u.Count, u.ResetsAt.Time(), want, resets.Time())
 	}
 }

@@ -176,43 +176,43 @@ func (w *window) dropIdle(now ledger.Micros) {
 // attempts contains the times of one subject's attempts in ascending order.
 type attempts struct{ times []ledger.Micros }
 
-func (s *attempts) newest() ledger.Micros {
-	if len(s.times) == 0 {
+func (a *attempts) newest() ledger.Micros {
+	if len(a.times) == 0 {
 		return 0
 	}
-	return s.times[len(s.times)-1]
+	return a.times[len(a.times)-1]
 }
 
 // within returns the number of attempts that were made after the time since. Because concurrent attempts arrive in any
 // order, the number may include attempts that were made later than the attempt that is being counted.
-func (s *attempts) within(since ledger.Micros) int {
-	i, _ := slices.BinarySearch(s.times, since+1)
-	return len(s.times) - i
+func (a *attempts) within(since ledger.Micros) int {
+	i, _ := slices.BinarySearch(a.times, since+1)
+	return len(a.times) - i
 }
 
 // add inserts a time in order. If there are then more times than room allows, it drops the earliest.
-func (s *attempts) add(at ledger.Micros, room int) {
-	if n := len(s.times); n == 0 || s.times[n-1] <= at {
-		s.times = append(s.times, at)
+func (a *attempts) add(at ledger.Micros, room int) {
+	if n := len(a.times); n == 0 || a.times[n-1] <= at {
+		a.times = append(a.times, at)
 	} else {
-		i, _ := slices.BinarySearch(s.times, at)
-		s.times = slices.Insert(s.times, i, at)
+		i, _ := slices.BinarySearch(a.times, at)
+		a.times = slices.Insert(a.times, i, at)
 	}
-	if len(s.times) > room {
-		s.times = s.times[1:] // the array does not grow forever: when it is full, append copies only the remaining times
+	if len(a.times) > room {
+		a.times = a.times[1:] // the array does not grow forever: when it is full, append copies only the remaining times
 	}
 }
 
 // forget drops the attempts that were made at upTo or earlier.
-func (s *attempts) forget(upTo ledger.Micros) {
-	for len(s.times) > 0 && s.times[0] <= upTo {
-		s.times = s.times[1:]
+func (a *attempts) forget(upTo ledger.Micros) {
+	for len(a.times) > 0 && a.times[0] <= upTo {
+		a.times = a.times[1:]
 	}
 }
 
 // remove removes one attempt with this time, if there is one.
-func (s *attempts) remove(at ledger.Micros) {
-	if i, found := slices.BinarySearch(s.times, at); found {
-		s.times = slices.Delete(s.times, i, i+1)
+func (a *attempts) remove(at ledger.Micros) {
+	if i, found := slices.BinarySearch(a.times, at); found {
+		a.times = slices.Delete(a.times, i, i+1)
 	}
 }

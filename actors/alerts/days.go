@@ -99,7 +99,7 @@ func (m *Monitor) summarizeOrganization(org ledger.ID, terminals []*directory.Te
 func (m *Monitor) summarizePartner(org ledger.ID, terminals []*directory.Terminal, day ledger.Date, at ledger.Micros) error {
 	summaries := make(map[ledger.ID]*alerts.Summary)
 	for _, t := range terminals {
-		if m.canReach(&t.Notification) && t.Created < ledger.MicrosOf((day+1).Time()) {
+		if m.canReach(&t.Notification) && t.CreatedAt < ledger.MicrosOf((day+1).Time()) {
 			summaries[t.ID] = new(alerts.Summary)
 		}
 	}

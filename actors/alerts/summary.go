@@ -53,7 +53,7 @@ func (m *Monitor) addPartnerDay(org ledger.ID, partner int64, terminals []*direc
 // addTransaction adds one transaction if it was started in [from, to).
 func (m *Monitor) addTransaction(view *posting.View, org, id ledger.ID, from, to ledger.Micros, summaries map[ledger.ID]*alerts.Summary) error {
 	stored, found, err := view.Record(org, ledger.Source{Kind: ledger.Transaction, ID: id})
-	if err != nil || !found || stored.Header.Started < from || stored.Header.Started >= to {
+	if err != nil || !found || stored.Header.StartedAt < from || stored.Header.StartedAt >= to {
 		return err
 	}
 	r, err := m.decode(stored.Payload)

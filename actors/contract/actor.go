@@ -88,7 +88,7 @@ func (a *contractActor) load() bool {
 	}
 	if found {
 		a.record, a.header = r.Record, r.Header
-		a.record.Booked = a.header.Updated
+		a.record.Booked = a.header.UpdatedAt
 	}
 	return found
 }
@@ -171,13 +171,13 @@ func (a *contractActor) Committed(c *actors.Context, _ *posting.Change, r postin
 		return
 	}
 	a.record, a.header = d.Record, r.Headers[0]
-	a.record.Booked = a.header.Updated
+	a.record.Booked = a.header.UpdatedAt
 	if m, ok := cause.(delayedAction); ok {
 		a.onAction(c, m.actionMessage)
 		return
 	}
 	if m, ok := cause.(*actionMessage); ok {
-		m.Answer(answer{result: resultAt(a.record, a.header, a.header.Updated)})
+		m.Answer(answer{result: resultAt(a.record, a.header, a.header.UpdatedAt)})
 	}
 	if a.header.Due != 0 && a.header.Due <= ledger.MicrosOf(c.Now()) {
 		a.handleDue(c, actors.Due{Key: a.key, At: a.header.Due}) // if the clock stands still, nothing else handles this date

@@ -195,8 +195,8 @@ func (s *Service) readReply(view *posting.View, org, reply ledger.ID) (Result, e
 		return Result{}, fmt.Errorf("%w: no event of its contract precedes it", actors.ErrReply)
 	}
 	header := current.Header
-	header.Version, header.LastSeq, header.Updated = contractEvent.Version, contractEvent.Seq, contractEvent.Booked
-	r := resultAt(record, header, header.Updated)
+	header.Version, header.LastSeq, header.UpdatedAt = contractEvent.Version, contractEvent.Seq, contractEvent.Booked
+	r := resultAt(record, header, header.UpdatedAt)
 	return r, LoadSubscriptions(view, org, r.Record)
 }
 

@@ -87,8 +87,8 @@ func (f *fixture) commitActivation(a ActionRequest) {
 	if r.Err != nil {
 		f.t.Fatal(r.Err)
 	}
-	if now := ledger.MicrosOf(f.Clock.Now()); r.Headers[0].Due > now || r.Headers[0].Updated <= now {
-		f.t.Fatalf("due at %d, booked at %d, and the clock stands at %d: want due by then, and booked after it", r.Headers[0].Due, r.Headers[0].Updated, now)
+	if now := ledger.MicrosOf(f.Clock.Now()); r.Headers[0].Due > now || r.Headers[0].UpdatedAt <= now {
+		f.t.Fatalf("due at %d, booked at %d, and the clock stands at %d: want due by then, and booked after it", r.Headers[0].Due, r.Headers[0].UpdatedAt, now)
 	}
 }
 
@@ -134,10 +134,10 @@ func TestDecisionsTakeTimesFromBookingsAndDatesFromTheClock(t *testing.T) {
 				created, err = f.service.Read(f.org, contract.Safekeeping, reading, created.Record.ID)
 			}
 			reviewedAt := contract.ReviewedAt.Get(created.Record.Values)
-			if err != nil || reviewedAt < created.Header.Started || reviewedAt > created.Header.Updated {
-				t.Errorf("%s: reviewed at %d, made at %d, updated at %d, %v", reading.Name, reviewedAt, created.Header.Started, created.Header.Updated, err)
+			if err != nil || reviewedAt < created.Header.StartedAt || reviewedAt > created.Header.UpdatedAt {
+				t.Errorf("%s: reviewed at %d, made at %d, updated at %d, %v", reading.Name, reviewedAt, created.Header.StartedAt, created.Header.UpdatedAt, err)
 			}
-			if n := created.Record.Number(created.Header.Started, created.Header.Number); !strings.Contains(n, "-2026-") {
+			if n := created.Record.Number(created.Header.StartedAt, created.Header.Number); !strings.Contains(n, "-2026-") {
 				t.Errorf("%s: number %s is of another year", reading.Name, n)
 			}
 		}
@@ -165,9 +165,9 @@ func TestReviewIsLaterThanSubmissionWhileTheClockStandsStill(t *testing.T) {
 	}
 	submitted := act(contract.Submit, `{}`)
 	reviewed := act(contract.Approve, `{"approved_by":"the board"}`)
-	reviewedAt, submittedAt, bookedAt := contract.ReviewedAt.Get(reviewed.Record.Values), submitted.Header.Updated, reviewed.Header.Updated
-	if submittedAt == created.Header.Started || reviewedAt < submittedAt || reviewedAt > bookedAt {
-		t.Errorf("made at %d, submitted at %d, reviewed at %d by the record and at %d by the journal", created.Header.Started, submittedAt, reviewedAt, bookedAt)
+	reviewedAt, submittedAt, bookedAt := contract.ReviewedAt.Get(reviewed.Record.Values), submitted.Header.UpdatedAt, reviewed.Header.UpdatedAt
+	if submittedAt == created.Header.StartedAt || reviewedAt < submittedAt || reviewedAt > bookedAt {
+		t.Errorf("made at %d, submitted at %d, reviewed at %d by the record and at %d by the journal", created.Header.StartedAt, submittedAt, reviewedAt, bookedAt)
 	}
 }
 

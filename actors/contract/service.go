@@ -100,7 +100,7 @@ func (s *Service) Create(c Create) (Result, error) {
 	select {
 	case r := <-receipts:
 		if r.Err == nil {
-			return resultAt(d.Record, r.Headers[0], r.Headers[0].Updated), nil
+			return resultAt(d.Record, r.Headers[0], r.Headers[0].UpdatedAt), nil
 		}
 		return s.cachedReplyOr(c.Org, &c.Key, translateRefusal(r))
 	case <-timer.C:
@@ -170,7 +170,7 @@ func (s *Service) withSubscriptions(org ledger.ID, r Result) (Result, error) {
 
 // resultAt returns a contract with the values that it has on the day of the instant at.
 func resultAt(r *contract.Record, header posting.RecordHeader, at ledger.Micros) Result {
-	return Result{Record: r.AsOf(header.Started, at.Date()), Header: header}
+	return Result{Record: r.AsOf(header.StartedAt, at.Date()), Header: header}
 }
 
 func unknownContract() error { return ledger.Refuse("contract", ledger.NotFound, "no such contract") }

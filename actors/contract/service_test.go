@@ -183,7 +183,7 @@ func TestRepeatedRequestGetsTheFirstReply(t *testing.T) {
 	f.act(id, contract.Close, `{"closed_by":"teller"}`, "")
 	repeated := f.act(id, contract.DepositMoney, `{"amount":"5"}`, "k")
 	firstStamp, repeatedStamp := first.Header, repeated.Header
-	sameStamp := firstStamp.Started == repeatedStamp.Started && firstStamp.Updated == repeatedStamp.Updated && firstStamp.Version == repeatedStamp.Version && firstStamp.Number == repeatedStamp.Number
+	sameStamp := firstStamp.StartedAt == repeatedStamp.StartedAt && firstStamp.UpdatedAt == repeatedStamp.UpdatedAt && firstStamp.Version == repeatedStamp.Version && firstStamp.Number == repeatedStamp.Number
 	if !repeated.Replay || first.Replay || f.balance(repeated) != "1005" || !sameStamp || repeated.Record.Status != contract.Active {
 		t.Errorf("first %+v, again %+v", first, repeated)
 	}
@@ -227,7 +227,7 @@ func TestEachOrganizationHasItsOwnNumbers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := created.Record.Number(created.Header.Started, created.Header.Number); created.Header.Number != n || !strings.HasPrefix(got, "SD-2026-00000") {
+			if got := created.Record.Number(created.Header.StartedAt, created.Header.Number); created.Header.Number != n || !strings.HasPrefix(got, "SD-2026-00000") {
 				t.Errorf("number %d is %s", n, got)
 			}
 		}

@@ -53,7 +53,7 @@ func TestWhichKeysAreAccepted(t *testing.T) {
 	revoked, revokedValue := f.issueKey(partner)
 	must(f.RevokeAPIKey(ctx, org.ID, revoked.ID))
 	expiry := startTime.Add(time.Minute)
-	shortLived := must(f.CreateAPIKey(ctx, org.ID, directory.APIKey{Partner: partner.Number, Name: "short", Expires: ledger.MicrosOf(expiry)})).Value
+	shortLived := must(f.CreateAPIKey(ctx, org.ID, directory.APIKey{Partner: partner.Number, Name: "short", ExpiresAt: ledger.MicrosOf(expiry)})).Value
 	check := func(what string, orgID ledger.ID, key []byte, want bool) {
 		t.Helper()
 		k, p, ok := f.Authenticate(orgID, key)
@@ -179,7 +179,7 @@ func TestLastUseOfAKeyIsShown(t *testing.T) {
 		if err != nil || len(keys) != 1 {
 			t.Fatal(keys, err)
 		}
-		return keys[0].Used
+		return keys[0].LastUsedAt
 	}
 	if lastUse() != 0 {
 		t.Error("used before its first use")

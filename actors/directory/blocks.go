@@ -160,7 +160,7 @@ func (l *blocklist) publish(b *directory.Block) {
 	known, listed := l.values.Load(value)
 	switch {
 	case b.Active && !listed:
-		added := &blockEntry{creation: creation{b.Created, b.ID}, blockValue: value}
+		added := &blockEntry{creation: creation{b.CreatedAt, b.ID}, blockValue: value}
 		l.insertEntry(added)
 		l.addRange(b)
 		l.values.Store(value, added)
@@ -284,7 +284,7 @@ func (s *Service) CreateBlock(ctx context.Context, org ledger.ID, d directory.Bl
 			}
 		}
 		next = b
-		next.Updated = 0 // the journal sets it
+		next.UpdatedAt = 0 // the journal sets it
 		return &posting.Change{Steps: []posting.Step{stepWithoutSecrets(directory.Blocks, org, header.Version, b, event)}}, b, nil
 	}, func(headers []posting.RecordHeader) {
 		o, _ := s.org(org)
@@ -332,7 +332,7 @@ func (s *Service) DeleteBlock(ctx context.Context, org, id ledger.ID) (*director
 		if next = b; event.Name == "" {
 			return nil, nil, nil
 		}
-		next.Updated = 0 // the journal sets it
+		next.UpdatedAt = 0 // the journal sets it
 		return &posting.Change{Steps: []posting.Step{stepWithoutSecrets(directory.Blocks, org, header.Version, b, event)}}, b, nil
 	}, func(headers []posting.RecordHeader) {
 		o, _ := s.org(org)
@@ -386,7 +386,7 @@ func (s *Service) ListBlocks(org ledger.ID, p BlockPage) (rows []*directory.Bloc
 	}
 	if more {
 		last := found[len(found)-1]
-		next = Cursor{At: last.started, ID: last.id}
+		next = Cursor{At: last.startedAt, ID: last.id}
 	}
 	return rows, next, nil
 }
@@ -412,7 +412,7 @@ func blockIn(v *posting.View, org, id ledger.ID) (*directory.Block, posting.Reco
 
 // putBlock sets the times of a durable entry and publishes it.
 func (o *organization) putBlock(b *directory.Block, header posting.RecordHeader) {
-	b.Created, b.Updated = header.Started, header.Updated
+	b.CreatedAt, b.UpdatedAt = header.StartedAt, header.UpdatedAt
 	o.blocks.publish(b)
 }
 
@@ -426,7 +426,7 @@ func (o *organization) loadBlocks(v *posting.View) error {
 			return false, unreadable(ledger.Block, id, err)
 		}
 		if b.Active {
-			order = append(order, &blockEntry{creation: creation{r.Header.Started, id}, blockValue: blockValue{b.Kind, b.Value}})
+			order = append(order, &blockEntry{creation: creation{r.Header.StartedAt, id}, blockValue: blockValue{b.Kind, b.Value}})
 		}
 		return true, nil
 	})
@@ -436,7 +436,7 @@ func (o *organization) loadBlocks(v *posting.View) error {
 	// In the order of creation, each entry is simply appended to the listings.
 	slices.SortFunc(order, func(a, b *blockEntry) int { return compareCreation(a.creation, b.creation) })
 	for _, p := range order {
-		o.blocks.publish(&directory.Block{ID: p.id, Kind: p.kind, Value: p.value, Active: true, Created: p.started})
+		o.blocks.publish(&directory.Block{ID: p.id, Kind: p.kind, Value: p.value, Active: true, CreatedAt: p.startedAt})
 	}
 	return nil
 }

@@ -119,7 +119,7 @@ func TestValueIsListedOnceAndCanBeListedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	deleted := must(f.DeleteBlock(ctx, org.ID, first.ID))
-	if deleted.Active || deleted.Created != first.Created || deleted.Updated != ledger.MicrosOf(startTime.Add(time.Minute)) {
+	if deleted.Active || deleted.CreatedAt != first.CreatedAt || deleted.UpdatedAt != ledger.MicrosOf(startTime.Add(time.Minute)) {
 		t.Errorf("%+v after %+v", deleted, first)
 	}
 	if again := must(f.DeleteBlock(ctx, org.ID, first.ID)); *again != *deleted {
@@ -131,7 +131,7 @@ func TestValueIsListedOnceAndCanBeListedAgain(t *testing.T) {
 	f.restart()
 	f.wantBlocked(org.ID, fullPayer(), "")
 	relisted := f.newBlock(org.ID, directory.BlockEmail, "a@b.c")
-	if relisted.ID != first.ID || !relisted.Active || relisted.Created != first.Created || relisted.Updated < deleted.Updated {
+	if relisted.ID != first.ID || !relisted.Active || relisted.CreatedAt != first.CreatedAt || relisted.UpdatedAt < deleted.UpdatedAt {
 		t.Errorf("%+v after %+v", relisted, deleted)
 	}
 	f.wantBlocked(org.ID, fullPayer(), "email")

@@ -36,7 +36,7 @@ func TestReplyHasTheTimeOfItsEvent(t *testing.T) {
 	}
 	o, _ := f.org(p.Org)
 	inView, _ := o.partner(p.Number)
-	booked := inView.now.Load().header.Updated
+	booked := inView.current.Load().header.UpdatedAt
 	if err := f.rename(p, adminKey("later"), "three", ""); err != nil {
 		t.Fatal(err)
 	}
@@ -61,17 +61,17 @@ func TestReplyIsMadeFromTheWrittenRecord(t *testing.T) {
 	var written any
 	ctx := WithCachedReply(t.Context(), adminKey("k"), func(made any) CachedReply { written = made; return CachedReply{Status: 201} })
 	k := must(f.CreateAPIKey(ctx, org.ID, directory.APIKey{Partner: p.Number, Name: "key"}))
-	if issued, ok := written.(*directory.APIKey); !ok || issued.Created != 0 || !equalExcept(*issued, *k, func(k *directory.APIKey) { k.Created, k.FirstSeq = 0, 0 }) || k.Value == "" {
+	if issued, ok := written.(*directory.APIKey); !ok || issued.CreatedAt != 0 || !equalExcept(*issued, *k, func(k *directory.APIKey) { k.CreatedAt, k.FirstSeq = 0, 0 }) || k.Value == "" {
 		t.Errorf("%T", written)
 	}
 	f.putRate(org.ID, "USD", "RUB", "1")
 	ctx = WithCachedReply(t.Context(), adminKey("r"), func(made any) CachedReply {
 		r := made.(*directory.Rate)
-		written = [2]ledger.Micros{r.Created, r.Updated}
+		written = [2]ledger.Micros{r.CreatedAt, r.UpdatedAt}
 		return CachedReply{Status: 200}
 	})
 	r := must(f.PutRate(ctx, org.ID, directory.Rate{From: "USD", To: "RUB", Value: testRate}))
-	if written != [2]ledger.Micros{r.Created, 0} || r.Created == 0 || r.Updated == 0 {
+	if written != [2]ledger.Micros{r.CreatedAt, 0} || r.CreatedAt == 0 || r.UpdatedAt == 0 {
 		t.Errorf("%v of %+v", written, r)
 	}
 }

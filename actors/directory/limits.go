@@ -80,7 +80,7 @@ func (o *organization) limitsOf(partner int64) []*directory.Limit {
 
 // putLimit publishes a durable limit in the view (the records in memory).
 func (o *organization) putLimit(l *directory.Limit, header posting.RecordHeader) {
-	l.Created = header.Started
+	l.CreatedAt = header.StartedAt
 	o.limits.put(l.ID, l, header)
 	var active []*directory.Limit
 	for _, old := range o.limitsOf(l.Partner) {
@@ -92,7 +92,7 @@ func (o *organization) putLimit(l *directory.Limit, header posting.RecordHeader)
 		active = append(active, l)
 	}
 	slices.SortFunc(active, func(a, b *directory.Limit) int {
-		return compareCreation(creation{a.Created, a.ID}, creation{b.Created, b.ID})
+		return compareCreation(creation{a.CreatedAt, a.ID}, creation{b.CreatedAt, b.ID})
 	})
 	o.activeLimits.Store(l.Partner, active)
 }

@@ -81,7 +81,7 @@ func TestActiveLimitsAreInForceOldestFirst(t *testing.T) {
 	if f.Limits(org.ID, partner.Number) != nil {
 		t.Error("limits are in force that were switched off")
 	}
-	if l, ok := f.Limit(org.ID, first.ID); !ok || l.Active || l.Created != first.Created || l.MaxAmount != amount {
+	if l, ok := f.Limit(org.ID, first.ID); !ok || l.Active || l.CreatedAt != first.CreatedAt || l.MaxAmount != amount {
 		t.Errorf("%+v %v", l, ok)
 	}
 	want := "[o:create p:create p:create l:create l:create l:create l:create l:update l:activate l:deactivate l:activate l:deactivate l:deactivate l:deactivate]"

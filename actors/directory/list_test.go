@@ -133,7 +133,7 @@ func TestListsStayOrderedDuringConcurrentCreates(t *testing.T) {
 	wait.Go(func() {
 		for i := range n {
 			at := ledger.Micros(i &^ 1) // pairs in the same microsecond, the greater id first
-			x.put(ledger.ID{byte(i >> 8), byte(i), byte(1 - i&1)}, &directory.Organization{}, posting.RecordHeader{Started: at})
+			x.put(ledger.ID{byte(i >> 8), byte(i), byte(1 - i&1)}, &directory.Organization{}, posting.RecordHeader{StartedAt: at})
 		}
 	})
 	for range 2 {
@@ -228,7 +228,7 @@ func TestListsOfOnePartnerHaveItsRecordsOnly(t *testing.T) {
 func TestRecordInsertedBeforeOthersIsListedWithItsPartner(t *testing.T) {
 	var x index[directory.Terminal]
 	for i, started := range []ledger.Micros{10, 30, 20, 40, 5} {
-		x.put(uuid.New(), &directory.Terminal{Partner: int64(1 + i%2)}, posting.RecordHeader{Started: started})
+		x.put(uuid.New(), &directory.Terminal{Partner: int64(1 + i%2)}, posting.RecordHeader{StartedAt: started})
 		for partner := range int64(3) {
 			var want []creation
 			for _, c := range x.inCreationOrder() {

@@ -101,7 +101,7 @@ func readKind[T any](v *posting.View, org ledger.ID, kind ledger.Kind, decode fu
 		}
 		return true, nil
 	})
-	slices.SortFunc(records, func(a, b storedRecord[T]) int { return cmp.Compare(a.header.Started, b.header.Started) })
+	slices.SortFunc(records, func(a, b storedRecord[T]) int { return cmp.Compare(a.header.StartedAt, b.header.StartedAt) })
 	return records, err
 }
 

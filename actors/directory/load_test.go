@@ -55,7 +55,7 @@ func TestFinishedSessionsAreNotLoadedAtStart(t *testing.T) {
 		defer v.Close()
 		orgView, _ := f.org(org.ID)
 		for _, n := range must(orgView.readSessions(v, ledger.MicrosOf(f.Clock.Now()), new(logins.Newest))) {
-			found = append(found, fmt.Sprint(n.record.User == anna.ID, n.header.Started.Time().Sub(f.Clock.Now())))
+			found = append(found, fmt.Sprint(n.record.User == anna.ID, n.header.StartedAt.Time().Sub(f.Clock.Now())))
 		}
 		return found
 	}

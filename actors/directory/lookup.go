@@ -16,10 +16,10 @@ import (
 // A lookup that finds no record continues with one of these records, so that it takes as long as a successful lookup. These
 // records are never in force.
 var (
-	noKey     = &directory.APIKey{Revoked: 1}
+	noKey     = &directory.APIKey{RevokedAt: 1}
 	noPartner = &directory.Partner{}
 	noUser    = &directory.User{}
-	noSession = &directory.Session{Expires: 1, Epoch: 1} // an Epoch of 0 would skip the check of the epoch
+	noSession = &directory.Session{ExpiresAt: 1, Epoch: 1} // an Epoch of 0 would skip the check of the epoch
 )
 
 // usePrecision is the precision of a key's last use: one second, in µs.
@@ -70,9 +70,9 @@ func (s *Service) keyInForce(org ledger.ID, key []byte, now ledger.Micros) (*vie
 
 // touch records a use at most once per second, so that concurrent requests do not all write to the
 // same cache line of the processor.
-func (c *viewRecord[T]) touch(now ledger.Micros) {
-	if last := c.used.Load(); int64(now)-last >= usePrecision {
-		c.used.CompareAndSwap(last, int64(now))
+func (v *viewRecord[T]) touch(now ledger.Micros) {
+	if last := v.lastUsedAt.Load(); int64(now)-last >= usePrecision {
+		v.lastUsedAt.CompareAndSwap(last, int64(now))
 	}
 }
 
@@ -237,7 +237,7 @@ func (s *Service) ListAPIKeys(org ledger.ID, p Page) ([]*directory.APIKey, Curso
 // withLatestUse returns a copy of a key with the time of its latest use.
 func withLatestUse(k *directory.APIKey, keyInView *viewRecord[directory.APIKey]) *directory.APIKey {
 	latest := *k
-	latest.Used = max(k.Used, ledger.Micros(keyInView.used.Load()))
+	latest.LastUsedAt = max(k.LastUsedAt, ledger.Micros(keyInView.lastUsedAt.Load()))
 	return &latest
 }
 
@@ -285,7 +285,7 @@ func readPage[T, R any](x *index[T], order []creation, p Page, row func(*viewRec
 		rows = append(rows, row(record))
 	}
 	if len(page) < len(order) {
-		next = Cursor{At: page[0].started, ID: page[0].id}
+		next = Cursor{At: page[0].startedAt, ID: page[0].id}
 	}
 	return rows, next, nil
 }

@@ -39,7 +39,7 @@ func (s *Service) PatchOrganization(ctx context.Context, id ledger.ID, change sc
 	var next *directory.Organization
 	err := s.write(ctx, id, op, func(ledger.Micros) (*posting.Change, any, error) {
 		inView, _ := s.organizations.get(id)
-		old := inView.now.Load()
+		old := inView.current.Load()
 		patched, event, err := old.record.Patch(change)
 		if next = patched; err != nil || event.Name == "" {
 			return nil, nil, err

@@ -48,7 +48,7 @@ func (s *Service) PutRate(ctx context.Context, org ledger.ID, draft directory.Ra
 		var event ledger.Event
 		var version uint64
 		if inView, ok := o.rateOf(draft.From, draft.To); ok {
-			old := inView.now.Load()
+			old := inView.current.Load()
 			version = old.header.Version
 			next, event, err = old.record.Revalue(draft.Value)
 		} else {
@@ -57,7 +57,7 @@ func (s *Service) PutRate(ctx context.Context, org ledger.ID, draft directory.Ra
 		if err != nil || event.Name == "" {
 			return nil, nil, err
 		}
-		next.Updated = 0 // the journal sets it
+		next.UpdatedAt = 0 // the journal sets it
 		return &posting.Change{Steps: []posting.Step{stepWithoutSecrets(directory.Rates, org, version, next, event)}}, next, nil
 	}, func(headers []posting.RecordHeader) {
 		o, _ := s.org(org)

@@ -48,21 +48,21 @@ func TestEveryValueOfARateIsInTheJournal(t *testing.T) {
 	f := open(t)
 	org := f.newOrganization("One")
 	first := f.putRate(org.ID, "USD", "RUB", "92.5")
-	if first.Created == 0 || first.Updated != first.Created {
+	if first.CreatedAt == 0 || first.UpdatedAt != first.CreatedAt {
 		t.Errorf("a new rate: %+v", first)
 	}
 	if err := f.Clock.Set(startTime.Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	second := f.putRate(org.ID, "USD", "RUB", "93")
-	if second.Created != first.Created || second.Updated != ledger.MicrosOf(startTime.Add(time.Minute)) || first.Value.String() != "92.5" {
+	if second.CreatedAt != first.CreatedAt || second.UpdatedAt != ledger.MicrosOf(startTime.Add(time.Minute)) || first.Value.String() != "92.5" {
 		t.Errorf("%+v after %+v", second, first)
 	}
 	if same := f.putRate(org.ID, "USD", "RUB", "93.000"); same != second {
 		t.Error("an unchanged rate was stored again")
 	}
 	f.restart()
-	if restored := f.putRate(org.ID, "USD", "RUB", "92.5"); restored.Created != first.Created {
+	if restored := f.putRate(org.ID, "USD", "RUB", "92.5"); restored.CreatedAt != first.CreatedAt {
 		t.Errorf("after a restart: %+v", restored)
 	}
 	if got, want := fmt.Sprint(f.events(org.ID)), "[o:create r:create r:update r:update]"; got != want {

@@ -194,7 +194,7 @@ func (k recordKind[R]) change(ctx context.Context, s *Service, op string, org le
 			return nil, nil, err
 		}
 		c, _ := find(o)
-		old := c.now.Load()
+		old := c.current.Load()
 		changed, event, err := decide(o, old.record, now)
 		if next = changed; err != nil || event.Name == "" {
 			return nil, nil, err
@@ -213,7 +213,7 @@ func (k recordKind[R]) change(ctx context.Context, s *Service, op string, org le
 
 // metadataOf returns a record's metadata: the fields that the store keeps outside of the payload.
 func metadataOf(org, id ledger.ID, header posting.RecordHeader) schema.RowMetadata {
-	return schema.RowMetadata{Org: org, ID: id, Created: header.Started, Updated: header.Updated, Seq: header.SettledSeq}
+	return schema.RowMetadata{Org: org, ID: id, CreatedAt: header.StartedAt, UpdatedAt: header.UpdatedAt, Seq: header.SettledSeq}
 }
 
 // at returns a function that looks up the record with the given id in an organization.
@@ -243,8 +243,8 @@ type columnSealer struct {
 }
 
 // Seal implements schema.Sealer.
-func (v columnSealer) Seal(c *schema.Column, plaintext []byte) ([]byte, error) {
-	sealed, err := v.service.sealer.Seal(plaintext, v.context(c))
+func (s columnSealer) Seal(c *schema.Column, plaintext []byte) ([]byte, error) {
+	sealed, err := s.service.sealer.Seal(plaintext, s.context(c))
 	if err != nil {
 		return nil, ledger.Refuse("directory.seal", ledger.Unavailable, "the keyring can't seal %s", c.Name)
 	}
@@ -254,15 +254,15 @@ func (v columnSealer) Seal(c *schema.Column, plaintext []byte) ([]byte, error) {
 // Open implements schema.Sealer. If a secret cannot be decrypted, for example because the keyring lacks the key, the record
 // is read without the secret. Until the secret is set again, notifications are not signed, or the connected platform refuses
 // this server's requests; everything else works.
-func (v columnSealer) Open(c *schema.Column, sealed []byte) ([]byte, bool) {
-	plaintext, err := v.service.sealer.Open(sealed, v.context(c))
-	if err != nil && v.service.sealer != NoKeys {
-		v.service.rt.Log.Error("a sealed secret does not open: set it again", v.name, v.id.String(), "secret", c.Name, "error", err)
+func (s columnSealer) Open(c *schema.Column, sealed []byte) ([]byte, bool) {
+	plaintext, err := s.service.sealer.Open(sealed, s.context(c))
+	if err != nil && s.service.sealer != NoKeys {
+		s.service.rt.Log.Error("a sealed secret does not open: set it again", s.name, s.id.String(), "secret", c.Name, "error", err)
 	}
 	return plaintext, err == nil
 }
 
-func (v columnSealer) context(c *schema.Column) []byte { return sealedContext(c.Name, v.org, v.id) }
+func (s columnSealer) context(c *schema.Column) []byte { return sealedContext(c.Name, s.org, s.id) }
 
 // NoKeys is a Sealer without keys, which can neither encrypt nor decrypt. It is for callers that have no keyring and do not
 // change any secret. With NoKeys, failures to decrypt a secret are not logged.

@@ -161,7 +161,7 @@ func TestEveryRejectedKeyTakesTheSameTime(t *testing.T) {
 	_, value := f.issueKey(p)
 	revoked, revokedKey := f.issueKey(p)
 	must(f.RevokeAPIKey(t.Context(), org.ID, revoked.ID))
-	expiredKey := must(f.CreateAPIKey(t.Context(), org.ID, directory.APIKey{Partner: p.Number, Name: "past", Expires: ledger.MicrosOf(startTime) + 1})).Value
+	expiredKey := must(f.CreateAPIKey(t.Context(), org.ID, directory.APIKey{Partner: p.Number, Name: "past", ExpiresAt: ledger.MicrosOf(startTime) + 1})).Value
 	if err := f.Clock.Set(startTime.Add(time.Second)); err != nil {
 		t.Fatal(err)
 	}

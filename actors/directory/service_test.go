@@ -36,7 +36,7 @@ func TestCreatedRecordsAreFoundAndInTheJournal(t *testing.T) {
 	if got, _ := f.Organization(org.ID); got != org {
 		t.Error("organization not found")
 	}
-	if got, _ := f.Partner(org.ID, partner.Number); got != partner || partner.Number != 1 || partner.Created == 0 {
+	if got, _ := f.Partner(org.ID, partner.Number); got != partner || partner.Number != 1 || partner.CreatedAt == 0 {
 		t.Error("partner not found")
 	}
 	if got := f.Terminals(org.ID, partner.Number); !slices.Equal(got, []*directory.Terminal{high, low}) {
@@ -55,7 +55,7 @@ func TestCreatedRecordsAreFoundAndInTheJournal(t *testing.T) {
 	if got := fmt.Sprint(f.events(org.ID)); got != want {
 		t.Errorf("journal %s, want %s", got, want)
 	}
-	if second := f.newOrganization("Two"); second.Created != org.Created {
+	if second := f.newOrganization("Two"); second.CreatedAt != org.CreatedAt {
 		t.Log("the clock stood still, yet the organizations differ in time")
 	}
 	if _, ok := f.SoleOrganization(); ok {
@@ -72,7 +72,7 @@ func TestPatchesArePublished(t *testing.T) {
 	other := f.newTerminal(partner, `{"priority":2}`)
 
 	name, params, status := "Renamed", []byte(`{"priority":3}`), directory.Maintenance
-	if next := must(f.PatchPartner(ctx, org.ID, partner.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = false })); next.Active || next.Created != partner.Created {
+	if next := must(f.PatchPartner(ctx, org.ID, partner.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = false })); next.Active || next.CreatedAt != partner.CreatedAt {
 		t.Error("partner not switched off", next)
 	}
 	if got, _ := f.Partner(org.ID, partner.Number); got.Active || !partner.Active {
@@ -133,7 +133,7 @@ func TestRefusedWritesStoreNothing(t *testing.T) {
 	wantCode(t, "patch of no terminal", err, ledger.NotFound, "")
 	_, err = f.CreateAPIKey(ctx, org.ID, directory.APIKey{Partner: 99, Name: "k"})
 	wantCode(t, "key of no partner", err, ledger.Invalid, "partner_id")
-	_, err = f.CreateAPIKey(ctx, org.ID, directory.APIKey{Partner: p.Number, Name: "k", Expires: 1})
+	_, err = f.CreateAPIKey(ctx, org.ID, directory.APIKey{Partner: p.Number, Name: "k", ExpiresAt: 1})
 	wantCode(t, "key of the past", err, ledger.Invalid, "expires_at")
 	_, err = f.RevokeAPIKey(ctx, org.ID, unknownID)
 	wantCode(t, "revocation of no key", err, ledger.NotFound, "")
@@ -162,7 +162,7 @@ func TestRefusedWritesStoreNothing(t *testing.T) {
 	wantCode(t, "terminal of an archived organization", err, ledger.Conflict, "")
 	_, err = f.CreateAPIKey(ctx, org.ID, directory.APIKey{Partner: p.Number, Name: "k"})
 	wantCode(t, "key of an archived organization", err, ledger.Conflict, "")
-	if revoked := must(f.RevokeAPIKey(ctx, org.ID, apiKey.ID)); revoked.Revoked == 0 {
+	if revoked := must(f.RevokeAPIKey(ctx, org.ID, apiKey.ID)); revoked.RevokedAt == 0 {
 		t.Error("a key of an archived organization can't be revoked")
 	}
 }
@@ -273,7 +273,7 @@ func TestRestartFindsEverything(t *testing.T) {
 		Partner: fullPartner.Number, Name: "Full", Provider: directory.Simulator, Type: directory.PayoutTerminal, Env: money.Test, MerchantAdapter: "a",
 		ProviderParams: []byte(`{"priority":4,"fee_bps":"250","own":[1]}`), MerchantParams: []byte(`{"secret":"x","emails_to_notify":["a@example.com"]}`),
 	}))
-	apiKey := must(f.CreateAPIKey(ctx, org.ID, directory.APIKey{Partner: fullPartner.Number, Name: "k", Expires: ledger.MicrosOf(startTime.AddDate(1, 0, 0))}))
+	apiKey := must(f.CreateAPIKey(ctx, org.ID, directory.APIKey{Partner: fullPartner.Number, Name: "k", ExpiresAt: ledger.MicrosOf(startTime.AddDate(1, 0, 0))}))
 	revoked := must(f.RevokeAPIKey(ctx, org.ID, apiKey.ID))
 	must(f.PutRate(ctx, org.ID, directory.Rate{From: "USD", To: "RUB", Value: must(money.ParseRate("90"))}))
 	rate := must(f.PutRate(ctx, org.ID, directory.Rate{From: "USD", To: "RUB", Value: testRate}))
@@ -294,7 +294,7 @@ func TestRestartFindsEverything(t *testing.T) {
 	if got, _ := f.APIKey(org.ID, apiKey.ID); !reflect.DeepEqual(got, revoked) {
 		t.Errorf("key %+v, want %+v", got, revoked)
 	}
-	if rates, _, err := f.ListRates(org.ID, Page{}); err != nil || len(rates) != 1 || !reflect.DeepEqual(rates[0], rate) || rate.Updated <= rate.Created {
+	if rates, _, err := f.ListRates(org.ID, Page{}); err != nil || len(rates) != 1 || !reflect.DeepEqual(rates[0], rate) || rate.UpdatedAt <= rate.CreatedAt {
 		t.Errorf("rates %+v (%v), want %+v", rates, err, rate)
 	}
 	if got, ok := f.Rate(org.ID, "USD", "RUB"); !ok || got != testRate {

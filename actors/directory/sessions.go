@@ -85,7 +85,7 @@ func (s *Service) beginSession(ctx context.Context, account *loginAccount, l *Lo
 			Claims: []ledger.Claim{hashClaim(org, n.Hash, n.ID)},
 		}
 		if oldest := o.makeRoom(n, now); oldest != nil {
-			old := oldest.now.Load()
+			old := oldest.current.Load()
 			ended, event = old.record.Revoke(now)
 			change.Steps = append(change.Steps, stepWithoutSecrets(directory.Sessions, org, old.header.Version, ended, event))
 		}
@@ -121,7 +121,7 @@ func (s *Service) LogOut(ctx context.Context, n *directory.Session) error {
 		if !ok {
 			return nil, nil
 		}
-		old := inView.now.Load()
+		old := inView.current.Load()
 		var event ledger.Event
 		ended, event = old.record.Revoke(now)
 		return &posting.Change{Author: n.Author(), Steps: []posting.Step{stepWithoutSecrets(directory.Sessions, n.Org, old.header.Version, ended, event)}}, nil
@@ -148,7 +148,7 @@ func (s *Service) useSession(id ledger.ID, token []byte, now ledger.Micros, cons
 	if !ok {
 		return nil, false
 	}
-	for last := inView.used.Load(); last < int64(now) && !inView.used.CompareAndSwap(last, int64(now)); last = inView.used.Load() {
+	for last := inView.lastUsedAt.Load(); last < int64(now) && !inView.lastUsedAt.CompareAndSwap(last, int64(now)); last = inView.lastUsedAt.Load() {
 	}
 	s.recordSessionUse(inView, n, now)
 	return n, true
@@ -169,7 +169,7 @@ func (s *Service) sessionInForce(id ledger.ID, token []byte, now ledger.Micros, 
 	n, used := noSession, ledger.Micros(0)
 	inView, found := o.session(hash)
 	if found {
-		n, used = inView.record(), ledger.Micros(inView.used.Load())
+		n, used = inView.record(), ledger.Micros(inView.lastUsedAt.Load())
 	}
 	hashMatches := subtle.ConstantTimeCompare(hash[:], n.Hash[:]) == 1
 	valid, currentEpoch, idle, active := n.IsValid(now), o.inCurrentEpoch(n), n.IdleTooLong(used, now), o.ownRecord.record().Active()
@@ -196,7 +196,7 @@ func (o *organization) inCurrentEpoch(n *directory.Session) bool {
 // latest use may be recorded only there.
 func (o *organization) sessionOver(c *viewRecord[directory.Session], now ledger.Micros) bool {
 	n := c.record()
-	return !n.IsValid(now) || !o.inCurrentEpoch(n) || n.IdleTooLong(ledger.Micros(c.used.Load()), now)
+	return !n.IsValid(now) || !o.inCurrentEpoch(n) || n.IdleTooLong(ledger.Micros(c.lastUsedAt.Load()), now)
 }
 
 func (o *organization) session(hash [32]byte) (*viewRecord[directory.Session], bool) {
@@ -210,7 +210,7 @@ func (o *organization) session(hash [32]byte) (*viewRecord[directory.Session], b
 // putSession publishes a durable session. Sessions are not in an index, because an index never drops a record. A session that
 // is over is dropped from the view (the records in memory) and stays only in the store.
 func (o *organization) putSession(n *directory.Session, header posting.RecordHeader) {
-	n.Created = header.Started
+	n.CreatedAt = header.StartedAt
 	o.putAuthor(n, header)
 	if c, ok := o.session(n.Hash); ok {
 		c.set(n, header)
@@ -245,7 +245,7 @@ func (o *organization) putAuthor(n *directory.Session, header posting.RecordHead
 // endSession publishes that a session is revoked. A request that has already found the session sees the revocation, and later
 // requests do not find the session.
 func (o *organization) endSession(n *directory.Session, header posting.RecordHeader) {
-	n.Created = header.Started
+	n.CreatedAt = header.StartedAt
 	o.putAuthor(n, header)
 	c, ok := o.session(n.Hash)
 	if !ok {
@@ -279,7 +279,7 @@ func (o *organization) readSessions(v *posting.View, now ledger.Micros, newest *
 
 // successOf returns the login attempt that began the session.
 func (o *organization) successOf(n *directory.Session) logins.Attempt {
-	a := logins.Attempt{At: n.Created, Outcome: logins.Succeeded, User: n.User, Console: n.Console}
+	a := logins.Attempt{At: n.CreatedAt, Outcome: logins.Succeeded, User: n.User, Console: n.Console}
 	a.Source, _ = netip.ParseAddr(n.Source) // the zero address if the session has none
 	if c, ok := o.users.get(n.User); ok {
 		a.Login = c.record().Login
@@ -345,7 +345,7 @@ func (s *Service) OwnSessions(ctx context.Context, n *directory.Session) (sessio
 		for _, c := range o.ownedWith(n) {
 			if !o.sessionOver(c, now) {
 				record := *c.record()
-				record.Used = max(record.Used, ledger.Micros(c.used.Load()))
+				record.LastUsedAt = max(record.LastUsedAt, ledger.Micros(c.lastUsedAt.Load()))
 				sessions = append(sessions, record)
 			}
 		}
@@ -379,7 +379,7 @@ func (s *Service) EndOwnSessions(ctx context.Context, n *directory.Session, choo
 		o, _ := s.org(n.Org)
 		change := posting.Change{Author: n.Author()}
 		for _, c := range o.ownedWith(n) {
-			old := c.now.Load()
+			old := c.current.Load()
 			if !choose(old.record) || o.sessionOver(c, now) {
 				continue
 			}

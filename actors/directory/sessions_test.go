@@ -87,7 +87,7 @@ func TestWhoLogsIn(t *testing.T) {
 	u := f.newUser(org.ID, "anna", "client", "auditor")
 	n, token, err := f.logIn(org.ID, "anna", goodPass)
 	if err != nil || n.User != u.ID || !slices.Equal(n.Roles, directory.Roles{directory.Auditor, directory.Client}) || n.Partner != 0 ||
-		n.Expires != ledger.MicrosOf(startTime.Add(12*time.Hour)) || string(token[:4]) != "mzs_" {
+		n.ExpiresAt != ledger.MicrosOf(startTime.Add(12*time.Hour)) || string(token[:4]) != "mzs_" {
 		t.Fatalf("%+v %v", n, err)
 	}
 	f.wantLive("a user's session", org.ID, token, true)

@@ -71,7 +71,7 @@ func (s *Service) settle(ctx context.Context, org ledger.ID, op, amountField str
 		settlement = requested
 		return s.settlementChange(requested, event), requested, nil
 	}, func(headers []posting.RecordHeader) {
-		settlement.Created, settlement.Seq = headers[0].Started, headers[0].SettledSeq
+		settlement.CreatedAt, settlement.Seq = headers[0].StartedAt, headers[0].SettledSeq
 	})
 	if err != nil {
 		return nil, false, nameAmountField(op, amountField, err)
@@ -207,7 +207,7 @@ func (s *Service) listSettlements(org ledger.ID, list ledger.List, terminal ledg
 		}
 		if settlement.Terminal == terminal && len(rows) == p.Limit {
 			shown := rows[len(rows)-1]
-			next = Cursor{At: shown.Created, ID: shown.ID}
+			next = Cursor{At: shown.CreatedAt, ID: shown.ID}
 			return false, nil
 		}
 		if last = (Cursor{At: row.Booked, ID: row.ID}); settlement.Terminal == terminal {

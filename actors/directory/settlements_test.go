@@ -34,7 +34,7 @@ func TestReferenceBelongsToOneSettlement(t *testing.T) {
 	org := f.newOrganization("A")
 	partner := f.newPartner(org.ID, "p")
 	first := f.settle(partner, 500, "wire")
-	if first.Created == 0 || first.Seq == 0 {
+	if first.CreatedAt == 0 || first.Seq == 0 {
 		t.Errorf("%+v", first)
 	}
 	before := f.events(org.ID)

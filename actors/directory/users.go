@@ -131,7 +131,7 @@ func (o *organization) checkUserPartner(op string, partner int64) error {
 
 // putUser puts a durable user into the view, where readers find it.
 func (o *organization) putUser(u *directory.User, header posting.RecordHeader) {
-	u.Created, u.FirstSeq = header.Started, header.FirstSeq
+	u.CreatedAt, u.FirstSeq = header.StartedAt, header.FirstSeq
 	o.users.put(u.ID, u, header)
 	o.logins.Store(u.Login, u.ID)
 }

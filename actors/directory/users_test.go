@@ -27,7 +27,7 @@ func TestUsersSurviveARestart(t *testing.T) {
 		t.Helper()
 		got, ok := f.User(org.ID, created.ID)
 		if !ok || got.Login != "anna" || got.Name != name || got.Email != draft.Email || len(got.Roles) != 2 || got.Partner != partner.Number ||
-			!got.Active || got.Created != created.Created || got.Created == 0 || !matches(t, got.PassHash, goodPass) {
+			!got.Active || got.CreatedAt != created.CreatedAt || got.CreatedAt == 0 || !matches(t, got.PassHash, goodPass) {
 			t.Errorf("%+v", got)
 		}
 		if _, ok := f.User(otherOrg.ID, created.ID); ok {

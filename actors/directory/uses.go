@@ -58,12 +58,12 @@ func newPendingUses() *pendingUses {
 
 // begin reserves a place for a write and sets the flag inProgress. If the flag is already set, or if all places are
 // taken, begin returns false.
-func (n *pendingUses) begin(inProgress *atomic.Bool) bool {
-	if inProgress.Load() || n.reserved.Load() >= maxPendingUses || !inProgress.CompareAndSwap(false, true) {
+func (p *pendingUses) begin(inProgress *atomic.Bool) bool {
+	if inProgress.Load() || p.reserved.Load() >= maxPendingUses || !inProgress.CompareAndSwap(false, true) {
 		return false
 	}
-	if n.reserved.Add(1) > maxPendingUses {
-		n.reserved.Add(-1)
+	if p.reserved.Add(1) > maxPendingUses {
+		p.reserved.Add(-1)
 		inProgress.Store(false)
 		return false
 	}
@@ -72,7 +72,7 @@ func (n *pendingUses) begin(inProgress *atomic.Bool) bool {
 
 // recordKeyUse starts to write the use of a key if the stored last use is old.
 func (s *Service) recordKeyUse(keyInView *viewRecord[directory.APIKey], k *directory.APIKey, now ledger.Micros) {
-	if k.Used != 0 && now-k.Used < storeKeyUseEvery || !s.pendingUses.begin(&keyInView.savingUse) {
+	if k.LastUsedAt != 0 && now-k.LastUsedAt < storeKeyUseEvery || !s.pendingUses.begin(&keyInView.savingUse) {
 		return
 	}
 	s.queueUse(k.Org, pendingKeyUse(keyInView, k.ID))
@@ -84,8 +84,8 @@ func pendingKeyUse(keyInView *viewRecord[directory.APIKey], id ledger.ID) pendin
 		if !ok {
 			return publishableStep{}, false
 		}
-		old := current.now.Load()
-		next, event := old.record.RecordUse(ledger.Micros(keyInView.used.Load()))
+		old := current.current.Load()
+		next, event := old.record.RecordUse(ledger.Micros(keyInView.lastUsedAt.Load()))
 		if event.Name == "" {
 			return publishableStep{}, false
 		}
@@ -96,7 +96,7 @@ func pendingKeyUse(keyInView *viewRecord[directory.APIKey], id ledger.ID) pendin
 // recordSessionUse starts to write the use of a session if the stored last use is old. If a session never expires by
 // inactivity, its uses need not be written.
 func (s *Service) recordSessionUse(sessionInView *viewRecord[directory.Session], session *directory.Session, now ledger.Micros) {
-	if session.MaxIdle == 0 || now-session.Used < storeSessionUseEvery || !s.pendingUses.begin(&sessionInView.savingUse) {
+	if session.MaxIdle == 0 || now-session.LastUsedAt < storeSessionUseEvery || !s.pendingUses.begin(&sessionInView.savingUse) {
 		return
 	}
 	s.queueUse(session.Org, pendingSessionUse(sessionInView, session.Hash))
@@ -108,8 +108,8 @@ func pendingSessionUse(sessionInView *viewRecord[directory.Session], hash [32]by
 		if !ok {
 			return publishableStep{}, false
 		}
-		old := current.now.Load()
-		next, event := old.record.RecordUse(ledger.Micros(sessionInView.used.Load()))
+		old := current.current.Load()
+		next, event := old.record.RecordUse(ledger.Micros(sessionInView.lastUsedAt.Load()))
 		if event.Name == "" {
 			return publishableStep{}, false
 		}
@@ -178,11 +178,11 @@ func changeOf(o *organization, uses []pendingUse) (*posting.Change, usePublisher
 }
 
 // take removes the queued uses of the organization and returns them.
-func (n *pendingUses) take(org ledger.ID) []pendingUse {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	batch := n.queued[org]
-	delete(n.queued, org)
+func (p *pendingUses) take(org ledger.ID) []pendingUse {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	batch := p.queued[org]
+	delete(p.queued, org)
 	return batch
 }
 
@@ -251,13 +251,13 @@ func (s *Service) flushUsesOf(ctx context.Context, o *organization) error {
 // and sessions that never expire by inactivity, because their uses need not be written.
 func (o *organization) unrecordedUses(now ledger.Micros) (uses []pendingUse) {
 	for _, creation := range o.keys.inCreationOrder() {
-		if inView, ok := o.keys.get(creation.id); ok && ledger.Micros(inView.used.Load()) > inView.record().Used {
+		if inView, ok := o.keys.get(creation.id); ok && ledger.Micros(inView.lastUsedAt.Load()) > inView.record().LastUsedAt {
 			uses = append(uses, pendingKeyUse(inView, creation.id))
 		}
 	}
 	o.sessionHashes.Range(func(_, value any) bool {
 		inView := value.(*viewRecord[directory.Session])
-		if n := inView.record(); n.MaxIdle != 0 && ledger.Micros(inView.used.Load()) > n.Used && !o.sessionOver(inView, now) {
+		if n := inView.record(); n.MaxIdle != 0 && ledger.Micros(inView.lastUsedAt.Load()) > n.LastUsedAt && !o.sessionOver(inView, now) {
 			uses = append(uses, pendingSessionUse(inView, n.Hash))
 		}
 		return true

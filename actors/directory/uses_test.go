@@ -30,7 +30,7 @@ func (f *fixture) lastUsed(org ledger.ID) time.Time {
 	if err != nil || len(keys) != 1 {
 		f.t.Fatal(keys, err)
 	}
-	return keys[0].Used.Time()
+	return keys[0].LastUsedAt.Time()
 }
 
 func TestLastUseOfAKeySurvivesARestart(t *testing.T) {

@@ -25,26 +25,26 @@ type version[T any] struct {
 
 // viewRecord holds the current version of a record. Only the actor of the record's organization replaces the version.
 type viewRecord[T any] struct {
-	now  atomic.Pointer[version[T]]
-	used atomic.Int64 // for keys and sessions: time of the last accepted use, in µs
+	current    atomic.Pointer[version[T]]
+	lastUsedAt atomic.Int64 // for keys and sessions: time of the last accepted use, in µs
 
 	savingUse atomic.Bool // the last use is being stored
 }
 
-func (c *viewRecord[T]) record() *T { return c.now.Load().record }
+func (v *viewRecord[T]) record() *T { return v.current.Load().record }
 
-func (c *viewRecord[T]) set(record *T, header posting.RecordHeader) {
-	c.now.Store(&version[T]{record: record, header: header})
+func (v *viewRecord[T]) set(record *T, header posting.RecordHeader) {
+	v.current.Store(&version[T]{record: record, header: header})
 }
 
 // creation is the key by which records are sorted in the order of their creation.
 type creation struct {
-	started ledger.Micros
-	id      ledger.ID
+	startedAt ledger.Micros
+	id        ledger.ID
 }
 
 func compareCreation(a, b creation) int {
-	if c := cmp.Compare(a.started, b.started); c != 0 {
+	if c := cmp.Compare(a.startedAt, b.startedAt); c != 0 {
 		return c
 	}
 	return bytes.Compare(a.id[:], b.id[:])
@@ -85,9 +85,9 @@ func (x *index[T]) put(id ledger.ID, record *T, header posting.RecordHeader) *vi
 		now  version[T]
 	}{now: version[T]{record: record, header: header}}
 	c := &added.view
-	c.now.Store(&added.now)
+	c.current.Store(&added.now)
 	x.records.put(id, c)
-	x.insert(creation{header.Started, id})
+	x.insert(creation{header.StartedAt, id})
 	return c
 }
 
@@ -107,10 +107,10 @@ func (x *index[T]) insert(added creation) {
 // partnerOrders lists the records of each partner in the order of creation. The lists are made at the first use; each
 // later use extends them with the records that were added in the meantime.
 type partnerOrders[T any] struct {
-	mu        sync.Mutex
-	seen      []creation        // the records that places covers, in the order of creation
-	places    map[int64][]int32 // partner's number → offsets in seen of the partner's records
-	partnerOf func(*T) int64
+	mu             sync.Mutex
+	coveredRecords []creation        // the records that places covers, in the order of creation
+	places         map[int64][]int32 // partner's number → offsets in coveredRecords of the partner's records
+	partnerOf      func(*T) int64
 }
 
 // ofPartner returns the records of a partner in the order of creation.
@@ -120,15 +120,15 @@ func (x *index[T]) ofPartner(number int64, partnerOf func(*T) int64) []creation 
 	defer p.mu.Unlock()
 	order := x.inCreationOrder()
 	// The last condition is true if a record was inserted between older ones.
-	if n := len(p.seen); n == 0 || n > len(order) || order[n-1] != p.seen[n-1] {
-		p.seen, p.places, p.partnerOf = nil, make(map[int64][]int32), partnerOf
+	if n := len(p.coveredRecords); n == 0 || n > len(order) || order[n-1] != p.coveredRecords[n-1] {
+		p.coveredRecords, p.places, p.partnerOf = nil, make(map[int64][]int32), partnerOf
 	}
-	for place := len(p.seen); place < len(order); place++ {
+	for place := len(p.coveredRecords); place < len(order); place++ {
 		record, _ := x.get(order[place].id)
 		partner := partnerOf(record.record())
 		p.places[partner] = append(p.places[partner], int32(place))
 	}
-	p.seen = order
+	p.coveredRecords = order
 	found := make([]creation, len(p.places[number]))
 	for i, place := range p.places[number] {
 		found[i] = order[place]
@@ -141,8 +141,8 @@ func (x *index[T]) ofPartner(number int64, partnerOf func(*T) int64) []creation 
 func (p *partnerOrders[T]) replaced(old, record *T) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.seen != nil && p.partnerOf(old) != p.partnerOf(record) {
-		p.seen = nil
+	if p.coveredRecords != nil && p.partnerOf(old) != p.partnerOf(record) {
+		p.coveredRecords = nil
 	}
 }
 
@@ -212,18 +212,18 @@ func (o *organization) terminalsOf(partner int64) []*directory.Terminal {
 	return *found
 }
 
-// The put functions publish a durable record. They set the record's field Created, so the record must not be visible to
+// The put functions publish a durable record. They set the record's field CreatedAt, so the record must not be visible to
 // another goroutine yet.
 
 func (o *organization) putPartner(p *directory.Partner, header posting.RecordHeader) {
-	p.Created, p.FirstSeq = header.Started, header.FirstSeq
+	p.CreatedAt, p.FirstSeq = header.StartedAt, header.FirstSeq
 	c := o.partners.put(p.ID, p, header)
 	o.globalIndex.partners.put(partnerIndexKey{o.id, p.Number}, c)
 	o.logins.Store(p.Login, p.ID)
 }
 
 func (o *organization) putTerminal(t *directory.Terminal, header posting.RecordHeader) {
-	t.Created = header.Started
+	t.CreatedAt = header.StartedAt
 	o.globalIndex.putTerminal(o.terminals.put(t.ID, t, header))
 	var ordered []*directory.Terminal
 	for _, old := range o.terminalsOf(t.Partner) {
@@ -237,12 +237,12 @@ func (o *organization) putTerminal(t *directory.Terminal, header posting.RecordH
 }
 
 func (o *organization) putKey(k *directory.APIKey, header posting.RecordHeader) {
-	k.Created, k.FirstSeq = header.Started, header.FirstSeq
+	k.CreatedAt, k.FirstSeq = header.StartedAt, header.FirstSeq
 	o.globalIndex.keys.put(keyIndexKey{o.id, k.Hash}, o.keys.put(k.ID, k, header))
 }
 
 func (o *organization) putRate(r *directory.Rate, header posting.RecordHeader) {
-	r.Created, r.Updated = header.Started, header.Updated
+	r.CreatedAt, r.UpdatedAt = header.StartedAt, header.UpdatedAt
 	o.ratesByPair.Store(pair{r.From, r.To}, o.rates.put(r.ID, r, header))
 }
 
@@ -252,7 +252,7 @@ func (s *Service) org(id ledger.ID) (*organization, bool) {
 
 // putOrganization publishes a durable organization; o holds the other records of the organization.
 func (s *Service) putOrganization(o *organization, record *directory.Organization, header posting.RecordHeader) {
-	record.Created = header.Started
+	record.CreatedAt = header.StartedAt
 	o.ownRecord = s.organizations.put(record.ID, record, header)
 	s.orgs.put(record.ID, o)
 }

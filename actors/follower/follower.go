@@ -53,7 +53,7 @@ type Follower struct {
 	running   sync.Mutex // held during a run; guards the fields below
 	size      uint64     // events in all journals when the last run began
 	lastGroup uint64     // number of the journal's last durable group when the last complete run began
-	next      int        // chunks read so far; selects whose turn is next
+	turn      int        // chunks read so far; selects whose turn is next
 	chunk     Chunk      // memory that read reuses
 
 	mu  sync.Mutex // guards lag
@@ -157,8 +157,8 @@ func (f *Follower) readAll(timeFor func(booked uint64) time.Duration) (complete 
 	f.size = size
 	lag := make(map[Consumer]uint64)
 	for len(waiting) > 0 {
-		turn := f.next % len(waiting)
-		f.next++
+		turn := f.turn % len(waiting)
+		f.turn++
 		failed, readErr := f.readChunk(view, waiting, waiting[turn])
 		err = errors.Join(err, readErr)
 		for i := range failed {

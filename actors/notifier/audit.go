@@ -18,18 +18,18 @@ const (
 	DeliveryRows         RowKind = rowDeliveries       // read by ReadDelivery
 	RetryRows            RowKind = rowRetries          // read by ReadWaiting
 	ParkedRows           RowKind = rowParked           // read by ReadWaiting
-	CursorRow            RowKind = rowCursor           // read by ReadCursor; every notice on an earlier page has a mark or its own row
+	CursorRow            RowKind = rowCursor           // read by ReadCursor; every notice on an earlier page has an acknowledgement or its own row
 	BulletinKeyRows      RowKind = rowBulletinKeys     // read by ReadBulletinKey
 	NoticesRows          RowKind = rowNotices          // written by the journal's writer; posting/store defines their form
 )
 
-// Acknowledgement is the stored result of a first attempt that was acknowledged. A row of marks stores many of them.
+// Acknowledgement is the stored result of a first attempt that was acknowledged. A row of acknowledgements stores many of them.
 type Acknowledgement struct {
 	ID
 	Attempt
 }
 
-// PageOfAcknowledgements returns the page of notices to which the row of marks with this key belongs. The page is
+// PageOfAcknowledgements returns the page of notices to which the row of acknowledgements with this key belongs. The page is
 // identified by the booked time of its first notice. If the key cannot be parsed, PageOfAcknowledgements returns an error.
 func PageOfAcknowledgements(key []byte) (ledger.Micros, error) {
 	if len(key) != 1+8+idSize || key[0] != rowAcknowledgements {
@@ -38,7 +38,7 @@ func PageOfAcknowledgements(key []byte) (ledger.Micros, error) {
 	return ledger.Micros(binary.BigEndian.Uint64(key[1:])), nil
 }
 
-// ReadAcknowledgements parses a row of marks and calls fn with each mark. If the row cannot be parsed, ReadAcknowledgements returns
+// ReadAcknowledgements parses a row of acknowledgements and calls fn with each acknowledgement. If the row cannot be parsed, ReadAcknowledgements returns
 // an error.
 func ReadAcknowledgements(key, value []byte, fn func(m Acknowledgement)) error {
 	pageStart, err := PageOfAcknowledgements(key)
@@ -62,7 +62,7 @@ type StoredDelivery struct {
 	*Delivery
 	Page                 ledger.Micros // booked time of the first notice on its page; 0 for a bulletin, which is on no page
 	Body                 []byte
-	Reached              []byte // the operators who were reached; nil if none
+	ReachedOperators     []byte // the operators who were reached; nil if none
 	AttemptsBeforeReplay int    // number of attempts before the last request to deliver the notice again
 }
 

@@ -229,7 +229,7 @@ func (s *Service) wakeWhenDue(k destinationKey, d *Delivery, now ledger.Micros) 
 	}
 }
 
-// writeResult adds the result of an attempt to the draft. An acknowledged first attempt becomes a mark; after
+// writeResult adds the result of an attempt to the draft. An acknowledged first attempt becomes an acknowledgement; after
 // any other result the delivery has a row of its own.
 func (l *deliveryLog) writeResult(draft *draft, attempted *attemptedNotice, now ledger.Micros) {
 	id := idOf(&attempted.notice)
@@ -242,7 +242,7 @@ func (l *deliveryLog) writeResult(draft *draft, attempted *attemptedNotice, now 
 	var next *Delivery
 	switch {
 	case previous == nil && l.isAcknowledged(draft, &attempted.notice):
-		return // a duplicate of a notice that already has a mark
+		return // a duplicate of a notice that already has an acknowledgement
 	case previous == nil && attempted.report.Failure == "" && attempted.notice.PageStart != 0:
 		delete(l.replayRequested, id)
 		draft.addAcknowledgement(&acknowledgement{ID: id, pageStart: attempted.notice.PageStart, at: attempted.report.At, status: attempted.report.Status, took: attempted.report.Took})
@@ -265,8 +265,8 @@ func (l *deliveryLog) writeResult(draft *draft, attempted *attemptedNotice, now 
 	l.put(draft, next, previous)
 }
 
-// isAcknowledged reports whether the notice has a mark, which says that its first attempt was acknowledged. It reads
-// the marks only if a rescan has run, because only a rescan causes duplicates. Marks of earlier Changes are
+// isAcknowledged reports whether the notice has an acknowledgement, which says that its first attempt was acknowledged. It reads
+// the acknowledgements only if a rescan has run, because only a rescan causes duplicates. Acknowledgements of earlier Changes are
 // already durable, because a Change is begun only after the receipt for the previous one.
 func (l *deliveryLog) isAcknowledged(draft *draft, n *posting.Notice) bool {
 	if !l.service.rescanned.Load() || n.PageStart == 0 {
@@ -280,7 +280,7 @@ func (l *deliveryLog) isAcknowledged(draft *draft, n *posting.Notice) bool {
 	return markedIDs[idOf(n)]
 }
 
-// acknowledgedOn returns the ids of a page's notices that have marks in the store or in the draft.
+// acknowledgedOn returns the ids of a page's notices that have acknowledgements in the store or in the draft.
 func (l *deliveryLog) acknowledgedOn(draft *draft, pageStart ledger.Micros) map[ID]bool {
 	view := l.service.runtime.Journal.View()
 	defer view.Close()

@@ -172,7 +172,7 @@ func TestPanicOfADestinationLosesNothing(t *testing.T) {
 	}
 }
 
-// When a duplicate of a notice is acknowledged too, the marks of other notices stay.
+// When a duplicate of a notice is acknowledged too, the acknowledgements of other notices stay.
 func TestDuplicateAcknowledgementKeepsOtherMarks(t *testing.T) {
 	f := newFixture(t)
 	r := startReceiver(t, alwaysStatus(200))

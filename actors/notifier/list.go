@@ -149,7 +149,7 @@ func (l *pageSearch) listPending() error {
 }
 
 // listUntried lists pending deliveries without a row of their own. It stops at the cursor, a page of notices:
-// every notice on an earlier page has a mark (its first attempt was acknowledged) or a row of its own.
+// every notice on an earlier page has an acknowledgement (its first attempt was acknowledged) or a row of its own.
 func (l *pageSearch) listUntried() error {
 	cursor, err := readCursor(l.view, l.org)
 	if err != nil {
@@ -183,7 +183,7 @@ func (l *pageSearch) listUntried() error {
 	})
 }
 
-// addUntried lists the delivery of a notice if the store has no result of an attempt: the notice has no mark (of an
+// addUntried lists the delivery of a notice if the store has no result of an attempt: the notice has no acknowledgement (of an
 // acknowledged first attempt), and the delivery has no row of its own.
 func (l *pageSearch) addUntried(n *posting.Notice, acknowledged map[ID]acknowledgement) error {
 	id := idOf(n)

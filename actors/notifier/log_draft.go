@@ -12,8 +12,8 @@ import (
 type draft struct {
 	change               posting.Change
 	size                 int
-	acknowledgementsRows map[ledger.Micros]*acknowledgementsRow // rows of marks, by page
-	markedByPage         map[ledger.Micros]map[ID]bool          // by page: notices that have a mark in the store or in the draft
+	acknowledgementsRows map[ledger.Micros]*acknowledgementsRow // rows of acknowledgements, by page
+	markedByPage         map[ledger.Micros]map[ID]bool          // by page: notices that have an acknowledgement in the store or in the draft
 	deliveries           map[ID]*Delivery                       // new states of deliveries
 	callbacks            []func(error)
 	releasedIDs          map[destinationKey][]ID // by destination: deliveries read from the store whose results are in the draft
@@ -30,7 +30,7 @@ func newDraft() *draft {
 	}
 }
 
-// acknowledgementsRow is one page's row of marks.
+// acknowledgementsRow is one page's row of acknowledgements.
 type acknowledgementsRow struct {
 	firstID ID
 	value   []byte

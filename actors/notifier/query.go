@@ -25,7 +25,7 @@ func (s *Service) retentionStart(view *posting.View, org ledger.ID) (ledger.Micr
 
 // readFrom reads the state of a delivery from a view. The error is a *ledger.Refusal.
 func readFrom(view *posting.View, org ledger.ID, id ID, retentionStart ledger.Micros) (*Delivery, error) {
-	removedBefore, err := RemovedBefore(view, org) // pages and marks before this time may be incomplete, so they are not used
+	removedBefore, err := RemovedBefore(view, org) // pages and acknowledgements before this time may be incomplete, so they are not used
 	if err != nil {
 		return nil, err
 	}

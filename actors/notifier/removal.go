@@ -163,7 +163,7 @@ func (r *removal) removePages(at *rowProgress, before ledger.Micros) (firstStayi
 	return firstStaying, err
 }
 
-// removeAcknowledgements removes the marks of all pages before firstStaying.
+// removeAcknowledgements removes the acknowledgements of all pages before firstStaying.
 func (r *removal) removeAcknowledgements(at *rowProgress, firstStaying ledger.Micros) error {
 	at.finished = true
 	return r.view.KVKeys(r.log.org, []byte{rowAcknowledgements}, at.from, func(row []byte) ([]byte, bool, error) {

@@ -13,7 +13,7 @@ import (
 var errPanicked = errors.New("it panicked")
 
 // noticeSearch is the state of a search for an organization's unsettled notices. A notice is unsettled if it has
-// no mark of its acknowledgement and its delivery has no row of its own.
+// no acknowledgement and its delivery has no row of its own.
 type noticeSearch struct {
 	org         ledger.ID
 	destination *destinationKey // only notices of this destination are offered; nil for all

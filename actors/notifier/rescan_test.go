@@ -154,7 +154,7 @@ func TestNoticesOfEarlierRunsAreOfferedWhenThereIsRoom(t *testing.T) {
 	f.wantDelivery(id, Delivered, 1)
 }
 
-// At start a row of marks cannot be read. The search for notices of earlier runs is repeated until the row can
+// At start a row of acknowledgements cannot be read. The search for notices of earlier runs is repeated until the row can
 // be read.
 func TestFailedSearchForNoticesIsRepeated(t *testing.T) {
 	t.Parallel()

@@ -67,8 +67,8 @@ func afterWaiting(row []byte) []byte {
 	}
 }
 
-// Resume offers, in the background, the unsettled notices of earlier runs: those that have no mark of their
-// acknowledgement and whose delivery has no row of its own. Notices of this run are offered when their events
+// Resume offers, in the background, the unsettled notices of earlier runs: those whose first attempt has no stored
+// acknowledgement, and whose delivery has no row of its own. Notices of this run are offered when their events
 // become durable.
 func (s *Service) Resume() {
 	for _, r := range s.earlierRuns {
@@ -175,7 +175,7 @@ func (l *deliveryLog) raiseCursor(draft *draft, to ledger.Micros) error {
 	return nil
 }
 
-// readAcknowledgements reads the marks of a page.
+// readAcknowledgements reads the acknowledgements of a page.
 func readAcknowledgements(view *posting.View, org ledger.ID, pageStart ledger.Micros) (map[ID]acknowledgement, error) {
 	acknowledged := make(map[ID]acknowledgement)
 	err := view.KVsAscending(org, keyAcknowledgements(pageStart), nil, func(_, row []byte) (bool, error) {

@@ -16,17 +16,17 @@ import (
 // stored, so their meaning must never change.
 //
 // A notice that is acknowledged at its first attempt, as nearly all are, has no row of its own. It shares two
-// rows with other notices: its page of notices, and a row of marks. A row of marks names the notices of one page
+// rows with other notices: its page of notices, and a row of acknowledgements. A row of acknowledgements names the notices of one page
 // that were acknowledged at about the same time. Only a delivery that failed or had to wait has rows of its own:
 // one with the delivery, and an empty one whose key says when the delivery is due, or that it is parked. Even a
 // million waiting deliveries need little memory and little time at start, because memory holds only one instant
 // per destination.
 const (
-	rowAcknowledgements = 'd' // d<page><id of the first mark>: acknowledged first attempts of notices of the page
+	rowAcknowledgements = 'd' // d<page><id of the first acknowledgement>: acknowledged first attempts of notices of the page
 	rowDeliveries       = 'e' // e<id>: a delivery whose first attempt failed or was postponed
 	rowRetries          = 'r' // r<class><to><next><id>: a delivery that waits; the value is empty
 	rowParked           = 'p' // p<class><to><id>: a parked delivery; the value is empty
-	rowCursor           = 'c' // a page; every notice on an earlier page has a mark or a delivery's row
+	rowCursor           = 'c' // a page; every notice on an earlier page has an acknowledgement or a delivery's row
 	rowBulletinKeys     = 'i' // i<key>: the key with which a bulletin was posted; the value is the bulletin's id
 	rowNotices          = 'n' // n<page>: written by the journal's writer
 )
@@ -153,7 +153,7 @@ type acknowledgement struct {
 	took      int64 // milliseconds
 }
 
-// appendAcknowledgement appends a mark to the row of its page.
+// appendAcknowledgement appends an acknowledgement to the row of its page.
 func appendAcknowledgement(dst []byte, m *acknowledgement) []byte {
 	if len(dst) == 0 {
 		dst = append(dst, 1)
@@ -165,7 +165,7 @@ func appendAcknowledgement(dst []byte, m *acknowledgement) []byte {
 	return binary.AppendUvarint(dst, uint64(m.took))
 }
 
-// eachAcknowledgement parses a row of marks and calls fn with each mark.
+// eachAcknowledgement parses a row of acknowledgements and calls fn with each acknowledgement.
 func eachAcknowledgement(pageStart ledger.Micros, row []byte, fn func(m acknowledgement)) error {
 	if len(row) == 0 || row[0] != 1 {
 		return fmt.Errorf("marks of deliveries: unknown form")

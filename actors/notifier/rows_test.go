@@ -79,7 +79,7 @@ func TestMarksRoundTrip(t *testing.T) {
 		pageStart := ledger.Micros(rapid.Int64Range(1, 1<<50).Draw(t, "page"))
 		var want []acknowledgement
 		var row []byte
-		marksUpTo := map[int]int{1: 0} // number of complete marks, by the length of the row
+		marksUpTo := map[int]int{1: 0} // number of complete acknowledgements, by the length of the row
 		for range rapid.IntRange(1, 20).Draw(t, "marks") {
 			m := acknowledgement{
 				ID:        ID{pageStart + ledger.Micros(rapid.Int64Range(0, 1<<40).Draw(t, "after")), rapid.SampledFrom(channels).Draw(t, "channel")},

@@ -295,7 +295,7 @@ func (t *transaction) tryFailover(c *actors.Context, m *providerAnswer, answer p
 	request := r.Request
 	search := admission.TerminalSearch{
 		Org: t.key.Org, Partner: partner, Request: &request, At: ledger.MicrosOf(c.Now()),
-		Tried: append(slices.Clone(r.Attempts), payment.Attempt{Terminal: r.Terminal}),
+		TriedTerminals: append(slices.Clone(r.Attempts), payment.Attempt{Terminal: r.Terminal}),
 	}
 	var task admission.Task
 	t.admission, task = admission.Failover(search, r)

@@ -48,7 +48,7 @@ func TestRefusedAttemptReleasesWhatItReserved(t *testing.T) {
 	f := openWith(t, func(f *fixture) { f.limits = limitsFilledBy(70)[:3] })
 	f.setFee(5)
 	id := f.createHosted("").Record.ID
-	if r := f.enterCard(id, declined); r.Status != payment.Created || r.AttemptsLeft() != 2 || r.Volumes != nil || r.Fee.String() != "0" || r.Finished != 0 {
+	if r := f.enterCard(id, declined); r.Status != payment.Created || r.AttemptsLeft() != 2 || r.Volumes != nil || r.Fee.String() != "0" || r.FinishedAt != 0 {
 		t.Errorf("%+v", r)
 	}
 	f.wantStatus(id, payment.Created, "card_declined")

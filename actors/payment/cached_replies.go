@@ -107,7 +107,7 @@ func encodeReply(r *Result) []byte {
 	var payload []byte
 	s := &r.Header
 	for _, n := range [headerNumbers]uint64{
-		s.Version, s.LastSeq, uint64(s.Started), uint64(s.Updated), uint64(s.Due), s.HeldSeq, s.SettledSeq, uint64(s.Finished), s.FirstSeq,
+		s.Version, s.LastSeq, uint64(s.StartedAt), uint64(s.UpdatedAt), uint64(s.Due), s.HeldSeq, s.SettledSeq, uint64(s.FinishedAt), s.FirstSeq,
 	} {
 		payload = binary.AppendUvarint(payload, n)
 	}
@@ -137,9 +137,9 @@ func decodeReply(plaintext []byte) (Result, error) {
 	if err != nil {
 		return Result{}, fmt.Errorf("reply: %w", err)
 	}
-	record.Finished = ledger.Micros(numbers[7])
+	record.FinishedAt = ledger.Micros(numbers[7])
 	return Result{Record: record, Header: posting.RecordHeader{
-		Version: numbers[0], LastSeq: numbers[1], Started: ledger.Micros(numbers[2]), Updated: ledger.Micros(numbers[3]), Due: ledger.Micros(numbers[4]),
-		HeldSeq: numbers[5], SettledSeq: numbers[6], Finished: ledger.Micros(numbers[7]), FirstSeq: numbers[8],
+		Version: numbers[0], LastSeq: numbers[1], StartedAt: ledger.Micros(numbers[2]), UpdatedAt: ledger.Micros(numbers[3]), Due: ledger.Micros(numbers[4]),
+		HeldSeq: numbers[5], SettledSeq: numbers[6], FinishedAt: ledger.Micros(numbers[7]), FirstSeq: numbers[8],
 	}}, nil
 }

@@ -34,7 +34,7 @@ func TestCommitChargesAHeldPayment(t *testing.T) {
 	f.wantEntries(r.ID, "hold_payment pending: Dr A:provider 70, Cr L:partner:1:available 70")
 	f.wantBalance("100000 / 0")
 	chargedRecord := f.mustRecord(f.Commit(amountCommand(r.ID, 0)))
-	if chargedRecord.Status != payment.Charged || chargedRecord.CapturedAmount != money.FromUint64(70) || chargedRecord.Finished == 0 || len(chargedRecord.RRN) != 12 {
+	if chargedRecord.Status != payment.Charged || chargedRecord.CapturedAmount != money.FromUint64(70) || chargedRecord.FinishedAt == 0 || len(chargedRecord.RRN) != 12 {
 		t.Errorf("%+v", chargedRecord)
 	}
 	f.wantEntries(r.ID, "hold_payment pending: Dr A:provider 70, Cr L:partner:1:available 70",
@@ -97,7 +97,7 @@ func TestCancelReleasesAHold(t *testing.T) {
 			"void void: Dr L:partner:1:available 70, Cr A:provider:" + f.terminals[1].ID.String() + " 70"},
 	} {
 		id := f.create(kind, "4242424242424242", 70, "").Record.ID
-		if r := f.mustRecord(f.Cancel(partnerCommand(id))); r.Status != payment.Failed || failureText(r.Failure) != "cancelled" || r.Finished == 0 {
+		if r := f.mustRecord(f.Cancel(partnerCommand(id))); r.Status != payment.Failed || failureText(r.Failure) != "cancelled" || r.FinishedAt == 0 {
 			t.Errorf("%v: %s %q", kind, r.Status, failureText(r.Failure))
 		}
 		f.wantEntries(id, entries...)

@@ -89,7 +89,7 @@ func TestUnusedHostedPaymentIsRejectedWithoutAProvider(t *testing.T) {
 	f.restart()
 	f.wantStatus(id, payment.Created, "")
 	f.advance(time.Second)
-	if r := f.wantStatus(id, payment.Rejected, "payer action expired"); r.Finished == 0 {
+	if r := f.wantStatus(id, payment.Rejected, "payer action expired"); r.FinishedAt == 0 {
 		t.Error("it has no end")
 	}
 	f.wantPath(id, "created rejected")

@@ -39,7 +39,7 @@ func TestLateSettlementIsHeldInSuspenseAndReturned(t *testing.T) {
 			f.reportAndWait(closedRecord.ID, actors.LateSettlement, "")
 			f.advance(time.Second)
 			r := f.wantStatus(closedRecord.ID, closedRecord.Status, failureText(closedRecord.Failure))
-			if !r.LateSettlement || refundID(r) == (ledger.ID{}) || refundMsg(r) != "refunded" || r.Finished != closedRecord.Finished {
+			if !r.LateSettlement || refundID(r) == (ledger.ID{}) || refundMsg(r) != "refunded" || r.FinishedAt != closedRecord.FinishedAt {
 				t.Errorf("%+v", r)
 			}
 			f.wantEntries(r.ID, suspenseEntry, returnEntry)

@@ -177,11 +177,11 @@ func TestVolumesEqualMovedMoneyAfterRandomFailures(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if sum, err := usage.Used.Add(usage.Reserved); err != nil || l.MaxAmount.Less(sum) {
-				t.Errorf("%s: %v used and %v reserved", l.Kind, usage.Used, usage.Reserved)
+			if sum, err := usage.SettledAmount.Add(usage.ReservedAmount); err != nil || l.MaxAmount.Less(sum) {
+				t.Errorf("%s: %v used and %v reserved", l.Kind, usage.SettledAmount, usage.ReservedAmount)
 			}
 			if l == dailyVolume {
-				used = usage.Used
+				used = usage.SettledAmount
 			}
 		}
 		return used

@@ -56,7 +56,7 @@ func (f *fixture) wantUsage(l *directory.Limit, subject string, want string) dir
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	got := fmt.Sprintf("%v %v %v", usage.Used, usage.Reserved, usage.Remaining(l))
+	got := fmt.Sprintf("%v %v %v", usage.SettledAmount, usage.ReservedAmount, usage.Remaining(l))
 	if l.Kind == directory.Velocity {
 		got = fmt.Sprintf("%d %v", usage.Count, usage.Remaining(l))
 	}
@@ -123,14 +123,14 @@ func TestVolumesRestartAtMidnightAndMonthEnd(t *testing.T) {
 	advanceTo("2027-01-30T23:59:59Z")
 	f.wantCreated(good, 100, payment.Charged, "")
 	f.wantCreated(good, 1, payment.Rejected, "limit exceeded: daily_volume")
-	if usage := f.wantUsage(dailyVolume, "", "100 0 0"); usage.Resets.Time().Format(time.RFC3339) != "2027-01-31T00:00:00Z" {
-		t.Errorf("a day ends at %v", usage.Resets.Time())
+	if usage := f.wantUsage(dailyVolume, "", "100 0 0"); usage.ResetsAt.Time().Format(time.RFC3339) != "2027-01-31T00:00:00Z" {
+		t.Errorf("a day ends at %v", usage.ResetsAt.Time())
 	}
 	advanceTo("2027-01-31T00:00:00Z")
 	f.wantUsage(dailyVolume, "", "0 0 100")
 	f.wantCreated(good, 100, payment.Charged, "")
-	if usage := f.wantUsage(monthlyVolume, "", "200 0 50"); usage.Resets.Time().Format(time.RFC3339) != "2027-02-01T00:00:00Z" {
-		t.Errorf("a month ends at %v", usage.Resets.Time())
+	if usage := f.wantUsage(monthlyVolume, "", "200 0 50"); usage.ResetsAt.Time().Format(time.RFC3339) != "2027-02-01T00:00:00Z" {
+		t.Errorf("a month ends at %v", usage.ResetsAt.Time())
 	}
 	advanceTo("2027-01-31T23:59:59Z")
 	f.wantCreated(good, 1, payment.Rejected, "limit exceeded: daily_volume")
@@ -202,8 +202,8 @@ func TestVelocityCountsEveryAttemptInASlidingWindow(t *testing.T) {
 	f.wantCreated(good, 1, payment.Rejected, "limit exceeded: velocity")
 	f.advance(40 * time.Second) // the attempts at 40 s have left the window too; it has only the attempt at 61 s
 	usage := f.wantUsage(velocity, "", "1 2")
-	if want := start.Add(121 * time.Second); usage.Resets.Time().Before(want) || usage.Resets.Time().After(want.Add(time.Second)) {
-		t.Errorf("resets at %v, want %v", usage.Resets.Time(), want)
+	if want := start.Add(121 * time.Second); usage.ResetsAt.Time().Before(want) || usage.ResetsAt.Time().After(want.Add(time.Second)) {
+		t.Errorf("resets at %v, want %v", usage.ResetsAt.Time(), want)
 	}
 	f.wantCreated(good, 1, payment.Charged, "")
 	f.wantCreated(good, 1, payment.Charged, "")

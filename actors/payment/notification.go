@@ -56,12 +56,12 @@ func (s *Service) recipient(org ledger.ID, r *payment.Record) (a recipient) {
 
 // selects reports whether the merchant's settings select the event's status for notifications. If the transaction has
 // no known terminal, the default for the status applies.
-func (a *recipient) selects(e *ledger.Event) bool {
+func (r *recipient) selects(e *ledger.Event) bool {
 	byDefault := payment.NotifiedByDefault(payment.Status(e.To))
-	if a.terminal == nil {
+	if r.terminal == nil {
 		return byDefault
 	}
-	return a.terminal.Notification.Notifies(e.To, byDefault)
+	return r.terminal.Notification.Notifies(e.To, byDefault)
 }
 
 // notices returns a decision's notices to the merchant, to the terminal's operators and to the payer. A notice to the
@@ -239,8 +239,8 @@ func (s *Service) WriteNotification(dst []byte, org ledger.ID, n *posting.Notice
 }
 
 // appendJSON appends the notification's data: a JSON object with its members in the order that the API promises.
-func (t *notification) appendJSON(dst []byte) []byte {
-	r, f := t.record, &t.fields
+func (n *notification) appendJSON(dst []byte) []byte {
+	r, f := n.record, &n.fields
 	dst = append(append(dst, `{"type":"`...), r.Type.String()...)
 	dst = append(dst, `","txid":`...)
 	if r.TxID == "" && !r.EmptyTxID {

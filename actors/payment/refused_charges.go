@@ -98,7 +98,7 @@ func (t *transaction) onRefusedUpdate(c *actors.Context, m *providerUpdate, char
 	}
 	return t.inquireReport(c, examiner, &actors.Inquiry{
 		Terminal: terminal, Reference: charge.Reference, Operation: actors.Pay,
-		ChargeState: actors.ChargeState{SubmittedSince: t.header.Started.Time(), ChargedAmount: charge.Total, Meta: charge.RailMeta},
+		ChargeState: actors.ChargeState{SubmittedSince: t.header.StartedAt.Time(), ChargedAmount: charge.Total, Meta: charge.RailMeta},
 	})
 }
 
@@ -122,11 +122,11 @@ func (t *transaction) settleAttempt(c *actors.Context, m *lateAttempt) {
 func (t *transaction) submittedSince() time.Time {
 	of := t.record.AttemptOf
 	if of == (ledger.ID{}) {
-		return t.header.Started.Time()
+		return t.header.StartedAt.Time()
 	}
 	stored, _, err := t.service.load(t.key.Org, of)
 	if err != nil {
 		panic(err) // after the panic, the due work is handled again
 	}
-	return stored.Header.Started.Time()
+	return stored.Header.StartedAt.Time()
 }

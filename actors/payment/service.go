@@ -290,7 +290,7 @@ func (s *Service) load(org, id ledger.ID) (Result, bool, error) {
 	if err != nil {
 		return Result{}, false, fmt.Errorf("transaction %v: %w", id, err)
 	}
-	record.Finished = stored.Header.Finished
+	record.FinishedAt = stored.Header.FinishedAt
 	return Result{Record: record, Header: stored.Header}, true, nil
 }
 

@@ -262,7 +262,7 @@ func (t *transaction) Committed(c *actors.Context, _ *posting.Change, r posting.
 	}
 	t.observeStatus(&decision)
 	t.record, t.header = decision.Record, r.Headers[0]
-	t.record.Finished = t.header.Finished
+	t.record.FinishedAt = t.header.FinishedAt
 	t.callAfterCommit(c, decision.ProviderRequest)
 	t.keepOrigin()
 	t.notifySubscription()

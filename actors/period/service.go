@@ -79,7 +79,7 @@ func (s *Service) Close(c CloseRequest) (Result, error) {
 		select {
 		case r := <-receipts:
 			if r.Err == nil {
-				record.At, record.Seq = r.Headers[0].Started, r.Headers[0].LastSeq
+				record.At, record.Seq = r.Headers[0].StartedAt, r.Headers[0].LastSeq
 				return Result{Record: record}, nil
 			}
 			if !ledger.IsRefusal(r.Err, ledger.StaleVersion) {

@@ -18,7 +18,7 @@ func (x *Index) StoreSome(org ledger.ID, count int) error {
 }
 
 // InMemory returns how many entries, in how many buckets, are in memory only.
-func (x *Index) InMemory() (entries, buckets int) { return x.unstored, x.rows }
+func (x *Index) InMemory() (entries, buckets int) { return x.unstoredEntries, x.rows }
 
 // BoundEntries sets the maximum of entries in memory.
 func (x *Index) BoundEntries(n int) { x.maxUnstored = n }

@@ -32,7 +32,7 @@ type Match struct {
 // of the matches is that of the fields, and within a field by the last change, roughly newest first. If a bound was reached,
 // so that there may be more matches, complete is false.
 func (x *Index) Find(org ledger.ID, text string, fn func(Match) (more bool)) (complete bool, err error) {
-	l := &lookup{org: org, folded: search.Fold(text), bounds: x.bounds, fn: fn, known: make(map[ledger.ID]bool), complete: true, more: true}
+	l := &lookup{org: org, folded: search.Fold(text), bounds: x.bounds, fn: fn, seenTransactions: make(map[ledger.ID]bool), complete: true, more: true}
 	inMemory, position, hasBegun := x.inMemory(org, l.folded)
 	l.view = x.follower.View() // opened after the memory was read, so that entries stored meanwhile are in the view's rows
 	defer l.view.Close()
@@ -80,16 +80,16 @@ func (x *Index) inMemory(org ledger.ID, folded string) (seqs map[search.Field][]
 
 // lookup is the state of one call of Find.
 type lookup struct {
-	org      ledger.ID
-	folded   string
-	bounds   bounds // the work that this call of Find may still do
-	fn       func(Match) bool
-	view     *posting.View
-	tail     []*payment.Record  // transactions of the tail that have not been passed to fn yet, newest first
-	known    map[ledger.ID]bool // transactions of the tail, and transactions that were passed to fn
-	seqs     []uint64           // memory that readRows reuses
-	complete bool
-	more     bool // more matches are wanted, and no bound was reached
+	org              ledger.ID
+	folded           string
+	bounds           bounds // the work that this call of Find may still do
+	fn               func(Match) bool
+	view             *posting.View
+	tail             []*payment.Record  // transactions of the tail that have not been passed to fn yet, newest first
+	seenTransactions map[ledger.ID]bool // transactions of the tail, and transactions that were passed to fn
+	seqs             []uint64           // memory that readRows reuses
+	complete         bool
+	more             bool // more matches are wanted, and no bound was reached
 }
 
 // stop ends the search because a bound was reached.
@@ -102,7 +102,7 @@ func (l *lookup) readTail(position uint64) error {
 		if e.Seq <= position {
 			return false, nil
 		}
-		isNew := e.Source.Kind == ledger.Transaction && !l.known[e.Source.ID]
+		isNew := e.Source.Kind == ledger.Transaction && !l.seenTransactions[e.Source.ID]
 		if l.bounds.tailEvents == 0 || isNew && l.bounds.tailCompared == 0 {
 			l.complete = false
 			return false, nil
@@ -112,7 +112,7 @@ func (l *lookup) readTail(position uint64) error {
 			return true, nil
 		}
 		l.bounds.tailCompared--
-		l.known[e.Source.ID] = true
+		l.seenTransactions[e.Source.ID] = true
 		r, err := l.read(e.Source.ID)
 		if err == nil && l.mayMatch(r) {
 			l.tail = append(l.tail, r)
@@ -189,7 +189,7 @@ func (l *lookup) compareAll(field search.Field, seqs []uint64) error {
 		if err != nil {
 			return err
 		}
-		if !found || e.Source.Kind != ledger.Transaction || l.known[e.Source.ID] {
+		if !found || e.Source.Kind != ledger.Transaction || l.seenTransactions[e.Source.ID] {
 			continue
 		}
 		r, err := l.read(e.Source.ID)
@@ -197,7 +197,7 @@ func (l *lookup) compareAll(field search.Field, seqs []uint64) error {
 			return err
 		}
 		if field.Has(r, l.folded) {
-			l.known[r.ID] = true
+			l.seenTransactions[r.ID] = true
 			l.more = l.fn(Match{field, r})
 		}
 	}

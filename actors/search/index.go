@@ -22,9 +22,9 @@ type Index struct {
 	total       atomic.Uint64 // transactions that were indexed
 
 	// Only the methods that the Follower calls use the fields of this group, and the Follower calls one method at a time.
-	added    []search.Entry // memory that Take reuses
-	unstored int            // entries in memory
-	rows     int            // buckets with entries in memory, in all organizations; each bucket becomes a row
+	entryBuffer     []search.Entry // memory that Consume reuses
+	unstoredEntries int            // entries in memory
+	rows            int            // buckets with entries in memory, in all organizations; each bucket becomes a row
 
 	mu            sync.RWMutex // guards organizations, which only methods that the Follower calls change
 	organizations map[ledger.ID]*progress
@@ -32,9 +32,9 @@ type Index struct {
 
 // progress contains the position up to which an organization's events are indexed, and the entries that are not stored yet.
 type progress struct {
-	seq     uint64 // seq of the last event that was indexed
-	stored  uint64 // the seq in the stored progress row
-	buckets map[search.Bucket][]search.Entry
+	seq       uint64 // seq of the last event that was indexed
+	storedSeq uint64 // the seq in the stored progress row
+	buckets   map[search.Bucket][]search.Entry
 }
 
 // New returns an Index of the transactions whose events the follower reads. minUnstored is MinUnstored, except in tests.
@@ -64,7 +64,7 @@ func (x *Index) Position(view *posting.View, org ledger.ID) (uint64, error) {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.organizations[org] = &progress{seq: seq, stored: seq, buckets: make(map[search.Bucket][]search.Entry)}
+	x.organizations[org] = &progress{seq: seq, storedSeq: seq, buckets: make(map[search.Bucket][]search.Entry)}
 	return seq, nil
 }
 
@@ -87,7 +87,7 @@ func storedPosition(view *posting.View, org ledger.ID) (seq uint64, err error) {
 
 // Take implements follower.Consumer: it indexes the transactions of the chunk's events.
 func (x *Index) Consume(c *follower.Chunk) error {
-	x.added = x.added[:0]
+	x.entryBuffer = x.entryBuffer[:0]
 	indexed := uint64(0)
 	for i := range c.Events {
 		e := &c.Events[i]
@@ -103,19 +103,19 @@ func (x *Index) Consume(c *follower.Chunk) error {
 			return err
 		}
 		indexed++
-		x.added = AppendEntries(x.added, r, e.Seq)
+		x.entryBuffer = AppendEntries(x.entryBuffer, r, e.Seq)
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	p := x.organizations[c.Org]
-	for _, entry := range x.added {
+	for _, entry := range x.entryBuffer {
 		bucket := entry.Hash.Bucket()
 		if len(p.buckets[bucket]) == 0 {
 			x.rows++
 		}
 		p.buckets[bucket] = append(p.buckets[bucket], entry)
 	}
-	x.unstored += len(x.added)
+	x.unstoredEntries += len(x.entryBuffer)
 	x.total.Add(indexed)
 	p.seq = c.Last
 	return nil

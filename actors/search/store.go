@@ -24,7 +24,7 @@ const maxRows = 64
 // isTimeToStore tells whether each row to be written would contain enough entries, or there are more entries in
 // memory than allowed.
 func (x *Index) isTimeToStore() bool {
-	return x.unstored > 0 && x.unstored >= x.minUnstored+x.minUnstored*x.rows/manyRows || x.unstored > x.maxUnstored
+	return x.unstoredEntries > 0 && x.unstoredEntries >= x.minUnstored+x.minUnstored*x.rows/manyRows || x.unstoredEntries > x.maxUnstored
 }
 
 // Store implements follower.Consumer: if isTimeToStore, it writes the entries that are only in memory.
@@ -33,7 +33,7 @@ func (x *Index) Store() (err error) {
 		return nil
 	}
 	for org, p := range x.organizations {
-		if p.stored < p.seq {
+		if p.storedSeq < p.seq {
 			err = errors.Join(err, x.storeOrganization(org, p))
 		}
 	}
@@ -49,7 +49,7 @@ func (x *Index) storeOrganization(org ledger.ID, p *progress) error {
 	if err := x.follower.Submit([]posting.KV{{Org: org, Key: key, Value: row}}); err != nil {
 		return err
 	}
-	p.stored = p.seq
+	p.storedSeq = p.seq
 	return nil
 }
 
@@ -89,7 +89,7 @@ func (x *Index) forget(p *progress, buckets []search.Bucket) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for _, bucket := range buckets {
-		x.unstored -= len(p.buckets[bucket])
+		x.unstoredEntries -= len(p.buckets[bucket])
 		x.rows--
 		delete(p.buckets, bucket)
 	}

@@ -26,11 +26,11 @@ func orMissing(err error) error {
 func setCreated(record any, at ledger.Micros) {
 	switch r := record.(type) {
 	case *storefront.Link:
-		r.Created = at
+		r.CreatedAt = at
 	case *storefront.Product:
-		r.Created = at
+		r.CreatedAt = at
 	case *storefront.Image:
-		r.Created = at
+		r.CreatedAt = at
 	}
 }
 

@@ -58,28 +58,28 @@ var (
 )
 
 // read returns the stored record and its version. The record is nil if the organization has no such record.
-func (t *recordKind[R]) read(view *posting.View, org, id ledger.ID) (*R, uint64, error) {
-	stored, found, err := view.Record(org, ledger.Source{Kind: t.kind, ID: id})
+func (k *recordKind[R]) read(view *posting.View, org, id ledger.ID) (*R, uint64, error) {
+	stored, found, err := view.Record(org, ledger.Source{Kind: k.kind, ID: id})
 	if err != nil || !found {
 		return nil, 0, err
 	}
-	r, err := t.columns.Read(schema.RowMetadata{Org: org, ID: id, Created: stored.Header.Started, Updated: stored.Header.Updated}, stored.Payload, schema.NoKeys)
+	r, err := k.columns.Read(schema.RowMetadata{Org: org, ID: id, CreatedAt: stored.Header.StartedAt, UpdatedAt: stored.Header.UpdatedAt}, stored.Payload, schema.NoKeys)
 	if err != nil {
-		return nil, 0, fmt.Errorf("storefront: %s %v: %w", t.columns.Name, id, err)
+		return nil, 0, fmt.Errorf("storefront: %s %v: %w", k.columns.Name, id, err)
 	}
 	return r, stored.Header.Version, nil
 }
 
 // find returns a record in the form that responses show. If partner is not 0, only a record of this partner is found.
-func (t *recordKind[R]) find(s *Service, org ledger.ID, partner int64, id ledger.ID) (*R, error) {
+func (k *recordKind[R]) find(s *Service, org ledger.ID, partner int64, id ledger.ID) (*R, error) {
 	view := s.journal.View()
 	defer view.Close()
-	r, _, err := t.read(view, org, id)
-	if err == nil && (r == nil || !t.belongsTo(r, partner)) {
-		err = t.notFound()
+	r, _, err := k.read(view, org, id)
+	if err == nil && (r == nil || !k.belongsTo(r, partner)) {
+		err = k.notFound()
 	}
 	if err == nil {
-		err = t.show(s, view, r)
+		err = k.show(s, view, r)
 	}
 	if err != nil {
 		return nil, err
@@ -87,16 +87,16 @@ func (t *recordKind[R]) find(s *Service, org ledger.ID, partner int64, id ledger
 	return r, nil
 }
 
-func (t *recordKind[R]) belongsTo(r *R, partner int64) bool {
-	return partner == 0 || t.partner(r) == partner
+func (k *recordKind[R]) belongsTo(r *R, partner int64) bool {
+	return partner == 0 || k.partner(r) == partner
 }
 
-func (t *recordKind[R]) notFound() error {
-	return ledger.Refuse("storefront", ledger.NotFound, "no such %s", t.columns.Name)
+func (k *recordKind[R]) notFound() error {
+	return ledger.Refuse("storefront", ledger.NotFound, "no such %s", k.columns.Name)
 }
 
 // create makes a new record durable. The argument decide returns the record and its first event.
-func (t *recordKind[R]) create(ctx context.Context, s *Service, org ledger.ID, decide func(*posting.View) (*R, ledger.Event, error)) (*R, error) {
+func (k *recordKind[R]) create(ctx context.Context, s *Service, org ledger.ID, decide func(*posting.View) (*R, ledger.Event, error)) (*R, error) {
 	var created *R
 	err := s.writer.Write(ctx, org, "storefront.Create", func(ledger.Micros) (*posting.Change, any, error) {
 		view := s.journal.View()
@@ -105,16 +105,16 @@ func (t *recordKind[R]) create(ctx context.Context, s *Service, org ledger.ID, d
 		if err != nil {
 			return nil, nil, err
 		}
-		step := t.step(org, 0, r, event)
-		if t.lists != nil {
-			step.List, step.FurtherLists = t.lists.Of(r)
+		step := k.step(org, 0, r, event)
+		if k.lists != nil {
+			step.List, step.FurtherLists = k.lists.Of(r)
 		}
 		owner := org
 		claim := ledger.Claim{Org: directory.PlatformOrg, Kind: ledger.ClaimAddress, Key: storefront.AddressKey(event.Source), Owner: owner[:]}
 		created = r
-		return &posting.Change{Steps: []posting.Step{step}, Claims: []ledger.Claim{claim}}, r, t.show(s, view, r)
+		return &posting.Change{Steps: []posting.Step{step}, Claims: []ledger.Claim{claim}}, r, k.show(s, view, r)
 	}, func(headers []posting.RecordHeader) {
-		setCreated(created, headers[0].Started)
+		setCreated(created, headers[0].StartedAt)
 	})
 	if err != nil {
 		return nil, err
@@ -124,17 +124,17 @@ func (t *recordKind[R]) create(ctx context.Context, s *Service, org ledger.ID, d
 
 // change makes the next version of a record durable. The argument decide returns this version and its event. If
 // the event has no name, nothing is written.
-func (t *recordKind[R]) change(ctx context.Context, s *Service, org ledger.ID, partner int64, id ledger.ID, decide func(*posting.View, *R) (*R, ledger.Event, []ledger.CounterGuard, error)) (*R, error) {
-	if _, err := t.find(s, org, partner, id); err != nil {
+func (k *recordKind[R]) change(ctx context.Context, s *Service, org ledger.ID, partner int64, id ledger.ID, decide func(*posting.View, *R) (*R, ledger.Event, []ledger.CounterGuard, error)) (*R, error) {
+	if _, err := k.find(s, org, partner, id); err != nil {
 		return nil, err
 	}
 	var next *R
 	err := s.writer.Write(ctx, org, "storefront.Change", func(ledger.Micros) (*posting.Change, any, error) {
 		view := s.journal.View()
 		defer view.Close()
-		old, version, err := t.read(view, org, id)
+		old, version, err := k.read(view, org, id)
 		if err == nil && old == nil {
-			err = t.notFound()
+			err = k.notFound()
 		}
 		if err != nil {
 			return nil, nil, err
@@ -143,13 +143,13 @@ func (t *recordKind[R]) change(ctx context.Context, s *Service, org ledger.ID, p
 		if err != nil {
 			return nil, nil, err
 		}
-		if err := t.show(s, view, r); err != nil {
+		if err := k.show(s, view, r); err != nil {
 			return nil, nil, err
 		}
 		if next = r; event.Name == "" {
 			return nil, nil, nil
 		}
-		return &posting.Change{Steps: []posting.Step{t.step(org, version, r, event)}, Counters: guards}, r, nil
+		return &posting.Change{Steps: []posting.Step{k.step(org, version, r, event)}, Counters: guards}, r, nil
 	}, func([]posting.RecordHeader) {})
 	if err != nil {
 		return nil, err
@@ -157,8 +157,8 @@ func (t *recordKind[R]) change(ctx context.Context, s *Service, org ledger.ID, p
 	return next, nil
 }
 
-func (t *recordKind[R]) step(org ledger.ID, expect uint64, r *R, event ledger.Event) posting.Step {
-	stored, err := t.columns.AppendStored(nil, r, schema.NoKeys)
+func (k *recordKind[R]) step(org ledger.ID, expect uint64, r *R, event ledger.Event) posting.Step {
+	stored, err := k.columns.AppendStored(nil, r, schema.NoKeys)
 	assert.NoError(err) // cannot fail: only secrets need keys, and the record contains none
 	return posting.Step{Org: org, Source: event.Source, Expect: expect, Record: stored, Events: []ledger.Event{event}}
 }
@@ -177,19 +177,19 @@ const maxRead = 500
 
 // list returns a page of a partner's records. To get the next page, the caller passes next as Page.Before; on the
 // last page next is 0.
-func (t *recordKind[R]) list(s *Service, org ledger.ID, partner int64, p Page, isActive func(*R) bool) (rows []*R, next ledger.Micros, err error) {
+func (k *recordKind[R]) list(s *Service, org ledger.ID, partner int64, p Page, isActive func(*R) bool) (rows []*R, next ledger.Micros, err error) {
 	view := s.journal.View()
 	defer view.Close()
 	readCount := 0
 	var last ledger.Micros // creation time of the last record that was read
-	err = view.List(org, t.all.Of(partner, p.Env), posting.ListRange{Before: p.Before}, func(row posting.ListRow) (bool, error) {
+	err = view.List(org, k.all.Of(partner, p.Env), posting.ListRange{Before: p.Before}, func(row posting.ListRow) (bool, error) {
 		if readCount++; readCount > maxRead {
 			next = last
 			return false, nil
 		}
-		r, _, err := t.read(view, org, row.ID)
+		r, _, err := k.read(view, org, row.ID)
 		if err != nil || r == nil {
-			return false, fmt.Errorf("storefront: %s %v is listed: %w", t.columns.Name, row.ID, orMissing(err))
+			return false, fmt.Errorf("storefront: %s %v is listed: %w", k.columns.Name, row.ID, orMissing(err))
 		}
 		isSelected := p.Active == nil || *p.Active == isActive(r)
 		if isSelected && len(rows) == p.Limit {
@@ -198,7 +198,7 @@ func (t *recordKind[R]) list(s *Service, org ledger.ID, partner int64, p Page, i
 		}
 		if last = row.Booked; isSelected {
 			rows = append(rows, r)
-			err = t.show(s, view, r)
+			err = k.show(s, view, r)
 		}
 		return err == nil, err
 	})

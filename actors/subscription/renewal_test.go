@@ -69,7 +69,7 @@ func TestEachPeriodIsRenewedOnceAndInOrder(t *testing.T) {
 				t.Fatal(err)
 			}
 			due := start.Add(time.Duration(n+1) * 30 * day)
-			if started := transaction.Header.Started.Time(); started.Before(due) || started.After(due.Add(time.Second)) || r.Renewal.Number != uint64(n+1) {
+			if started := transaction.Header.StartedAt.Time(); started.Before(due) || started.After(due.Add(time.Second)) || r.Renewal.Number != uint64(n+1) {
 				t.Errorf("renewal %d (%d) at %v, want %v", n+1, r.Renewal.Number, started, due)
 			}
 		}

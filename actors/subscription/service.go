@@ -70,7 +70,7 @@ func New(o Options) *Service {
 // Result is a subscription in its current state or, for a repeated request, in the state that the first reply showed.
 type Result struct {
 	Record *subscription.Record // read only
-	Header posting.RecordHeader // Header.Started is the creation time of the subscription
+	Header posting.RecordHeader // Header.StartedAt is the creation time of the subscription
 	Replay bool                 // an earlier request had the same idempotency key
 }
 

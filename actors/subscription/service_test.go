@@ -160,7 +160,7 @@ func TestRepeatedRequestGetsTheFirstReplyDespiteLaterChanges(t *testing.T) {
 	}
 	f.advance(65 * day)
 	repeatedCreate, _, err := f.create(terms(initial.ID), createKey)
-	if err != nil || !repeatedCreate.Replay || repeatedCreate.Record.Progress != created.Record.Progress || repeatedCreate.Header.Started != created.Header.Started || repeatedCreate.Record.ID != created.Record.ID {
+	if err != nil || !repeatedCreate.Replay || repeatedCreate.Record.Progress != created.Record.Progress || repeatedCreate.Header.StartedAt != created.Header.StartedAt || repeatedCreate.Record.ID != created.Record.ID {
 		t.Errorf("%+v (%v), want %+v", repeatedCreate.Record, err, created.Record)
 	}
 	repeatedPause, err := f.Pause(subscriptionactor.Command{Author: ledger.ByAdminToken.Author(), Org: f.firstDemo.Org, Partner: f.firstDemo.Partner, ID: created.Record.ID, Key: idempotencyKey("pause")})

@@ -27,10 +27,10 @@ type Counter struct {
 	total       atomic.Uint64 // events that were counted
 
 	// Only the methods that the Follower calls use the fields of this group, and the Follower calls one method at a time.
-	counted  []countedItem        // memory that Take reuses
-	unstored int                  // events that are counted in memory only
-	days     int                  // days of partners in memory
-	totaled  map[ledger.ID]uint64 // seq of the last event that is included in total, by organization
+	itemBuffer []countedItem        // memory that Consume reuses
+	unstored   int                  // events that are counted in memory only
+	days       int                  // days of partners in memory
+	totaled    map[ledger.ID]uint64 // seq of the last event that is included in total, by organization
 
 	mu            sync.RWMutex // guards organizations, which only methods that the Follower calls change
 	organizations map[ledger.ID]*progress
@@ -109,7 +109,7 @@ func storedProgress(view *posting.View, org ledger.ID) (seq uint64, booked ledge
 // Take implements follower.Consumer: it counts the chunk's events.
 func (c *Counter) Consume(chunk *follower.Chunk) error {
 	p := c.organizations[chunk.Org]
-	c.counted = c.counted[:0]
+	c.itemBuffer = c.itemBuffer[:0]
 	for i := range chunk.Events {
 		e := &chunk.Events[i]
 		if !turnover.IsCounted(e.Name) {
@@ -119,9 +119,9 @@ func (c *Counter) Consume(chunk *follower.Chunk) error {
 		if err != nil {
 			return err
 		}
-		c.counted = append(c.counted, countedItem{item, e.Seq})
+		c.itemBuffer = append(c.itemBuffer, countedItem{item, e.Seq})
 	}
-	since, err := sinceOf(chunk, p, c.counted)
+	since, err := sinceOf(chunk, p, c.itemBuffer)
 	if err != nil {
 		return err
 	}
@@ -131,8 +131,8 @@ func (c *Counter) Consume(chunk *follower.Chunk) error {
 		p.days[place] = &unstoredDay{since: seq, last: seq, day: make(turnover.Day)}
 		c.days++
 	}
-	for i := range c.counted {
-		item := &c.counted[i]
+	for i := range c.itemBuffer {
+		item := &c.itemBuffer[i]
 		day := p.days[item.PartnerDay]
 		if item.seq <= day.last { // the event is already counted in the day's row, which was written before a crash
 			continue

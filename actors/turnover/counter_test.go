@@ -81,10 +81,10 @@ func (f *fixture) book(org ledger.ID, partner int64, asset money.Asset, amounts 
 	f.MustSubmit(c)
 	for i := range c.Steps {
 		e := c.Steps[i].Events[1]
-		figures := turnover.Figures{LastBooked: e.Booked, Charged: turnover.Sum{Count: 1, Amount: money.FromUint64(amounts[i])}}
+		figures := turnover.Figures{LastBooked: e.Booked, Charges: turnover.Sum{Count: 1, Amount: money.FromUint64(amounts[i])}}
 		if e.Name == string(payment.Decline) {
 			figures = turnover.Figures{LastBooked: e.Booked}
-			figures.Declined[10] = 1 // 10 is the index of the error code card_declined
+			figures.DeclineCounts[10] = 1 // 10 is the index of the error code card_declined
 		}
 		place := turnover.PartnerDay{Env: asset.Env, Partner: partner, Day: e.Booked.Date()}
 		if f.want[org] == nil {
@@ -250,7 +250,7 @@ func TestReadersSeeEachEventOnceWhileRowsAreStored(t *testing.T) {
 					continue
 				}
 				figures := days[0].Day[turnover.Key{Type: payment.Payment, Currency: "USD"}]
-				if n, amount := figures.Charged.Count, figures.Charged.Amount; n < last || amount != money.FromUint64(n) {
+				if n, amount := figures.Charges.Count, figures.Charges.Amount; n < last || amount != money.FromUint64(n) {
 					t.Errorf("%d payments of 1 make %v, after %d", n, amount, last)
 					return
 				} else {

@@ -42,9 +42,9 @@ func (h *Handlers) readUsage(req *web.Request) error {
 	}
 	if l.Kind.Measure() == directory.Attempts {
 		remaining, _ := usage.Remaining(l).Uint64() // no overflow, because a limit counts at most MaxCount attempts
-		web.WriteData(req, fiber.StatusOK, usageJSON[int64]{Used: usage.Count, Remaining: int64(remaining), Resets: web.Instant(usage.Resets)})
+		web.WriteData(req, fiber.StatusOK, usageJSON[int64]{Used: usage.Count, Remaining: int64(remaining), Resets: web.Instant(usage.ResetsAt)})
 	} else {
-		web.WriteData(req, fiber.StatusOK, usageJSON[money.Amount]{usage.Used, usage.Reserved, usage.Remaining(l), web.Instant(usage.Resets)})
+		web.WriteData(req, fiber.StatusOK, usageJSON[money.Amount]{usage.SettledAmount, usage.ReservedAmount, usage.Remaining(l), web.Instant(usage.ResetsAt)})
 	}
 	return nil
 }

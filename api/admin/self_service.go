@@ -60,7 +60,7 @@ type failedLogins struct {
 
 func newOwnSession(n, current *directory.Session) ownSession {
 	row := ownSession{
-		ID: n.ID, Created: web.Instant(n.Created), Used: web.Instant(n.Used), Expires: web.Instant(n.Expires), Source: web.NilIfEmpty(n.Source),
+		ID: n.ID, Created: web.Instant(n.CreatedAt), Used: web.Instant(n.LastUsedAt), Expires: web.Instant(n.ExpiresAt), Source: web.NilIfEmpty(n.Source),
 		Console: n.Console, Current: n.ID == current.ID,
 	}
 	if n.Failures > 0 {

@@ -66,7 +66,7 @@ func (h *Handlers) logIn(req *web.Request) error {
 		return loginRefusal(req, err)
 	}
 	req.SetOwner(session.Org, 0)
-	web.WriteData(req, fiber.StatusCreated, newSession{string(token), web.Instant(session.Expires), session.Org, session.Roles.Strings()})
+	web.WriteData(req, fiber.StatusCreated, newSession{string(token), web.Instant(session.ExpiresAt), session.Org, session.Roles.Strings()})
 	return nil
 }
 
@@ -90,7 +90,7 @@ func loginRefusal(req *web.Request, err error) error {
 // only one organization, the response names that organization.
 func (h *Handlers) readSession(req *web.Request) error {
 	session := req.Principal.Session
-	web.WriteData(req, fiber.StatusOK, currentSession{session.Org, session.Roles.Strings(), web.Instant(session.Expires)})
+	web.WriteData(req, fiber.StatusOK, currentSession{session.Org, session.Roles.Strings(), web.Instant(session.ExpiresAt)})
 	return nil
 }
 

@@ -152,7 +152,7 @@ func (h *Handlers) sendOfferError(req *web.Request, o *offer, err error) error {
 	}
 	guest := o.visitor(req)
 	if h.mayLeadTo(o.request.FailURL) {
-		guest.back = page.FillAddress(o.request.FailURL, "", "") // there is no transaction that could replace the placeholders
+		guest.merchantURL = page.FillAddress(o.request.FailURL, "", "") // there is no transaction that could replace the placeholders
 	}
 	return h.stop(req, fiber.StatusGone, guest, page.Closed)
 }

@@ -68,24 +68,24 @@ type visitor struct {
 	origin          tracing.Origin
 
 	// The following fields are set by recognize, after the transaction was read.
-	lang   string
-	shop   page.Shop
-	inTest bool   // the transaction is in the test environment
-	back   string // the merchant's address for payers who can't continue; empty if none
+	lang        string
+	shop        page.Shop
+	inTest      bool   // the transaction is in the test environment
+	merchantURL string // the merchant's address for payers who can't continue; empty if none
 }
 
 // recognize sets the fields of payer that pages need from the transaction: the language, the merchant, the environment and the
 // URLs.
 func (h *Handlers) recognize(req *web.Request, payer *visitor, r *record) {
 	req.SetOwner(payer.org, r.Partner)
-	payer.lang, payer.shop, payer.back = h.langOf(req, payer.org, r), h.orderOf(payer.org, r).Shop, h.merchantAddress(r)
+	payer.lang, payer.shop, payer.merchantURL = h.langOf(req, payer.org, r), h.orderOf(payer.org, r).Shop, h.merchantAddress(r)
 	payer.inTest = r.Asset.Env == money.Test
 	switch {
-	case payer.back != "":
+	case payer.merchantURL != "":
 	case h.mayLeadTo(r.FailURL):
-		payer.back = page.FillAddress(r.FailURL, r.ID.String(), r.TxID)
+		payer.merchantURL = page.FillAddress(r.FailURL, r.ID.String(), r.TxID)
 	case r.LinkID != ledger.ID{}:
-		payer.back = h.cfg.Pages.Base + storefront.LinkPath + r.LinkID.String()
+		payer.merchantURL = h.cfg.Pages.Base + storefront.LinkPath + r.LinkID.String()
 	}
 	if lasting, _ := lastingPath(h.cfg.Pages, payer.org, r); lasting != "" && !payer.expired {
 		payer.address = lasting
@@ -164,7 +164,7 @@ func (h *Handlers) stopExpired(req *web.Request, payer *visitor, r *record) erro
 	case r.Status == payment.Created, r.Status == payment.ActionRequired && r.Type == payment.Payout:
 		return h.stop(req, fiber.StatusGone, payer, page.Gone)
 	case r.Status == payment.ActionRequired:
-		payer.back = "" // the merchant's page for failures, or the payment link's page, would invite the payer to begin another payment
+		payer.merchantURL = "" // the merchant's page for failures, or the payment link's page, would invite the payer to begin another payment
 		return h.stop(req, fiber.StatusGone, payer, page.StillOpen)
 	}
 	if outcome, hasEnded := h.outcomeOf(payer, r); hasEnded {
@@ -208,7 +208,7 @@ func (h *Handlers) showPage(req *web.Request) error {
 		return h.redirect(req, payer.address)
 	}
 	if p, asksForMethod := next.(page.Checkout); asksForMethod && !req.Request.Header.IsHead() {
-		if form := h.typed.take(payer.id); form != nil {
+		if form := h.keptForms.take(payer.id); form != nil {
 			defer form.wipe()
 			form.fillIn(&p)
 			next = p
@@ -304,7 +304,7 @@ func (h *Handlers) postMethod(req *web.Request, payer *visitor, result *paymenta
 	source := h.cfg.Proxies.Source(req.RequestCtx)
 	if wait := h.attempts.wait(source); wait > 0 {
 		command.Card.Wipe()
-		h.typed.keep(payer.id, method.Type, p.Typed)
+		h.keptForms.keep(payer.id, method.Type, p.Typed)
 		return h.stopTooMany(req, payer, ledger.LimitPageAttempts, wait)
 	}
 	command.Command = payer.commandFor(r)
@@ -315,7 +315,7 @@ func (h *Handlers) postMethod(req *web.Request, payer *visitor, result *paymenta
 	case isTotalRise(err):
 		return h.sendRisenTotal(req, payer, result, fields, p.Typed)
 	case err == nil && continued.Record.AwaitsPayer(): // the attempt was declined, and the payer has another one
-		h.typed.keep(payer.id, method.Type, p.Typed)
+		h.keptForms.keep(payer.id, method.Type, p.Typed)
 	}
 	return h.redirectAfterForm(req, payer, &continued, err)
 }

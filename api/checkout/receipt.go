@@ -50,13 +50,13 @@ func receiptPath(pages payerpage.Pages, org ledger.ID, r *record) string {
 	if !hasReceipt(r) {
 		return ""
 	}
-	return pages.Receipt(org, r.ID, r.Finished.Time().Add(payerpage.ReceiptLifetime))
+	return pages.Receipt(org, r.ID, r.FinishedAt.Time().Add(payerpage.ReceiptLifetime))
 }
 
 // receiptOf returns the receipt of a transaction.
 func (h *Handlers) receiptOf(org ledger.ID, result *paymentactor.Result) page.Receipt {
 	r := result.Record
-	receipt := page.Receipt{Order: h.orderOf(org, r), Number: r.ID.String(), Ended: r.Finished.Time(), Method: r.Method}
+	receipt := page.Receipt{Order: h.orderOf(org, r), Number: r.ID.String(), Ended: r.FinishedAt.Time(), Method: r.Method}
 	receipt.Result, _ = resultOf(r)
 	if r.CardLast4 != "" {
 		receipt.Card = strings.TrimSpace(page.BrandName(r.CardBrand()) + " •••• " + r.CardLast4)

@@ -31,25 +31,25 @@ type Email struct {
 // the partner's. The e-mail contains the amount, the merchant's name and the receipt's URL, and nothing about how the payer
 // paid. In the test environment, the subject and the text begin with a notice that no money moves. Receipt fails if Find fails,
 // or if the transaction has no receipt or no valid e-mail address.
-func (l *ReceiptMailer) Receipt(org, id ledger.ID) (Email, error) {
-	result, err := l.Find(org, id)
+func (m *ReceiptMailer) Receipt(org, id ledger.ID) (Email, error) {
+	result, err := m.Find(org, id)
 	if err != nil {
 		return Email{}, err
 	}
 	r := result.Record
-	to, path := admission.ReceiptAddress(r), receiptPath(l.Pages, org, r)
+	to, path := admission.ReceiptAddress(r), receiptPath(m.Pages, org, r)
 	if to == "" || path == "" {
 		return Email{}, fmt.Errorf("transaction %v has no receipt that can be mailed", id)
 	}
 	lang, merchant := r.Lang, ""
-	if p, known := l.Partners.Partner(org, r.Partner); known {
+	if p, known := m.Partners.Partner(org, r.Partner); known {
 		lang, merchant = cmp.Or(lang, p.Lang), nameOf(p)
 	}
 	t := texts.In(lang)
 	fill := func(text string) string {
 		return t.Fill(text, "amount", t.Amount(r.AmountWithFee, r.Asset), "merchant", merchant)
 	}
-	letter := Email{To: to, Subject: fill(t.Receipt.MailSubject), Text: fill(t.Receipt.MailBody) + "\n\n" + l.Pages.Base + path + "\n"}
+	letter := Email{To: to, Subject: fill(t.Receipt.MailSubject), Text: fill(t.Receipt.MailBody) + "\n\n" + m.Pages.Base + path + "\n"}
 	if r.Asset.Env == money.Test {
 		letter.Subject, letter.Text = t.Common.Test+" "+letter.Subject, t.Common.Test+"\n\n"+letter.Text
 	}

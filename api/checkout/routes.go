@@ -47,13 +47,13 @@ type Handlers struct {
 	cfg       Config
 	creations *addressLimits
 	attempts  *addressLimits
-	typed     *keptForms
+	keptForms *keptForms
 }
 
 // New returns the handlers.
 func New(cfg Config) *Handlers {
 	return &Handlers{
-		cfg: cfg, creations: newAddressLimits(creationsPerMinute), attempts: newAddressLimits(attemptsPerMinute), typed: newKeptForms(keptFormLifetime),
+		cfg: cfg, creations: newAddressLimits(creationsPerMinute), attempts: newAddressLimits(attemptsPerMinute), keptForms: newKeptForms(keptFormLifetime),
 	}
 }
 

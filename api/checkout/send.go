@@ -84,7 +84,7 @@ func (h *Handlers) stop(req *web.Request, status int, payer *visitor, n page.Not
 
 // stopFor returns a page that says why the payer can't continue, and that links back to the merchant.
 func (payer *visitor) stopFor(n page.Notice) page.Stop {
-	return page.Stop{Shop: payer.shop, Notice: n, InTest: payer.inTest, Back: payer.back}
+	return page.Stop{Shop: payer.shop, Notice: n, InTest: payer.inTest, Back: payer.merchantURL}
 }
 
 // stopTooMany responds to a form from an IP address that has sent too many forms. Its page links back to the page with the

@@ -154,8 +154,8 @@ func (h *Handlers) outcomeOf(payer *visitor, r *record) (outcome page.Outcome, h
 	if result == page.NotDone {
 		outcome.Sum.Amount = h.lastShownTotal(payer.org, r, outcome.Sum.Amount)
 	}
-	if result == page.NotDone && outcome.Back == "" && payer.back != "" {
-		outcome.Back, outcome.Waits = payer.back, true
+	if result == page.NotDone && outcome.Back == "" && payer.merchantURL != "" {
+		outcome.Back, outcome.Waits = payer.merchantURL, true
 	}
 	if result == page.Returned {
 		_, outcome.Sum.Amount = r.ReturningAmounts()

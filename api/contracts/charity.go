@@ -255,7 +255,7 @@ func (q *charityQuery) donorOf(view *posting.View, source ledger.Source) (*contr
 	}
 	var giver *contractRef
 	if found && r.Record.Reading == q.reading {
-		giver = &contractRef{r.Record.Product.Variants[q.reading].Name, r.Record.Number(r.Header.Started, r.Header.Number)}
+		giver = &contractRef{r.Record.Product.Variants[q.reading].Name, r.Record.Number(r.Header.StartedAt, r.Header.Number)}
 	}
 	q.donors[source.ID] = giver
 	return giver, nil

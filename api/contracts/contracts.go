@@ -185,7 +185,7 @@ func (h *Handlers) writeContract(req *web.Request, status int, result *contracta
 // viewOf returns what a response shows of a contract in addition to the contract's record.
 func viewOf(org ledger.ID, result *contractactor.Result) *jsonform.ContractView {
 	header := &result.Header
-	return &jsonform.ContractView{Org: org, Started: header.Started, Updated: header.Updated, Number: header.Number}
+	return &jsonform.ContractView{Org: org, StartedAt: header.StartedAt, UpdatedAt: header.UpdatedAt, Number: header.Number}
 }
 
 // appendListed appends a contract as a row of a list. The row has fewer fields than the contract has alone.

@@ -273,7 +273,7 @@ func (h *Handlers) writeSchedule(req *web.Request, f *family, product *contract.
 	response := &req.Response.Header
 	web.WriteJSON(req.RequestCtx, fiber.StatusOK, out.bytes)
 	response.SetContentType("text/csv; charset=utf-8")
-	response.Set(fiber.HeaderContentDisposition, `attachment; filename="`+result.Record.Number(result.Header.Started, result.Header.Number)+`.csv"`)
+	response.Set(fiber.HeaderContentDisposition, `attachment; filename="`+result.Record.Number(result.Header.StartedAt, result.Header.Number)+`.csv"`)
 	return nil
 }
 

@@ -25,7 +25,7 @@ func (h *Handlers) readReview(req *web.Request, f *family, product *contract.Pro
 	e.Open('{')
 	e.OpenField("data", '{')
 	e.ID("id", r.ID)
-	e.Text("contract_number", r.Number(result.Header.Started, result.Header.Number))
+	e.Text("contract_number", r.Number(result.Header.StartedAt, result.Header.Number))
 	e.Text("product_type", product.Variants[f.reading].Name)
 	e.Word("status", string(r.Status))
 	h.appendRequester(&e, req.Principal.Org, r)
@@ -53,7 +53,7 @@ func appendConclusion(e *schema.Encoder, result *contractactor.Result) {
 	case r.Status == contract.Refused:
 		e.Word("conclusion", "rejected")
 		e.Text("reason", contract.RejectionReason.Get(r.Values))
-		e.Instant("reviewed_at", result.Header.Updated)
+		e.Instant("reviewed_at", result.Header.UpdatedAt)
 	default:
 		e.Null("conclusion")
 	}
@@ -118,13 +118,13 @@ func (h *Handlers) listWaiting(req *web.Request, f *family, _ *contract.Product)
 		}
 		found, end = append(found, ofProduct...), max(end, next)
 	}
-	slices.SortFunc(found, func(a, b contractactor.Result) int { return int(b.Header.Started - a.Header.Started) })
-	if n := slices.IndexFunc(found, func(r contractactor.Result) bool { return r.Header.Started < end }); n >= 0 {
+	slices.SortFunc(found, func(a, b contractactor.Result) int { return int(b.Header.StartedAt - a.Header.StartedAt) })
+	if n := slices.IndexFunc(found, func(r contractactor.Result) bool { return r.Header.StartedAt < end }); n >= 0 {
 		found = found[:n]
 	}
 	if len(found) > limit {
 		found = found[:limit]
-		end = found[limit-1].Header.Started
+		end = found[limit-1].Header.StartedAt
 	}
 	caller := h.callerOf(req)
 	l := web.NewList()

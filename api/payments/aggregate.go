@@ -106,7 +106,7 @@ func (a *aggregate) add(r *payment.Record, header *posting.RecordHeader) error {
 	q := a.query
 	k := aggregateKey{currency: r.Asset.Currency, network: r.Asset.Network}
 	if q.byDay {
-		k.day = header.Started.Date()
+		k.day = header.StartedAt.Date()
 	}
 	if q.byType {
 		k.kind = r.Type

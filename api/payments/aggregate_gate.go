@@ -157,7 +157,7 @@ func (a *aggregate) addRow(row posting.ListRow) (bool, error) {
 		return true, nil
 	}
 	stored, err := a.recordOf(row)
-	if err != nil || a.byUpdate && stored.Header.Updated != row.Booked {
+	if err != nil || a.byUpdate && stored.Header.UpdatedAt != row.Booked {
 		return true, err
 	}
 	return true, a.addIfMatching(&stored)

@@ -56,9 +56,9 @@ func (h *Handlers) readRouting(req *web.Request) error {
 // which the transaction ended or, if the transaction has not ended, the time of its last change.
 func lastTerminal(result *paymentactor.Result) payment.Attempt {
 	r := result.Record
-	a := payment.Attempt{Terminal: r.Terminal, Priority: r.Priority, At: r.Finished}
+	a := payment.Attempt{Terminal: r.Terminal, Priority: r.Priority, At: r.FinishedAt}
 	if a.At == 0 {
-		a.At = result.Header.Updated
+		a.At = result.Header.UpdatedAt
 	}
 	switch {
 	case r.Status == payment.Rejected:

@@ -208,5 +208,5 @@ func (h *Handlers) listSubscriptions(req *web.Request) error {
 }
 
 func appendSubscription(e *schema.Encoder, r *subscriptionactor.Result) {
-	jsonform.AppendSubscription(e, r.Record, r.Header.Started)
+	jsonform.AppendSubscription(e, r.Record, r.Header.StartedAt)
 }

@@ -45,7 +45,7 @@ func (h *Handlers) appendHosted(dst []byte, org ledger.ID, result *paymentactor.
 func (h *Handlers) viewOf(org ledger.ID, result *paymentactor.Result, v viewContext) jsonform.TransactionView {
 	r, now := result.Record, ledger.MicrosOf(v.at)
 	view := jsonform.TransactionView{
-		Started: result.Header.Started, Action: currentAction(r, now), WaitsForPayer: r.AwaitsPayer() && now < result.Header.Due,
+		StartedAt: result.Header.StartedAt, Action: currentAction(r, now), WaitsForPayer: r.AwaitsPayer() && now < result.Header.Due,
 	}
 	if v.includesPayerPage && (view.WaitsForPayer || view.Action != nil) {
 		view.PageURL = h.cfg.Pages.Address(org, r.ID, v.at.Add(payerpage.Lifetime))

@@ -23,7 +23,7 @@ import (
 var (
 	started = time.Date(2026, 9, 3, 10, 15, 30, 123456000, time.UTC)
 	stamp   = posting.RecordHeader{
-		Version: 3, LastSeq: 9, Started: ledger.MicrosOf(started), Updated: ledger.MicrosOf(started.Add(time.Second)), Due: ledger.MicrosOf(started.Add(30 * time.Minute)),
+		Version: 3, LastSeq: 9, StartedAt: ledger.MicrosOf(started), UpdatedAt: ledger.MicrosOf(started.Add(time.Second)), Due: ledger.MicrosOf(started.Add(30 * time.Minute)),
 	}
 	partnerView   = viewContext{at: started.Add(time.Minute), includesPayerPage: true}
 	transactionID = uuid.MustParse("0f8fad5b-d9cb-469f-a165-70867728950e")
@@ -50,14 +50,14 @@ func chargedRecord() *payment.Record {
 		},
 		Fee: money.FromUint64(250), AmountWithFee: money.FromUint64(10_000), DestAmount: money.FromUint64(9_750),
 		MerchantAmount: money.Signed{Abs: money.FromUint64(9_750)},
-		Terminal:       ledger.ID{1}, Route: "simulator", RRN: "123456789012", Finished: ledger.MicrosOf(started.Add(time.Second)),
+		Terminal:       ledger.ID{1}, Route: "simulator", RRN: "123456789012", FinishedAt: ledger.MicrosOf(started.Add(time.Second)),
 	}
 }
 
 // setAction changes a charged transaction to one whose payer has ten minutes to act.
 func setAction(r *payment.Record, a payment.Action) {
 	a.Until = ledger.MicrosOf(started.Add(10 * time.Minute))
-	r.Status, r.Finished, r.RRN, r.Action = payment.ActionRequired, 0, "", &a
+	r.Status, r.FinishedAt, r.RRN, r.Action = payment.ActionRequired, 0, "", &a
 }
 
 // waitingReplacements are pairs of texts. In the JSON of a charge that waits for its payer the second text
@@ -89,7 +89,7 @@ func TestTransactionIsShown(t *testing.T) {
 			r.Terminal, r.Route, r.RRN, r.Status, r.Failure = ledger.ID{}, "", "", payment.Rejected, payment.Failure{Code: payment.NoTerminal}
 		}, []string{`"status":"charged","error_description":"","error_code":null`, `"status":"rejected","error_description":"no terminal available","error_code":"no_terminal"`,
 			`"Two <apples>"`, `null`, `"route":"simulator","rrn":"123456789012"`, `"route":""`}},
-		{"not final", func(r *payment.Record) { r.Status, r.Finished = payment.Charging, 0 },
+		{"not final", func(r *payment.Record) { r.Status, r.FinishedAt = payment.Charging, 0 },
 			[]string{`"status":"charged"`, `"status":"charging"`, `"2026-09-03T10:15:31.123456+00:00"`, `null`}},
 		{"no description", func(r *payment.Record) { r.HasDescription, r.Description = false, "" }, []string{`"Two <apples>"`, `null`}},
 		{"empty description", func(r *payment.Record) { r.Description = "" }, []string{`"Two <apples>"`, `""`}},
@@ -104,12 +104,12 @@ func TestTransactionIsShown(t *testing.T) {
 			r.Rate, r.SettlementAsset = parsedRate(t, "0.9250"), money.Asset{Currency: "USDT", Network: "bsc", Env: money.Test}
 		}, []string{`"currency_dest":"USD","env":"test","scale":2`, `"currency_dest":"USDT","currency_rate":"0.925","env":"test","scale":2,"network_dest":"bsc","scale_dest":18`}},
 		{"held", func(r *payment.Record) {
-			r.Status, r.Finished, r.HoldUntil = payment.PaymentHeld, 0, ledger.MicrosOf(started.Add(time.Hour))
+			r.Status, r.FinishedAt, r.HoldUntil = payment.PaymentHeld, 0, ledger.MicrosOf(started.Add(time.Hour))
 		}, []string{`"status":"charged"`, `"status":"payment_suspended"`, `"2026-09-03T10:15:31.123456+00:00"`, `null`, rrnMember, rrnMember + `,"hold_expires_at":"2026-09-03T11:15:30.123456+00:00"`}},
 		{"captured", func(r *payment.Record) { r.CapturedAmount = money.FromUint64(6_000) }, []string{rrnMember, rrnMember + `,"captured_amount":"6000"`}},
 		{"an empty txid", func(r *payment.Record) { r.TxID, r.EmptyTxID = "", true }, []string{`"order \"1\""`, `""`}},
 		{"a refund under way", func(r *payment.Record) {
-			r.Refunds = []payment.RefundRecord{{ID: transactionID, Amount: money.FromUint64(7), Status: payment.RefundIsPending, Created: ledger.MicrosOf(started)}}
+			r.Refunds = []payment.RefundRecord{{ID: transactionID, Amount: money.FromUint64(7), Status: payment.RefundIsPending, CreatedAt: ledger.MicrosOf(started)}}
 		}, []string{rrnMember, rrnMember + `,"refund_id":"0f8fad5b-d9cb-469f-a165-70867728950e","refund_msg":"The refund is under way.","refunded_amount":"0","refunds":[` +
 			`{"refund_id":"0f8fad5b-d9cb-469f-a165-70867728950e","amount":"7","fee_amount":"0","status":"pending","error_code":null,"msg":"The refund is under way.",` +
 			`"created":"2026-09-03T10:15:30.123456+00:00","finished":null}]`}},
@@ -117,8 +117,8 @@ func TestTransactionIsShown(t *testing.T) {
 			at := ledger.MicrosOf(started)
 			r.Status, r.RefundedAmount = payment.Refunded, money.FromUint64(4_000)
 			r.Refunds = []payment.RefundRecord{
-				{ID: transactionID, Amount: r.RefundedAmount, RefundedFee: money.FromUint64(3), Status: payment.RefundSucceeded, Created: at, Finished: at},
-				{ID: orgID, Amount: money.FromUint64(1), Status: payment.RefundFailed, Failure: payment.Failure{Code: payment.RefundDeclined, Detail: "Why."}, Created: at, Finished: at},
+				{ID: transactionID, Amount: r.RefundedAmount, RefundedFee: money.FromUint64(3), Status: payment.RefundSucceeded, CreatedAt: at, FinishedAt: at},
+				{ID: orgID, Amount: money.FromUint64(1), Status: payment.RefundFailed, Failure: payment.Failure{Code: payment.RefundDeclined, Detail: "Why."}, CreatedAt: at, FinishedAt: at},
 			}
 		}, []string{`"status":"charged"`, `"status":"refunded"`, rrnMember, rrnMember + `,"refund_id":"7c9e6679-7425-40de-944b-e07fc1f90ae7","refund_msg":"Why.","refunded_amount":"4000","refunds":[` +
 			`{"refund_id":"0f8fad5b-d9cb-469f-a165-70867728950e","amount":"4000","fee_amount":"3","status":"succeeded","error_code":null,"msg":"The money was returned.",` +
@@ -195,7 +195,7 @@ func parsedRate(t *testing.T, text string) money.Rate {
 // hostedRecord returns a hosted transaction, which waits until its payer has entered the credentials.
 func hostedRecord() *payment.Record {
 	r := chargedRecord()
-	r.Status, r.Hosted, r.Terminal, r.Route, r.RRN, r.Finished, r.Method, r.CardFingerprint = payment.Created, true, ledger.ID{}, "", "", 0, "", ""
+	r.Status, r.Hosted, r.Terminal, r.Route, r.RRN, r.FinishedAt, r.Method, r.CardFingerprint = payment.Created, true, ledger.ID{}, "", "", 0, "", ""
 	return r
 }
 

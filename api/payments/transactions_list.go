@@ -87,7 +87,7 @@ func transactionOf(stored *posting.Record) (*payment.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	record.Finished = stored.Header.Finished
+	record.FinishedAt = stored.Header.FinishedAt
 	return record, nil
 }
 
@@ -178,7 +178,7 @@ func (p *listPage) addRow(row posting.ListRow) (more bool, err error) {
 		return false, err
 	}
 	q, header := p.query, &stored.Header
-	p.readTo = header.Started
+	p.readTo = header.StartedAt
 	if p.byUpdate {
 		p.readTo = row.Booked
 		p.readIDs[row.ID] = struct{}{}

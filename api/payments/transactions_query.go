@@ -56,7 +56,7 @@ type transactionFilter struct {
 
 // matchesTimes tells whether a record's times meet the filter's conditions.
 func (f *transactionFilter) matchesTimes(s *posting.RecordHeader) bool {
-	return f.started.contains(s.Started) && f.updated.contains(s.Updated) && f.finished.contains(s.Finished)
+	return f.started.contains(s.StartedAt) && f.updated.contains(s.UpdatedAt) && f.finished.contains(s.FinishedAt)
 }
 
 // matches tells whether a record meets all conditions that are not about times.

@@ -133,8 +133,8 @@ type declineJSON struct {
 func newTurnoverRow(day ledger.Date, env money.Env, key turnover.Key, f *turnover.Figures) turnoverRow {
 	row := turnoverRow{
 		Day: day.String(), Type: key.Type.String(), Currency: key.Currency, Network: key.Network, Env: env.String(),
-		Attempts: f.Attempts(), Charged: f.Charged.Count, ChargedAmount: f.Charged.Amount, Refunds: f.Refunded.Count, RefundedAmount: f.Refunded.Amount,
-		Reversals: f.Reversed.Count, ReversedAmount: f.Reversed.Amount, Declines: []declineJSON{}, LastAt: web.Instant(f.LastBooked),
+		Attempts: f.Attempts(), Charged: f.Charges.Count, ChargedAmount: f.Charges.Amount, Refunds: f.Refunds.Count, RefundedAmount: f.Refunds.Amount,
+		Reversals: f.Chargebacks.Count, ReversedAmount: f.Chargebacks.Amount, Declines: []declineJSON{}, LastAt: web.Instant(f.LastBooked),
 	}
 	if digits, isKnown := (money.Asset{Currency: key.Currency, Network: key.Network, Env: env}).Scale(); isKnown {
 		row.Scale = &digits

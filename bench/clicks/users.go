@@ -73,11 +73,11 @@ func Start(ctx context.Context, client *http.Client, base string, logins []Login
 }
 
 // Stop makes all people stop and returns the figures.
-func (c *Users) Stop() *Report {
-	c.stop()
-	c.people.Wait()
-	r := &Report{Total: page("all", c.all, 0), Errors: c.errors}
-	for name, k := range c.kinds {
+func (u *Users) Stop() *Report {
+	u.stop()
+	u.people.Wait()
+	r := &Report{Total: page("all", u.all, 0), Errors: u.errors}
+	for name, k := range u.kinds {
 		r.Pages = append(r.Pages, page(name, k.times, k.bytes))
 	}
 	slices.SortFunc(r.Pages, func(a, b Page) int {
@@ -91,25 +91,25 @@ func page(name string, h *hdrhistogram.Histogram, bytes int) Page {
 	return Page{Kind: name, Views: h.TotalCount(), P50: ms(h.ValueAtQuantile(50)), P99: ms(h.ValueAtQuantile(99)), Max: ms(h.Max()), Bytes: bytes}
 }
 
-func (c *Users) count(name string, took time.Duration, bytes int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	k := c.kinds[name]
+func (u *Users) count(name string, took time.Duration, bytes int) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	k := u.kinds[name]
 	if k == nil {
 		k = &kind{times: newHistogram()}
-		c.kinds[name] = k
+		u.kinds[name] = k
 	}
 	µs := min(max(took.Microseconds(), 1), int64(time.Minute/time.Microsecond))
 	_ = k.times.RecordValue(µs) // the value is within the histogram's range
-	_ = c.all.RecordValue(µs)
+	_ = u.all.RecordValue(µs)
 	k.bytes = max(k.bytes, bytes)
 }
 
-func (c *Users) countError(address string, err error) {
+func (u *Users) countError(address string, err error) {
 	if err == nil {
 		return
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.errors[fmt.Sprintf("%s: %v", Kind(address), err)]++
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.errors[fmt.Sprintf("%s: %v", Kind(address), err)]++
 }

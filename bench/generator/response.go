@@ -49,7 +49,7 @@ func parseResponse(b []byte) (a Response, size int, err error) {
 
 // readHead returns the value of Content-Length and sets ClosesConn. To save time, it looks at the first letter of each header
 // line, and examines only lines that can be one of the headers it needs.
-func (a *Response) readHead(head []byte) (length int, ok bool) {
+func (r *Response) readHead(head []byte) (length int, ok bool) {
 	for remaining := head; len(remaining) > 0; {
 		end := bytes.IndexByte(remaining, '\n')
 		line := remaining[:end]
@@ -61,7 +61,7 @@ func (a *Response) readHead(head []byte) (length int, ok bool) {
 					return 0, false
 				}
 			} else if value, found = headerValue(line, "connection:"); found {
-				a.ClosesConn = bytes.EqualFold(value, []byte("close"))
+				r.ClosesConn = bytes.EqualFold(value, []byte("close"))
 			}
 		case 'T', 't':
 			if _, found := headerValue(line, "transfer-encoding:"); found {

@@ -26,8 +26,8 @@ type State struct {
 }
 
 // Final returns whether the status is final, so that it never changes again.
-func (r *State) Final() bool {
-	return slices.Contains([]string{"charged", "rejected", "failed"}, r.Status)
+func (s *State) Final() bool {
+	return slices.Contains([]string{"charged", "rejected", "failed"}, s.Status)
 }
 
 // Outcome is a final status and its error code (Reason).

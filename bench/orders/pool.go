@@ -37,41 +37,41 @@ func NewPool(b *Book, s *server.Sandbox, noDelays bool) (*Pool, error) {
 }
 
 // Close closes the connections.
-func (c *Pool) Close() { c.http.CloseIdleConnections() }
+func (p *Pool) Close() { p.http.CloseIdleConnections() }
 
 // SetTimeout bounds the time of each further request, from its start until its response is complete.
-func (c *Pool) SetTimeout(d time.Duration) { c.http.Timeout = d }
+func (p *Pool) SetTimeout(d time.Duration) { p.http.Timeout = d }
 
 // Work acts as one client until ctx ends. It creates transactions, repeats create requests, and reads transactions.
-func (c *Pool) Work(ctx context.Context, random *rand.Rand) {
+func (p *Pool) Work(ctx context.Context, random *rand.Rand) {
 	for ctx.Err() == nil {
-		c.WorkOnce(ctx, random)
+		p.WorkOnce(ctx, random)
 	}
 }
 
 // WorkOnce makes one request, which it chooses at random.
-func (c *Pool) WorkOnce(ctx context.Context, random *rand.Rand) {
+func (p *Pool) WorkOnce(ctx context.Context, random *rand.Rand) {
 	roll := random.IntN(100)
-	o := c.book.randomOrder(random)
+	o := p.book.randomOrder(random)
 	switch {
 	case o == nil || roll < 70:
-		c.Create(ctx, c.book.Add(random, c.noDelays))
-	case roll < 85 || c.book.LastState(o).ID == "":
-		c.Create(ctx, o)
+		p.Create(ctx, p.book.Add(random, p.noDelays))
+	case roll < 85 || p.book.LastState(o).ID == "":
+		p.Create(ctx, o)
 	default:
-		c.Read(ctx, o)
+		p.Read(ctx, o)
 	}
 }
 
 // Race sends many create requests for one new order at the same instant.
-func (c *Pool) Race(ctx context.Context, random *rand.Rand) {
-	o := c.book.Add(random, c.noDelays)
+func (p *Pool) Race(ctx context.Context, random *rand.Rand) {
+	o := p.book.Add(random, p.noDelays)
 	start := make(chan struct{})
 	var creators sync.WaitGroup
 	for range ConcurrentCreates {
 		creators.Go(func() {
 			<-start
-			c.Create(ctx, o)
+			p.Create(ctx, o)
 		})
 	}
 	close(start)
@@ -79,26 +79,26 @@ func (c *Pool) Race(ctx context.Context, random *rand.Rand) {
 }
 
 // Create creates the order's transaction.
-func (c *Pool) Create(ctx context.Context, o *Order) {
-	c.exchange(ctx, o, http.MethodPost, "/api/v1/transactions", o.body, o.redactedBody)
+func (p *Pool) Create(ctx context.Context, o *Order) {
+	p.exchange(ctx, o, http.MethodPost, "/api/v1/transactions", o.body, o.redactedBody)
 }
 
 // Read reads the order's transaction.
-func (c *Pool) Read(ctx context.Context, o *Order) {
-	c.exchange(ctx, o, http.MethodGet, "/api/v1/transactions/"+c.book.LastState(o).ID, nil, nil)
+func (p *Pool) Read(ctx context.Context, o *Order) {
+	p.exchange(ctx, o, http.MethodGet, "/api/v1/transactions/"+p.book.LastState(o).ID, nil, nil)
 }
 
 // exchange sends a request about an order and records the response in the book.
-func (c *Pool) exchange(ctx context.Context, o *Order, method, path string, body, recordedBody []byte) {
-	previous := c.book.LastState(o)
-	s := c.sandbox
-	status, response := c.Do(ctx, method, path, body, "x-api-key", s.APIKey)
-	c.book.record(o, previous, answerLine{Method: method, Path: path, Body: recordedBody, Status: status, Response: response})
+func (p *Pool) exchange(ctx context.Context, o *Order, method, path string, body, recordedBody []byte) {
+	previous := p.book.LastState(o)
+	s := p.sandbox
+	status, response := p.Do(ctx, method, path, body, "x-api-key", s.APIKey)
+	p.book.record(o, previous, answerLine{Method: method, Path: path, Body: recordedBody, Status: status, Response: response})
 }
 
 // Do makes one request. Status 0 means that no complete response came.
-func (c *Pool) Do(ctx context.Context, method, path string, body []byte, header, credential string) (int, json.RawMessage) {
-	s := c.sandbox
+func (p *Pool) Do(ctx context.Context, method, path string, body []byte, header, credential string) (int, json.RawMessage) {
+	s := p.sandbox
 	request, err := http.NewRequestWithContext(ctx, method, s.BaseURL+path, bytes.NewReader(body))
 	if err != nil {
 		return 0, nil
@@ -108,7 +108,7 @@ func (c *Pool) Do(ctx context.Context, method, path string, body []byte, header,
 	if body != nil {
 		request.Header.Set("content-type", "application/json")
 	}
-	response, err := c.http.Do(request)
+	response, err := p.http.Do(request)
 	if err != nil {
 		return 0, nil
 	}
@@ -122,9 +122,9 @@ func (c *Pool) Do(ctx context.Context, method, path string, body []byte, header,
 
 // Advance moves the server's manual clock forward. If the server refuses the request, Advance returns an error. If no response
 // arrives, it returns nil.
-func (c *Pool) Advance(ctx context.Context, seconds int) error {
+func (p *Pool) Advance(ctx context.Context, seconds int) error {
 	body := fmt.Appendf(nil, `{"advance_seconds":%d}`, seconds)
-	status, response := c.Do(ctx, http.MethodPut, "/api/v1/sandbox/clock", body, "authorization", "Bearer "+c.sandbox.AdminToken)
+	status, response := p.Do(ctx, http.MethodPut, "/api/v1/sandbox/clock", body, "authorization", "Bearer "+p.sandbox.AdminToken)
 	if status != 0 && status != http.StatusOK {
 		return fmt.Errorf("moving the clock answered %d: %s", status, response)
 	}
@@ -132,7 +132,7 @@ func (c *Pool) Advance(ctx context.Context, seconds int) error {
 }
 
 // Each calls fn for every order. It uses as many goroutines as there are clients.
-func (c *Pool) Each(orders []*Order, fn func(*Order)) {
+func (p *Pool) Each(orders []*Order, fn func(*Order)) {
 	queue := make(chan *Order)
 	var workers sync.WaitGroup
 	for range Clients {

@@ -143,10 +143,10 @@ func (w *world) keep(line *answerLine) {
 	defer w.mu.Unlock()
 	w.answers = append(append(w.answers, text...), '\n')
 	if line.Status != 0 {
-		w.answered++
+		w.answerCount++
 	}
 	if line.Status == http.StatusServiceUnavailable {
-		w.refused++
+		w.refusalCount++
 	}
 }
 
@@ -155,7 +155,7 @@ func (w *world) keep(line *answerLine) {
 func (w *world) writeAnswers(path string) (bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.answered == 0 {
+	if w.answerCount == 0 {
 		return false, nil
 	}
 	return true, os.WriteFile(path, w.answers, 0o600)

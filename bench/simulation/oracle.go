@@ -117,7 +117,7 @@ func (w *world) compareOrders(c *client) {
 		case o.id == "":
 			w.recordViolation("%s: repeated creates without an answer", o.txid)
 		case !o.isFinal():
-			w.recordViolation("%v has no final status: %s after %v", o, o.status, o.seen)
+			w.recordViolation("%v has no final status: %s after %v", o, o.status, o.seenStatuses)
 		}
 	}
 }
@@ -172,7 +172,7 @@ func (w *world) compareBalance(c *client) {
 			want[o.currency] -= fee(amount)
 		}
 	}
-	for _, s := range w.book.settled {
+	for _, s := range w.book.settlements {
 		switch {
 		case s.status == http.StatusCreated && s.direction == "in":
 			want[plainCurrency] += s.amount
@@ -240,7 +240,7 @@ func (w *world) refunded(o *order, s *settledOrder, amount int) (sum int) {
 // unansweredSettlements sends the unanswered settlements again, with the same idempotency keys, so that each is carried out
 // exactly once. It returns the sum of these settlements.
 func (w *world) unansweredSettlements(c *client) (sum int) {
-	for _, s := range w.book.settled {
+	for _, s := range w.book.settlements {
 		if s.status == http.StatusCreated {
 			continue
 		}
@@ -349,7 +349,7 @@ func (w *world) compareNotifications() {
 		events[about][id] = true
 	}
 	for _, o := range w.book.orders {
-		for _, status := range o.seen {
+		for _, status := range o.seenStatuses {
 			if slices.Contains(notified, status) && !accepted[reported{o.id, status}] {
 				w.recordViolation("%s, %s: the merchant's server was never told that it is %s", o.txid, o.id, status)
 			}

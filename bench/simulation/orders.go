@@ -128,18 +128,18 @@ type order struct {
 	key      string // idempotency key of the create request; empty if there is none
 
 	// The fields below record what clients know about the order, and which requests they sent. world.mu guards these fields.
-	id        string
-	status    string
-	code      string
-	creates   int             // number of create requests that were sent
-	keyed     string          // with an idempotency key, the answer to the first create request; a repetition must get the same answer
-	seen      []string        // statuses of the order in the answers, oldest first
-	disturbed bool            // a crash or a lost call came before the order was final
-	cancels   bool            // a cancel request was sent
-	tries     []*paymentMeans // if the payer chooses the means of payment, those that the payer has tried
-	isLate    bool            // when the order ended, the payer's time was over, so the payer had no further attempt
-	commits   []int           // amounts of the commits that were sent
-	refunds   []refund
+	id           string
+	status       string
+	code         string
+	creates      int             // number of create requests that were sent
+	keyedAnswer  string          // with an idempotency key, the answer to the first create request; a repetition must get the same answer
+	seenStatuses []string        // statuses of the order in the answers, oldest first
+	disturbed    bool            // a crash or a lost call came before the order was final
+	cancels      bool            // a cancel request was sent
+	tries        []*paymentMeans // if the payer chooses the means of payment, those that the payer has tried
+	isLate       bool            // when the order ended, the payer's time was over, so the payer had no further attempt
+	commits      []int           // amounts of the commits that were sent
+	refunds      []refund
 }
 
 // refund is a client's request for a refund.
@@ -154,14 +154,14 @@ func (o *order) isFinal() bool {
 
 // book records all orders and other requests of the clients, and what the answers have shown.
 type book struct {
-	world     *world
-	orders    []*order
-	contracts []*contractCase
-	months    []string // months that were closed, according to the answers
-	settled   []settlement
-	renewals  []string // ids of subscriptions
-	heads     []head
-	saved     []*savedBackup
+	world        *world
+	orders       []*order
+	contracts    []*contractCase
+	months       []string // months that were closed, according to the answers
+	settlements  []settlement
+	renewals     []string // ids of subscriptions
+	heads        []head
+	savedBackups []*savedBackup
 }
 
 func newBook(w *world) *book { return &book{world: w} }
@@ -314,7 +314,7 @@ func (o *order) checkAnswer(w *world, shown order, a answer) {
 	o.isLate = startedErr == nil && finishedErr == nil && finished.Sub(started) > actionTTL-time.Second
 	fail := func(format string, values ...any) {
 		w.violations = append(w.violations, fmt.Sprintf("%v: %s; known before: %s %q, seen %v; answer %s",
-			o, fmt.Sprintf(format, values...), shown.status, shown.code, o.seen, a.body))
+			o, fmt.Sprintf(format, values...), shown.status, shown.code, o.seenStatuses, a.body))
 	}
 	switch {
 	case id == "" || a.get("txid") != o.txid && a.get("txid") != "":
@@ -345,7 +345,7 @@ func (o *order) checkAnswer(w *world, shown order, a answer) {
 	o.id = id
 	if !o.isFinal() || slices.Contains(after, got.status) {
 		if o.status != got.status {
-			o.seen = append(o.seen, got.status)
+			o.seenStatuses = append(o.seenStatuses, got.status)
 		}
 		o.status, o.code = got.status, got.code
 	}
@@ -396,9 +396,9 @@ func (o *order) checkKeyedAnswer(w *world, a answer, isFirst bool) bool {
 	defer w.mu.Unlock()
 	text := withoutAction(a)
 	if isFirst {
-		o.keyed = text
-	} else if o.keyed != "" && o.keyed != text {
-		w.violations = append(w.violations, fmt.Sprintf("%s: the same key was answered %s, before %s", o.txid, text, o.keyed))
+		o.keyedAnswer = text
+	} else if o.keyedAnswer != "" && o.keyedAnswer != text {
+		w.violations = append(w.violations, fmt.Sprintf("%s: the same key was answered %s, before %s", o.txid, text, o.keyedAnswer))
 	}
 	if id := a.get("id"); o.id == "" {
 		o.id = id

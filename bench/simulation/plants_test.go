@@ -285,7 +285,7 @@ var plants = []plant{
 	},
 	{
 		"what was due while the process was down is forgotten", "posting/due.go",
-		"	d.horizon = ledger.Micros(d.mark) * 1_000_000\n", "	d.horizon = max(ledger.Micros(d.mark)*1_000_000, ledger.MicrosOf(now)/1_000_000*1_000_000)\n",
+		"	q.horizon = ledger.Micros(q.mark) * 1_000_000\n", "	q.horizon = max(ledger.Micros(q.mark)*1_000_000, ledger.MicrosOf(now)/1_000_000*1_000_000)\n",
 	},
 
 	// Notifications.
@@ -361,7 +361,7 @@ var plants = []plant{
 	},
 	{
 		"a full queue refuses an outcome", "posting/journal.go",
-		"	if !c.MustRecord && len(j.queue)+j.dequeued >= j.maxQueue {", "	if len(j.queue)+j.dequeued >= j.maxQueue {",
+		"	if !c.MustRecord && len(j.queue)+j.dequeuedCount >= j.maxQueue {", "	if len(j.queue)+j.dequeuedCount >= j.maxQueue {",
 	},
 
 	// Settlements, contracts and backups.

@@ -95,20 +95,20 @@ func (w *world) whileOpen(dir string, fn func(*posting.Journal) error) error {
 func (w *world) saveBackup(content []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	b := &savedBackup{path: filepath.Join(w.root, fmt.Sprintf("backup-%d", len(w.book.saved)))}
+	b := &savedBackup{path: filepath.Join(w.root, fmt.Sprintf("backup-%d", len(w.book.savedBackups)))}
 	if err := os.WriteFile(b.path, content, 0o600); err != nil {
 		w.violations = append(w.violations, err.Error())
 		return
 	}
-	w.book.saved = append(w.book.saved, b)
+	w.book.savedBackups = append(w.book.savedBackups, b)
 }
 
 // restoreBackups restores the last backup and checks it.
 func (w *world) restoreBackups() {
-	if len(w.book.saved) == 0 || w.hasViolations() {
+	if len(w.book.savedBackups) == 0 || w.hasViolations() {
 		return
 	}
-	b := w.book.saved[len(w.book.saved)-1]
+	b := w.book.savedBackups[len(w.book.savedBackups)-1]
 	keyring, err := secret.LoadKeyring(filepath.Join(w.generationDir(), keyringFile))
 	if err != nil {
 		w.recordViolation("%v", err)

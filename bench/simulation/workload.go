@@ -295,16 +295,16 @@ type settlement struct {
 
 func (w *world) chooseSettlement() *operation {
 	b := w.book
-	s := settlement{reference: fmt.Sprintf("settlement-%d", len(b.settled)), direction: "out", amount: 10_000 + w.random.IntN(1_000)}
+	s := settlement{reference: fmt.Sprintf("settlement-%d", len(b.settlements)), direction: "out", amount: 10_000 + w.random.IntN(1_000)}
 	if w.random.IntN(2) == 0 {
 		s.direction = "in"
 	}
-	index := len(b.settled)
-	w.locked(func() { b.settled = append(b.settled, s) })
+	index := len(b.settlements)
+	w.locked(func() { b.settlements = append(b.settlements, s) })
 	return &operation{name: "settle " + s.reference, run: func(c *client) {
 		a := c.request(byOperator, http.MethodPost, "/api/v1/partners/1/settlements", "key-"+s.reference,
 			fmt.Sprintf(`{"direction":%q,"amount":"%d","currency":%q,"env":"prod","reference":%q}`, s.direction, s.amount, plainCurrency, s.reference))
-		c.world.locked(func() { b.settled[index].status = a.status })
+		c.world.locked(func() { b.settlements[index].status = a.status })
 		if a.status != 0 && a.status != http.StatusCreated && a.status != http.StatusServiceUnavailable && a.status != http.StatusConflict {
 			c.world.recordViolation("%s is answered %d: %s", s.reference, a.status, a.body)
 		}

@@ -62,18 +62,18 @@ type world struct {
 	isHarmed    bool // a fault may have damaged durable content, so a start may be refused and the checker may find a fault
 	isCaught    bool // the service or the checker has noticed the damage, which ends the world
 	checksNext  bool // the checker runs on the store when the next process starts
-	crashed     int
+	crashCount  int
 	checks      int
 	book        *book
 	inFlight    int // number of operations under way; only the world's goroutine uses it
 	exclusive   bool
 	ended       chan *operation
 
-	mu         sync.Mutex
-	answers    []byte // guarded by mu
-	answered   int    // guarded by mu
-	refused    int    // guarded by mu
-	violations []string
+	mu           sync.Mutex
+	answers      []byte // guarded by mu
+	answerCount  int    // guarded by mu
+	refusalCount int    // guarded by mu
+	violations   []string
 }
 
 type services struct {
@@ -128,7 +128,7 @@ func Run(plan Plan, from *Image, root string, logf func(string, ...any)) Result 
 	if err := w.runRounds(from); err != nil {
 		w.recordViolation("%v", err)
 	}
-	return Result{plan, w.violations, w.crashed, w.checks, w.answered, w.refused, w.trace.Sum64()}
+	return Result{plan, w.violations, w.crashCount, w.checks, w.answerCount, w.refusalCount, w.trace.Sum64()}
 }
 
 func newWorld(plan Plan, root string, logf func(string, ...any)) *world {
@@ -364,7 +364,7 @@ func (w *world) quiesce() bool {
 // crash ends the process, and copies the files for the next process. It disconnects the goroutines of the process from the
 // world and then calls wait, which must wait until they have ended.
 func (w *world) crash(end End, n *node, wait func()) {
-	w.crashed++
+	w.crashCount++
 	w.book.disturb()
 	synctest.Wait()
 	from := w.generationDir()

@@ -22,11 +22,11 @@ type local string
 func Local(path string) Directory { return local(path) }
 
 // Path implements Directory.
-func (d local) Path(name string) string { return filepath.Join(string(d), name) }
+func (l local) Path(name string) string { return filepath.Join(string(l), name) }
 
 // Names implements Directory.
-func (d local) Names() ([]string, error) {
-	entries, err := os.ReadDir(string(d))
+func (l local) Names() ([]string, error) {
+	entries, err := os.ReadDir(string(l))
 	var list []string
 	for _, e := range entries {
 		list = append(list, e.Name())
@@ -35,8 +35,8 @@ func (d local) Names() ([]string, error) {
 }
 
 // Open implements Directory.
-func (d local) Open(name string) (File, error) {
-	f, err := os.OpenFile(d.Path(name), os.O_RDWR, 0)
+func (l local) Open(name string) (File, error) {
+	f, err := os.OpenFile(l.Path(name), os.O_RDWR, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -45,8 +45,8 @@ func (d local) Open(name string) (File, error) {
 
 // Create implements Directory. It fills the whole file with zeros. If it only allocated the blocks, the first write to each
 // block would change metadata, and each sync would have to write the metadata too.
-func (d local) Create(name string, size int64) (_ File, err error) {
-	f, err := os.OpenFile(d.Path(name), os.O_RDWR|os.O_CREATE|os.O_TRUNC, fileMode)
+func (l local) Create(name string, size int64) (_ File, err error) {
+	f, err := os.OpenFile(l.Path(name), os.O_RDWR|os.O_CREATE|os.O_TRUNC, fileMode)
 	if err != nil {
 		return nil, err
 	}
@@ -72,13 +72,13 @@ func (d local) Create(name string, size int64) (_ File, err error) {
 }
 
 // Rename implements Directory.
-func (d local) Rename(from, to string) error { return os.Rename(d.Path(from), d.Path(to)) }
+func (l local) Rename(from, to string) error { return os.Rename(l.Path(from), l.Path(to)) }
 
 // Remove implements Directory.
-func (d local) Remove(name string) error { return os.Remove(d.Path(name)) }
+func (l local) Remove(name string) error { return os.Remove(l.Path(name)) }
 
 // Sync implements Directory.
-func (d local) Sync() error { return durable.SyncDir(string(d)) }
+func (l local) Sync() error { return durable.SyncDir(string(l)) }
 
 type localFile struct{ *os.File }
 

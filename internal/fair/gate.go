@@ -44,8 +44,8 @@ type occupancy struct {
 }
 
 // compare compares two groups, or two members of one group. The result is negative if u gets the next place before other.
-func (u *occupancy) compare(other *occupancy) int {
-	return cmp.Or(cmp.Compare(u.inside, other.inside), cmp.Compare(u.lastTurn, other.lastTurn))
+func (o *occupancy) compare(other *occupancy) int {
+	return cmp.Or(cmp.Compare(o.inside, other.inside), cmp.Compare(o.lastTurn, other.lastTurn))
 }
 
 type group[K comparable] struct {

@@ -19,14 +19,14 @@ type Meter struct {
 	width  int              // columns of the terminal; longer lines are cut
 	now    func() time.Time // time.Now, except in tests
 
-	mu      sync.Mutex
-	task    string    // mu guards this field and all fields below
-	unit    string    // name of the counted units; empty if bytes are counted
-	counted uint64    // units counted so far; the line shows them
-	done    uint64    // amount of work done so far; the percentage is done/total
-	total   uint64    // amount of work in the task; 0 if not known
-	began   time.Time // when the task began
-	shown   time.Time // when the line was last written; zero if no line is shown
+	mu           sync.Mutex
+	task         string    // mu guards this field and all fields below
+	unit         string    // name of the counted units; empty if bytes are counted
+	countedUnits uint64    // units counted so far; the line shows them
+	doneWork     uint64    // amount of work done so far; the percentage is doneWork/totalWork
+	totalWork    uint64    // amount of work in the task; 0 if not known
+	began        time.Time // when the task began
+	shownAt      time.Time // when the line was last written; zero if no line is shown
 }
 
 // New returns a meter that writes its line to the terminal out. The line begins with the prefix, and width is the number of
@@ -47,7 +47,7 @@ func (m *Meter) Begin(task, unit string, total uint64) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.task, m.unit, m.total, m.counted, m.done, m.began = task, unit, total, 0, 0, m.now()
+	m.task, m.unit, m.totalWork, m.countedUnits, m.doneWork, m.began = task, unit, total, 0, 0, m.now()
 }
 
 // Count counts n units that are finished. The amount of work done also increases by n.
@@ -66,10 +66,10 @@ func (m *Meter) add(units, work uint64) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.counted += units
-	m.done += work
-	if now := m.now(); now.Sub(m.shown) >= interval && now.Sub(m.began) >= interval {
-		m.shown = now
+	m.countedUnits += units
+	m.doneWork += work
+	if now := m.now(); now.Sub(m.shownAt) >= interval && now.Sub(m.began) >= interval {
+		m.shownAt = now
 		m.write(m.line(now.Sub(m.began)))
 	}
 }
@@ -81,8 +81,8 @@ func (m *Meter) End() {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !m.shown.IsZero() {
-		m.shown = time.Time{}
+	if !m.shownAt.IsZero() {
+		m.shownAt = time.Time{}
 		m.write("")
 	}
 }
@@ -98,12 +98,12 @@ func (m *Meter) write(text string) {
 // line returns the text of the line. elapsed is the time since the task began.
 func (m *Meter) line(elapsed time.Duration) string {
 	parts := []string{m.amount()}
-	if m.total > 0 {
-		parts = append(parts, fmt.Sprintf("%d%%", min(m.done*100/m.total, 100)))
+	if m.totalWork > 0 {
+		parts = append(parts, fmt.Sprintf("%d%%", min(m.doneWork*100/m.totalWork, 100)))
 	}
 	parts = append(parts, m.rate(elapsed))
-	if m.total > 0 && m.done > 0 && m.done < m.total {
-		left := time.Duration(float64(elapsed) * float64(m.total-m.done) / float64(m.done))
+	if m.totalWork > 0 && m.doneWork > 0 && m.doneWork < m.totalWork {
+		left := time.Duration(float64(elapsed) * float64(m.totalWork-m.doneWork) / float64(m.doneWork))
 		parts = append(parts, formatDuration(left)+" left")
 	}
 	text := m.prefix
@@ -117,15 +117,15 @@ func (m *Meter) line(elapsed time.Duration) string {
 func (m *Meter) amount() string {
 	switch {
 	case m.unit != "":
-		return groupDigits(m.counted) + " " + m.unit
-	case m.total > 0 && m.done <= m.total:
-		return fmt.Sprintf("%.1f of %.1f MB", megabytes(m.counted), megabytes(m.total))
+		return groupDigits(m.countedUnits) + " " + m.unit
+	case m.totalWork > 0 && m.doneWork <= m.totalWork:
+		return fmt.Sprintf("%.1f of %.1f MB", megabytes(m.countedUnits), megabytes(m.totalWork))
 	}
-	return fmt.Sprintf("%.1f MB", megabytes(m.counted))
+	return fmt.Sprintf("%.1f MB", megabytes(m.countedUnits))
 }
 
 func (m *Meter) rate(elapsed time.Duration) string {
-	perSecond := float64(m.counted) / elapsed.Seconds()
+	perSecond := float64(m.countedUnits) / elapsed.Seconds()
 	if m.unit == "" {
 		return fmt.Sprintf("%.1f MB/s", perSecond/1e6)
 	}

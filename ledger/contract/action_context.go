@@ -23,7 +23,7 @@ type ActionContext struct {
 	effectiveDate  ledger.Date        // the effective date of all entries; 0 if it is Today
 	requestDates   []RequestDate      // the dates in the request's body
 	newParty       ledger.ID          // a person who becomes a party to the contract
-	reserved       money.Amount       // the largest amount that timers may book on any shared account
+	reserve        money.Amount       // the largest amount that timers may book on any shared account
 	extendedColumn *schema.Column     // the list column to which the handler added a row
 
 	register       Register     // the part of the register of certificate holders that the decision needs
@@ -59,7 +59,7 @@ func (c *ActionContext) setEffectiveDate(day ledger.Date) { c.effectiveDate = da
 // setReserve sets the largest amount that timers may book on any shared account. A timer is never refused, so the amount is
 // reserved in advance: if an account has no room for it, the writer (package posting) refuses the action that starts the
 // timer.
-func (c *ActionContext) setReserve(amount money.Amount) { c.reserved = amount }
+func (c *ActionContext) setReserve(amount money.Amount) { c.reserve = amount }
 
 // line is one debit or credit of an entry.
 type line struct {

@@ -230,7 +230,7 @@ func (d *Decision) run(c *ActionContext, handler *ActionHandler) error {
 	if err := c.faults.Err(); err != nil {
 		return err
 	}
-	d.NewParty, d.Reserve = c.newParty, c.reserved
+	d.NewParty, d.Reserve = c.newParty, c.reserve
 	d.NewSubscription, d.InvestorPosition, d.BatchPhase = c.subscription, c.holderPosition, c.batchPhase
 	d.Dates = append(d.Dates, c.requestDates...)
 	d.applyTransition(c, c.transition, handler.Name)

@@ -52,14 +52,14 @@ func (k BlockKind) IsValid() bool {
 // Block is an entry of an organization's blocklist. Each value has only one entry. Removing the value switches the entry
 // off, and listing the value again switches it on.
 type Block struct {
-	ID      ledger.ID // computed by BlockID from the organization, the kind and the value
-	Org     ledger.ID
-	Kind    BlockKind
-	Value   string // the normalised value; for a card its keyed fingerprint
-	Masked  string // first six and last four digits of a card; empty for other kinds
-	Active  bool   // the value is blocked
-	Created ledger.Micros
-	Updated ledger.Micros // when the value was last listed or removed
+	ID        ledger.ID // computed by BlockID from the organization, the kind and the value
+	Org       ledger.ID
+	Kind      BlockKind
+	Value     string // the normalised value; for a card its keyed fingerprint
+	Masked    string // first six and last four digits of a card; empty for other kinds
+	Active    bool   // the value is blocked
+	CreatedAt ledger.Micros
+	UpdatedAt ledger.Micros // when the value was last listed or removed
 }
 
 // Shown returns the value in the form that clients may see.
@@ -90,8 +90,8 @@ var Blocks = schema.NewType[Block]("blocklist entry",
 		schema.Help("value that is refused; for a card, only its first six and last four digits are shown")), func(b *Block) (string, bool) { return b.Shown(), true }),
 	schema.Field(schema.Bool(2, "active", schema.NotNull,
 		schema.Help("whether the value is refused")), func(b *Block) *bool { return &b.Active }),
-	columns.CreatedColumn(func(b *Block) *ledger.Micros { return &b.Created }),
-	columns.UpdatedColumn(func(b *Block) *ledger.Micros { return &b.Updated }),
+	columns.CreatedColumn(func(b *Block) *ledger.Micros { return &b.CreatedAt }),
+	columns.UpdatedColumn(func(b *Block) *ledger.Micros { return &b.UpdatedAt }),
 	schema.Field(schema.Text(3, "compared", schema.NotShown, schema.RequiredInStore), func(b *Block) *string { return &b.Value }),
 	schema.Field(schema.Text(4, "masked", schema.NotShown), func(b *Block) *string { return &b.Masked }),
 ).Invariant(func(b *Block) string {
@@ -106,7 +106,7 @@ var Blocks = schema.NewType[Block]("blocklist entry",
 	}
 	return ""
 }).WithRowMetadata(func(b *Block, metadata schema.RowMetadata) {
-	b.Org, b.ID, b.Created, b.Updated = metadata.Org, metadata.ID, metadata.Created, metadata.Updated
+	b.Org, b.ID, b.CreatedAt, b.UpdatedAt = metadata.Org, metadata.ID, metadata.CreatedAt, metadata.UpdatedAt
 })
 
 func blockKindNames() (names []string) {

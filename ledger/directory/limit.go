@@ -119,7 +119,7 @@ type Limit struct {
 	Window    time.Duration // the length of the sliding window, a minute or an hour; only for Velocity
 	Scope     Scope
 	Active    bool
-	Created   ledger.Micros
+	CreatedAt ledger.Micros
 }
 
 // Attempt is what limits need to know about a transaction that is not routed yet.
@@ -218,10 +218,10 @@ var Limits = schema.NewType[Limit]("limit",
 		schema.Help("whose transactions are counted together")), func(l *Limit) *Scope { return &l.Scope }),
 	schema.Field(schema.Bool(12, "active", schema.NotNull, schema.DefaultTo(true),
 		schema.Help("whether the limit is in force")), func(l *Limit) *bool { return &l.Active }),
-	columns.CreatedColumn(func(l *Limit) *ledger.Micros { return &l.Created }),
+	columns.CreatedColumn(func(l *Limit) *ledger.Micros { return &l.CreatedAt }),
 ).OnCreate(requireLimitNetwork).CrossCheck(crossCheckLimit).Invariant(limitProblem).
 	WithRowMetadata(func(l *Limit, metadata schema.RowMetadata) {
-		l.Org, l.ID, l.Created = metadata.Org, metadata.ID, metadata.Created
+		l.Org, l.ID, l.CreatedAt = metadata.Org, metadata.ID, metadata.CreatedAt
 	})
 
 // limitProblem returns a problem if NewLimit cannot have made a stored limit. Otherwise it returns an empty text. It does
@@ -342,10 +342,10 @@ func (l *Limit) Patch(change schema.Change[Limit]) (*Limit, ledger.Event, error)
 // Usage tells how much of a limit is used in the current window. If the limit's scope is not partner, it is the usage of
 // one payer.
 type Usage struct {
-	Used     money.Amount  // sum of the amounts settled in the window, in minor units
-	Reserved money.Amount  // sum of the amounts pending or held in the window, in minor units; it counts towards the limit
-	Count    int64         // for a velocity limit: number of attempts in the window
-	Resets   ledger.Micros // when the period ends, or when all counted attempts have left the sliding window
+	SettledAmount  money.Amount  // sum of the amounts settled in the window, in minor units
+	ReservedAmount money.Amount  // sum of the amounts pending or held in the window, in minor units; it counts towards the limit
+	Count          int64         // for a velocity limit: number of attempts in the window
+	ResetsAt       ledger.Micros // when the period ends, or when all counted attempts have left the sliding window
 }
 
 // Remaining returns how much the limit still allows, in minor units or, for a velocity limit, in attempts. If the usage
@@ -355,7 +355,7 @@ func (u *Usage) Remaining(l *Limit) money.Amount {
 		return money.FromUint64(uint64(max(0, l.MaxCount-u.Count)))
 	}
 	remaining := l.MaxAmount
-	for _, used := range []money.Amount{u.Used, u.Reserved} {
+	for _, used := range []money.Amount{u.SettledAmount, u.ReservedAmount} {
 		rest, err := remaining.Sub(used)
 		if err != nil {
 			return money.Amount{}

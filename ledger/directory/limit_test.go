@@ -303,11 +303,11 @@ func TestRemainingLimit(t *testing.T) {
 		want  uint64
 	}{
 		"nothing used":                      {volume, Usage{}, 1000},
-		"partly used":                       {volume, Usage{Used: amount(300), Reserved: amount(200)}, 500},
-		"used up":                           {volume, Usage{Used: amount(999), Reserved: amount(1)}, 0},
-		"used and reserved above the limit": {volume, Usage{Used: amount(999), Reserved: amount(2)}, 0},
-		"used above a lowered limit":        {volume, Usage{Used: amount(1001)}, 0},
-		"the largest amounts":               {volume, Usage{Used: money.Max, Reserved: money.Max}, 0},
+		"partly used":                       {volume, Usage{SettledAmount: amount(300), ReservedAmount: amount(200)}, 500},
+		"used up":                           {volume, Usage{SettledAmount: amount(999), ReservedAmount: amount(1)}, 0},
+		"used and reserved above the limit": {volume, Usage{SettledAmount: amount(999), ReservedAmount: amount(2)}, 0},
+		"used above a lowered limit":        {volume, Usage{SettledAmount: amount(1001)}, 0},
+		"the largest amounts":               {volume, Usage{SettledAmount: money.Max, ReservedAmount: money.Max}, 0},
 		"some attempts":                     {velocity, Usage{Count: 2}, 3},
 		"no attempt left":                   {velocity, Usage{Count: 5}, 0},
 		"more attempts than allowed":        {velocity, Usage{Count: 7}, 0},

@@ -58,13 +58,13 @@ const MaxRegions = 100
 // Organization is the unit of isolation: every record belongs to exactly one organization, except the
 // platform's own records.
 type Organization struct {
-	ID      ledger.ID
-	Name    string
-	Type    OrgType
-	Status  OrgStatus
-	Modules []string // sorted
-	Regions []string // ISO 3166-1 alpha-2, sorted; empty: all
-	Created ledger.Micros
+	ID        ledger.ID
+	Name      string
+	Type      OrgType
+	Status    OrgStatus
+	Modules   []string // sorted
+	Regions   []string // ISO 3166-1 alpha-2, sorted; empty: all
+	CreatedAt ledger.Micros
 }
 
 // Active tells whether the organization's keys and sessions are accepted.
@@ -95,8 +95,10 @@ var Organizations = schema.NewType[Organization]("organization",
 		schema.Help("any of participatory_finance, islamic_finance and dual_control")), func(o *Organization) *[]string { return &o.Modules }),
 	schema.Field(schema.Texts(5, "allowed_regions", schema.Flag("region"), schema.Settable, schema.NotNull, schema.AtMost(MaxRegions), schema.Rule(regionsRule),
 		schema.Help("two-letter codes of the regions in which the organization works; an empty list means all")), func(o *Organization) *[]string { return &o.Regions }),
-	columns.CreatedColumn(func(o *Organization) *ledger.Micros { return &o.Created }),
-).WithRowMetadata(func(o *Organization, metadata schema.RowMetadata) { o.ID, o.Created = metadata.ID, metadata.Created })
+	columns.CreatedColumn(func(o *Organization) *ledger.Micros { return &o.CreatedAt }),
+).WithRowMetadata(func(o *Organization, metadata schema.RowMetadata) {
+	o.ID, o.CreatedAt = metadata.ID, metadata.CreatedAt
+})
 
 // modulesRule refuses a list with an unknown module.
 func modulesRule(value any) string {

@@ -38,7 +38,7 @@ type Partner struct {
 	Sources   []netip.Prefix // addresses from which requests may come; empty: any
 	Overdraft []Overdraft
 	Branding  Branding // look of the pages that payers see; zero: the service's default
-	Created   ledger.Micros
+	CreatedAt ledger.Micros
 	FirstSeq  uint64 // journal number (Seq) of the event that created the partner; actors/directory sets it on reading
 
 	// Epoch increases when the password changes. Sessions that began in an earlier epoch are no longer valid.
@@ -54,7 +54,7 @@ var Partners = schema.NewType[Partner]("partner",
 	schema.Field(schema.Text(3, "login", schema.Required, schema.Fixed, schema.OneLine, schema.Rule(noSpaces),
 		schema.Help("name to log in with, unique in the organization")), func(p *Partner) *string { return &p.Login }),
 	passwordColumn(),
-	columns.CreatedColumn(func(p *Partner) *ledger.Micros { return &p.Created }),
+	columns.CreatedColumn(func(p *Partner) *ledger.Micros { return &p.CreatedAt }),
 	schema.Field(schema.Text(4, "email", schema.Settable, schema.AtMost(MaxEmail), schema.Rule(textRule(checkEmail)),
 		schema.Help("e-mail address")), func(p *Partner) *string { return &p.Email }),
 	schema.Field(schema.Text(5, "lang", schema.OutOfLists, schema.RefuseEmpty(LanguageRule), schema.Rule(langRule),
@@ -76,7 +76,7 @@ var Partners = schema.NewType[Partner]("partner",
 ).CrossCheck(crossCheckPartner).
 	Invariant(func(p *Partner) string { return partnerNumberProblem(p.Number) }).
 	WithRowMetadata(func(p *Partner, metadata schema.RowMetadata) {
-		p.Org, p.ID, p.Created = metadata.Org, metadata.ID, metadata.Created
+		p.Org, p.ID, p.CreatedAt = metadata.Org, metadata.ID, metadata.CreatedAt
 	})
 
 // Branding says how the pages that payers see present the merchant.

@@ -18,13 +18,13 @@ import (
 // In the journal, the state of a rate is its value, so the events show every past value and its time. The record contains
 // only the current value.
 type Rate struct {
-	ID      ledger.ID // computed by RateID from the organization and the two currencies
-	Org     ledger.ID
-	From    money.Currency
-	To      money.Currency
-	Value   money.Rate
-	Created ledger.Micros
-	Updated ledger.Micros // when the last event was booked; kept beside the stored form, like Created
+	ID        ledger.ID // computed by RateID from the organization and the two currencies
+	Org       ledger.ID
+	From      money.Currency
+	To        money.Currency
+	Value     money.Rate
+	CreatedAt ledger.Micros
+	UpdatedAt ledger.Micros // when the last event was booked; kept beside the stored form, like CreatedAt
 }
 
 // LogValue implements slog.LogValuer.
@@ -43,8 +43,8 @@ var Rates = schema.NewType[Rate]("rate",
 	schema.TextField(currencyCode(2, "to", "currency in which the value is given"), func(r *Rate) *money.Currency { return &r.To }),
 	schema.Field(schema.NewTypedColumn[money.Rate](3, "rate", rateKind{}, []schema.Option{schema.Required,
 		schema.Help("value of one major unit of the currency `from`, in major units of the currency `to`; above zero")}), func(r *Rate) *money.Rate { return &r.Value }),
-	columns.CreatedColumn(func(r *Rate) *ledger.Micros { return &r.Created }),
-	columns.UpdatedColumn(func(r *Rate) *ledger.Micros { return &r.Updated }),
+	columns.CreatedColumn(func(r *Rate) *ledger.Micros { return &r.CreatedAt }),
+	columns.UpdatedColumn(func(r *Rate) *ledger.Micros { return &r.UpdatedAt }),
 ).CrossCheck(crossCheckRate).
 	Invariant(func(r *Rate) string {
 		_, isFromAccepted := money.AcceptedCurrency(string(r.From))
@@ -58,7 +58,7 @@ var Rates = schema.NewType[Rate]("rate",
 		return ""
 	}).
 	WithRowMetadata(func(r *Rate, metadata schema.RowMetadata) {
-		r.Org, r.ID, r.Created, r.Updated = metadata.Org, metadata.ID, metadata.Created, metadata.Updated
+		r.Org, r.ID, r.CreatedAt, r.UpdatedAt = metadata.Org, metadata.ID, metadata.CreatedAt, metadata.UpdatedAt
 	})
 
 // currencyCode returns a column whose values are currencies that transactions accept.

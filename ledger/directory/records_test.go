@@ -154,8 +154,8 @@ func TestFieldsInTheRequestForAKeyAreChecked(t *testing.T) {
 			return k, err
 		})
 		wantField(t, body, err, c.field)
-		if err == nil && k.Expires != c.expires {
-			t.Errorf("%s expires at %d, want %d", body, k.Expires, c.expires)
+		if err == nil && k.ExpiresAt != c.expires {
+			t.Errorf("%s expires at %d, want %d", body, k.ExpiresAt, c.expires)
 		}
 	}
 }
@@ -376,14 +376,14 @@ func TestOverdraftResolvesNetwork(t *testing.T) {
 
 func TestFieldsAndValidityOfKeysAndSessions(t *testing.T) {
 	const now = ledger.Micros(1000)
-	draft := APIKey{ID: testID(1), Org: testID(2), Partner: 3, Prefix: "mzk_abc", Hash: [32]byte{1}, Name: "k", Expires: now + 1}
+	draft := APIKey{ID: testID(1), Org: testID(2), Partner: 3, Prefix: "mzk_abc", Hash: [32]byte{1}, Name: "k", ExpiresAt: now + 1}
 	for name, c := range map[string]struct {
 		change func(*APIKey)
 		field  string
 	}{
 		"no name":           {func(k *APIKey) { k.Name = "" }, "name"},
-		"expires now":       {func(k *APIKey) { k.Expires = now }, "expires_at"},
-		"expires never":     {func(k *APIKey) { k.Expires = 0 }, ""},
+		"expires now":       {func(k *APIKey) { k.ExpiresAt = now }, "expires_at"},
+		"expires never":     {func(k *APIKey) { k.ExpiresAt = 0 }, ""},
 		"no partner":        {func(k *APIKey) { k.Partner = 0 }, "partner_id"},
 		"name of two lines": {func(k *APIKey) { k.Name = "a\nb" }, "name"},
 	} {
@@ -399,7 +399,7 @@ func TestFieldsAndValidityOfKeysAndSessions(t *testing.T) {
 		t.Error("a key must be valid until the instant at which it expires")
 	}
 	revoked, event := k.Revoke(now)
-	if revoked.IsValid(now) || event.Name != "revoke" || event.To != "revoked" || k.Revoked != 0 {
+	if revoked.IsValid(now) || event.Name != "revoke" || event.To != "revoked" || k.RevokedAt != 0 {
 		t.Error("the key is not revoked", event)
 	}
 	if unchanged, event := revoked.Revoke(now + 5); unchanged != revoked || event.Name != "" {
@@ -409,7 +409,7 @@ func TestFieldsAndValidityOfKeysAndSessions(t *testing.T) {
 	if event.Name != "create" || !s.IsValid(1<<60) || s.IdleTooLong(0, 1<<60) || !s.Roles.IsValid() || Role("root").IsValid() {
 		t.Error(s, event)
 	}
-	if expired := (Session{Expires: now}); expired.IsValid(now) {
+	if expired := (Session{ExpiresAt: now}); expired.IsValid(now) {
 		t.Error("a session is valid after it expired")
 	}
 }

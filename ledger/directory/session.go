@@ -23,20 +23,20 @@ const (
 
 // Session lets requests act in the session's roles inside one organization. Hash is the SHA-256 of the session's token.
 type Session struct {
-	ID      ledger.ID
-	Org     ledger.ID
-	Hash    [32]byte
-	Roles   Roles
-	User    ledger.ID // the user who logged in; zero for a partner's login and for the sandbox's session
-	Partner int64     // the partner for which a session with PartnerRole acts; otherwise 0
-	Epoch   uint32    // epoch of the user or partner at the login (doc.go, invariant 10); 0: no login
-	Created ledger.Micros
-	Expires ledger.Micros // 0: never
-	MaxIdle time.Duration // the longest time between two uses; 0: unlimited
-	Revoked ledger.Micros // 0: not revoked
-	Used    ledger.Micros // the last recorded use; the login counts as a use
-	Source  string        // the IP address from which the login came; empty: not known
-	Console bool          // the login was at the console; such sessions are valid only there, and others only in the API
+	ID         ledger.ID
+	Org        ledger.ID
+	Hash       [32]byte
+	Roles      Roles
+	User       ledger.ID // the user who logged in; zero for a partner's login and for the sandbox's session
+	Partner    int64     // the partner for which a session with PartnerRole acts; otherwise 0
+	Epoch      uint32    // epoch of the user or partner at the login (doc.go, invariant 10); 0: no login
+	CreatedAt  ledger.Micros
+	ExpiresAt  ledger.Micros // 0: never
+	MaxIdle    time.Duration // the longest time between two uses; 0: unlimited
+	RevokedAt  ledger.Micros // 0: not revoked
+	LastUsedAt ledger.Micros // the last recorded use; the login counts as a use
+	Source     string        // the IP address from which the login came; empty: not known
+	Console    bool          // the login was at the console; such sessions are valid only there, and others only in the API
 
 	// Login attempts with a wrong password that came after the previous successful login and before this session's login,
 	// as far as they are known.
@@ -57,10 +57,10 @@ var Sessions = schema.NewType[Session]("session",
 	schema.Field(schema.ID(3, "user", schema.NotShown), func(s *Session) *ledger.ID { return &s.User }),
 	schema.Field(schema.DerivedInteger(4, "partner", schema.NotShown), func(s *Session) *int64 { return &s.Partner }),
 	schema.NumberField(schema.DerivedInteger(5, "epoch", schema.NotShown), func(s *Session) *uint32 { return &s.Epoch }),
-	schema.Field(schema.Instant(6, "expires", schema.NotShown), func(s *Session) *ledger.Micros { return &s.Expires }),
+	schema.Field(schema.Instant(6, "expires", schema.NotShown), func(s *Session) *ledger.Micros { return &s.ExpiresAt }),
 	columns.DurationColumn(7, "idle", func(s *Session) *time.Duration { return &s.MaxIdle }),
-	schema.Field(schema.Instant(8, "revoked", schema.NotShown), func(s *Session) *ledger.Micros { return &s.Revoked }),
-	schema.Field(schema.Instant(9, "used", schema.NotShown), func(s *Session) *ledger.Micros { return &s.Used }),
+	schema.Field(schema.Instant(8, "revoked", schema.NotShown), func(s *Session) *ledger.Micros { return &s.RevokedAt }),
+	schema.Field(schema.Instant(9, "used", schema.NotShown), func(s *Session) *ledger.Micros { return &s.LastUsedAt }),
 	schema.Field(schema.Bool(10, "console", schema.NotShown), func(s *Session) *bool { return &s.Console }),
 	schema.Field(schema.Text(11, "source", schema.NotShown), func(s *Session) *string { return &s.Source }),
 	schema.NumberField(schema.DerivedInteger(12, "failures", schema.NotShown), func(s *Session) *uint32 { return &s.Failures }),
@@ -73,10 +73,10 @@ var Sessions = schema.NewType[Session]("session",
 	if s.Console && s.Epoch == 0 {
 		return "is of the console, but no login began it"
 	}
-	return cmp.Or(partnerRoleProblem(s.Roles, s.Partner), timesProblem(s.Expires, s.Revoked, s.Used))
+	return cmp.Or(partnerRoleProblem(s.Roles, s.Partner), timesProblem(s.ExpiresAt, s.RevokedAt, s.LastUsedAt))
 }).
 	WithRowMetadata(func(s *Session, metadata schema.RowMetadata) {
-		s.Org, s.ID, s.Created = metadata.Org, metadata.ID, metadata.Created
+		s.Org, s.ID, s.CreatedAt = metadata.Org, metadata.ID, metadata.CreatedAt
 	})
 
 // Author returns the author to record in events that requests with this session cause.
@@ -88,13 +88,13 @@ func (s *Session) Author() ledger.Author {
 // because the latest uses may not be recorded yet, and AllowsSession, because the record does not contain the state of the
 // session's owner.
 func (s *Session) IsValid(now ledger.Micros) bool {
-	return s.Revoked == 0 && (s.Expires == 0 || now < s.Expires)
+	return s.RevokedAt == 0 && (s.ExpiresAt == 0 || now < s.ExpiresAt)
 }
 
 // IdleTooLong tells whether at least MaxIdle has passed since the session's last use. The last use is lastUse, which the
 // caller knows, or the recorded use, whichever is later.
 func (s *Session) IdleTooLong(lastUse, now ledger.Micros) bool {
-	return s.MaxIdle > 0 && now-max(lastUse, s.Used) >= ledger.Micros(s.MaxIdle.Microseconds())
+	return s.MaxIdle > 0 && now-max(lastUse, s.LastUsedAt) >= ledger.Micros(s.MaxIdle.Microseconds())
 }
 
 // String returns the record's identity. It shows no other field, because some fields are secret.
@@ -143,29 +143,29 @@ func (p *Partner) AllowsSession(s *Session) bool {
 // begin sets the expiry and the longest idle time of a session that begins with a login now. It returns the session and the
 // event of the session's creation.
 func (s *Session) begin(now ledger.Micros) (*Session, ledger.Event) {
-	s.Used, s.MaxIdle = now, MaxSessionIdle
-	s.Expires = now + ledger.Micros(SessionLife.Microseconds())
+	s.LastUsedAt, s.MaxIdle = now, MaxSessionIdle
+	s.ExpiresAt = now + ledger.Micros(SessionLife.Microseconds())
 	return s, createdEvent(ledger.Session, s.ID, StateActive)
 }
 
 // Revoke returns a revoked copy of the session, and the event of this change. If the session is already revoked, it returns
 // the unchanged session and an event without a name.
 func (s *Session) Revoke(now ledger.Micros) (*Session, ledger.Event) {
-	if s.Revoked != 0 {
+	if s.RevokedAt != 0 {
 		return s, ledger.Event{}
 	}
 	next := *s
-	next.Revoked = now
+	next.RevokedAt = now
 	return &next, laterEvent(ledger.Session, s.ID, Revoke, StateActive, StateRevoked)
 }
 
 // RecordUse returns a copy of the session in which the time of a use is recorded, and the event of this change. If a later
 // use is already recorded or the session is revoked, it returns the unchanged session and an event without a name.
 func (s *Session) RecordUse(usedAt ledger.Micros) (*Session, ledger.Event) {
-	if s.Revoked != 0 || usedAt <= s.Used {
+	if s.RevokedAt != 0 || usedAt <= s.LastUsedAt {
 		return s, ledger.Event{}
 	}
 	next := *s
-	next.Used = usedAt
+	next.LastUsedAt = usedAt
 	return &next, laterEvent(ledger.Session, s.ID, Use, StateActive, StateActive)
 }

@@ -24,8 +24,8 @@ type Settlement struct {
 	Outgoing  bool      // the money goes to the partner's bank; if false, it comes from there or from the provider
 	Lines     []SettlementLine
 	Fee       money.Amount // the part of the amount that the provider kept; if not zero, there is only one line
-	Created   ledger.Micros
-	Seq       uint64 // journal number of the first event; kept beside the stored form, like Created
+	CreatedAt ledger.Micros
+	Seq       uint64 // journal number of the first event; kept beside the stored form, like CreatedAt
 }
 
 // SettlementLine is the amount of a settlement in one asset. In a settlement with a provider, the provider's fee is not
@@ -58,7 +58,7 @@ var Settlements = schema.NewType[Settlement]("settlement",
 	settlementText("env", "environment", func(a money.Asset) string { return a.Env.String() }),
 	schema.Field(schema.Text(3, "reference", schema.Required, schema.Fixed,
 		schema.Help("the bank's or provider's reference")), func(s *Settlement) *string { return &s.Reference }),
-	columns.CreatedColumn(func(s *Settlement) *ledger.Micros { return &s.Created }),
+	columns.CreatedColumn(func(s *Settlement) *ledger.Micros { return &s.CreatedAt }),
 	schema.NumberField(schema.Seq(0, "seq", schema.NotNull, schema.Transient, schema.ReadOnlyFixed,
 		schema.Help("number of the settlement's first entry in the journal")), func(s *Settlement) *uint64 { return &s.Seq }),
 	schema.Field(schema.Bool(4, "out", schema.NotShown), func(s *Settlement) *bool { return &s.Outgoing }),
@@ -73,7 +73,7 @@ var Settlements = schema.NewType[Settlement]("settlement",
 	}
 	return partnerNumberProblem(s.Partner)
 }).WithRowMetadata(func(s *Settlement, metadata schema.RowMetadata) {
-	s.Org, s.ID, s.Created, s.Seq = metadata.Org, metadata.ID, metadata.Created, metadata.Seq
+	s.Org, s.ID, s.CreatedAt, s.Seq = metadata.Org, metadata.ID, metadata.CreatedAt, metadata.Seq
 })
 
 var settlementLines = schema.NewType[SettlementLine]("line",

@@ -160,11 +160,11 @@ func TestSettlementsAreTheSameIfAllFieldsAreEqual(t *testing.T) {
 	usd := money.Asset{Currency: "USD", Env: money.Test}
 	newSettlement := func() *Settlement {
 		return &Settlement{
-			ID: testID(1), Org: testID(2), Partner: 4, Reference: "r", Lines: []SettlementLine{{usd, money.FromUint64(5)}}, Created: 7, Seq: 8,
+			ID: testID(1), Org: testID(2), Partner: 4, Reference: "r", Lines: []SettlementLine{{usd, money.FromUint64(5)}}, CreatedAt: 7, Seq: 8,
 		}
 	}
 	repeated := newSettlement()
-	repeated.ID, repeated.Created, repeated.Seq = testID(9), 0, 0
+	repeated.ID, repeated.CreatedAt, repeated.Seq = testID(9), 0, 0
 	if !newSettlement().Same(repeated) {
 		t.Error("a repeated settlement is not the same")
 	}

@@ -84,11 +84,11 @@ func eachRecord(t *testing.T) map[string]storedRecord {
 	return map[string]storedRecord{
 		"partner": storeRecord(t, Partners, org, id, Partner{
 			ID: id, Org: org, Number: 7, Name: "Shop", Login: "shop", PassHash: "$argon2id$x", Email: "a@shop.example", Lang: "ru",
-			NotifyURL: "https://shop.example/", Secret: "s", Active: true, Created: created, Epoch: 3,
+			NotifyURL: "https://shop.example/", Secret: "s", Active: true, CreatedAt: created, Epoch: 3,
 			Sources:   []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("2001:db8::/32")},
 			Overdraft: []Overdraft{{tether, ledger.MaxAmount}, {usd, money.Amount{}}},
 			Branding:  Branding{DisplayName: "The shop", Logo: "https://pay.example/images/a.png", Color: "#0a6b3d", SupportEmail: "h@shop.example", TermsURL: "https://shop.example/t"},
-		}, func(p *Partner) { p.Created = 0 },
+		}, func(p *Partner) { p.CreatedAt = 0 },
 			`{"id":7,"name":"Shop","login":"shop","created_at":`+createdAt+`,"active":true,"email":"a@shop.example","lang":"ru",`+
 				`"notify_url":"https://shop.example/","secret":"•••","source_addresses":["10.0.0.0/8","2001:db8::/32"],`+
 				`"overdraft_limit":[{"currency":"USDT","network":"tron","env":"test","amount":"1`+strings.Repeat("0", 72)+`"},`+
@@ -100,14 +100,14 @@ func eachRecord(t *testing.T) map[string]storedRecord {
 				`"source_addresses":[],"overdraft_limit":[],"branding":null}`,
 			"id", "name", "login"),
 		"organization": storeRecord(t, Organizations, org, id, Organization{
-			ID: id, Name: "Bank", Type: Bank, Status: Maintenance, Modules: []string{IslamicFinance}, Regions: []string{"AE", "MY"}, Created: created,
-		}, func(o *Organization) { o.Created = 0 },
+			ID: id, Name: "Bank", Type: Bank, Status: Maintenance, Modules: []string{IslamicFinance}, Regions: []string{"AE", "MY"}, CreatedAt: created,
+		}, func(o *Organization) { o.CreatedAt = 0 },
 			`{"id":`+idText+`,"name":"Bank","type":"bank","status":"maintenance","modules":["islamic_finance"],"allowed_regions":["AE","MY"],"created_at":`+createdAt+`}`,
 			"name", "type", "status"),
 		"terminal": storeRecord(t, Terminals, org, id, Terminal{
 			ID: id, Org: org, Partner: 7, Name: "T", Provider: Simulator, Type: PayoutTerminal, Active: true, Env: money.Test, MerchantAdapter: "a",
-			ProviderParams: []byte(`{"priority":4,"api_key":"k"}`), MerchantParams: []byte(`{"secret":"s","other":[1, 2]}`), Created: created,
-		}, func(t *Terminal) { t.Created = 0 },
+			ProviderParams: []byte(`{"priority":4,"api_key":"k"}`), MerchantParams: []byte(`{"secret":"s","other":[1, 2]}`), CreatedAt: created,
+		}, func(t *Terminal) { t.CreatedAt = 0 },
 			`{"id":`+idText+`,"name":"T","partner_id":7,"provider":"simulator","type":"payout","is_active":true,"env":"test",`+
 				`"provider_params":{"priority":4,"api_key":"•••"},"merchant_adapter":"a","merchant_params":{"secret":"•••","other":[1, 2]},"created_at":`+createdAt+`}`,
 			"name", "partner_id", "type", "env"),
@@ -117,14 +117,14 @@ func eachRecord(t *testing.T) map[string]storedRecord {
 			"name", "partner_id", "type", "env"),
 		"user": storeRecord(t, Users, org, id, User{
 			ID: id, Org: org, Login: "anna", PassHash: "h", Email: "a@bank.example", Name: "Anna", Roles: Roles{Client, PartnerRole}, Partner: 7,
-			Active: true, Created: created, Epoch: 4, Lang: "ar",
-		}, func(u *User) { u.Created = 0 },
+			Active: true, CreatedAt: created, Epoch: 4, Lang: "ar",
+		}, func(u *User) { u.CreatedAt = 0 },
 			`{"id":`+idText+`,"login":"anna","name":"Anna","email":"a@bank.example","roles":["client","partner"],"partner_id":7,"active":true,"lang":"ar","created_at":`+createdAt+`}`,
 			"login", "name", "roles", "pass_hash", "epoch", "partner_id"),
 		"limit": storeRecord(t, Limits, org, id, Limit{
 			ID: id, Org: org, Partner: 7, Terminal: other, Kind: DailyVolume, Type: PayoutTerminal, Asset: tether, MaxAmount: money.FromUint64(5),
-			Scope: ScopeCard, Active: true, Created: created,
-		}, func(l *Limit) { l.Created = 0 },
+			Scope: ScopeCard, Active: true, CreatedAt: created,
+		}, func(l *Limit) { l.CreatedAt = 0 },
 			`{"id":`+idText+`,"partner_id":7,"terminal_id":`+otherText+`,"kind":"daily_volume","type":"payout","currency":"USDT","network":"tron","env":"test",`+
 				`"max_amount":"5","max_count":null,"window":null,"scope":"card","active":true,"created_at":`+createdAt+`}`,
 			"partner_id", "kind", "currency", "env", "max_amount", "scope"),
@@ -135,17 +135,17 @@ func eachRecord(t *testing.T) map[string]storedRecord {
 				`"max_amount":null,"max_count":5,"window":"hour","scope":"partner","active":false,"created_at":null}`,
 			"partner_id", "kind", "env", "max_count", "window", "scope"),
 		"key": storeRecord(t, APIKeys, org, id, APIKey{
-			ID: id, Org: org, Partner: 7, Name: "k", Prefix: "mzk_12345678", Hash: [32]byte{31: 1}, Value: "mzk_123456789", Created: created, Expires: 6, Revoked: 7, Used: 5,
-		}, func(k *APIKey) { k.Created, k.Value = 0, "" },
+			ID: id, Org: org, Partner: 7, Name: "k", Prefix: "mzk_12345678", Hash: [32]byte{31: 1}, Value: "mzk_123456789", CreatedAt: created, ExpiresAt: 6, RevokedAt: 7, LastUsedAt: 5,
+		}, func(k *APIKey) { k.CreatedAt, k.Value = 0, "" },
 			`{"id":`+idText+`,"key":"mzk_123456789","prefix":"mzk_12345678","name":"k","partner_id":7,"created_at":`+createdAt+`,"last_used_at":`+createdAt+`,`+
 				`"expires_at":"1970-01-01T00:00:00.000006+00:00","revoked_at":`+updatedAt+`}`,
 			"prefix", "name", "partner_id", "hash"),
-		"rate": storeRecord(t, Rates, org, rate, Rate{ID: rate, Org: org, From: "USD", To: "RUB", Value: parseRate(t, "92.5"), Created: created, Updated: updated},
-			func(r *Rate) { r.Created, r.Updated = 0, 0 },
+		"rate": storeRecord(t, Rates, org, rate, Rate{ID: rate, Org: org, From: "USD", To: "RUB", Value: parseRate(t, "92.5"), CreatedAt: created, UpdatedAt: updated},
+			func(r *Rate) { r.CreatedAt, r.UpdatedAt = 0, 0 },
 			`{"id":"`+rate.String()+`","from":"USD","to":"RUB","rate":"92.5","created_at":`+createdAt+`,"updated_at":`+updatedAt+`}`,
 			"from", "to", "rate"),
-		"block": storeRecord(t, Blocks, org, address, Block{ID: address, Org: org, Kind: BlockIP, Value: "192.0.2.0/24", Active: true, Created: created, Updated: updated},
-			func(b *Block) { b.Created, b.Updated = 0, 0 },
+		"block": storeRecord(t, Blocks, org, address, Block{ID: address, Org: org, Kind: BlockIP, Value: "192.0.2.0/24", Active: true, CreatedAt: created, UpdatedAt: updated},
+			func(b *Block) { b.CreatedAt, b.UpdatedAt = 0, 0 },
 			`{"id":"`+address.String()+`","kind":"ip","value":"192.0.2.0/24","active":true,"created_at":`+createdAt+`,"updated_at":`+updatedAt+`}`,
 			"kind", "compared"),
 		"card": storeRecord(t, Blocks, org, BlockID(org, BlockCard, card), Block{ID: BlockID(org, BlockCard, card), Org: org, Kind: BlockCard, Value: card, Masked: "424242******4242"},
@@ -153,15 +153,15 @@ func eachRecord(t *testing.T) map[string]storedRecord {
 			`{"id":"`+BlockID(org, BlockCard, card).String()+`","kind":"card","value":"424242******4242","active":false,"created_at":null,"updated_at":null}`,
 			"kind", "compared"),
 		"session": storeRecord(t, Sessions, org, id, Session{
-			ID: id, Org: org, Hash: [32]byte{1}, Roles: Roles{Admin, PartnerRole}, User: other, Partner: 7, Epoch: 2, Created: created, Expires: 9,
-			MaxIdle: time.Minute, Revoked: 8, Used: 6,
-		}, func(s *Session) { s.Created = 0 }, `{}`, "hash", "roles", "partner"),
+			ID: id, Org: org, Hash: [32]byte{1}, Roles: Roles{Admin, PartnerRole}, User: other, Partner: 7, Epoch: 2, CreatedAt: created, ExpiresAt: 9,
+			MaxIdle: time.Minute, RevokedAt: 8, LastUsedAt: 6,
+		}, func(s *Session) { s.CreatedAt = 0 }, `{}`, "hash", "roles", "partner"),
 		"platform": storeRecord(t, Platforms, PlatformOrg, PlatformID, Platform{
 			NextPartner: 3, AdminTokens: [][32]byte{{1}, {31: 2}}, RetiredTokens: [][32]byte{{3}}, Sandbox: []SandboxOrg{{org, 1}, {other, 2}},
 		}, func(*Platform) {}, `{}`, "next_partner"),
 		"settlement": storeRecord(t, Settlements, org, id, Settlement{
-			ID: id, Org: org, Partner: 7, Reference: "wire", Outgoing: true, Lines: []SettlementLine{{tether, ledger.MaxAmount}}, Created: created, Seq: 12,
-		}, func(s *Settlement) { s.Created, s.Seq = 0, 0 },
+			ID: id, Org: org, Partner: 7, Reference: "wire", Outgoing: true, Lines: []SettlementLine{{tether, ledger.MaxAmount}}, CreatedAt: created, Seq: 12,
+		}, func(s *Settlement) { s.CreatedAt, s.Seq = 0, 0 },
 			`{"id":`+idText+`,"partner_id":7,"direction":"out","amount":"1`+strings.Repeat("0", 72)+`","currency":"USDT","network":"tron","env":"test",`+
 				`"reference":"wire","created_at":`+createdAt+`,"seq":12}`,
 			"partner_id", "reference", "stored_lines"),
@@ -261,7 +261,7 @@ func TestJSONOfRecords(t *testing.T) {
 
 // The response to a key's creation does not show when the key was used or revoked.
 func TestANewKeyIsShownWithoutUseAndRevocation(t *testing.T) {
-	k := &APIKey{ID: testID(1), Partner: 7, Name: "k", Prefix: "mzk_1", Value: "mzk_12", Created: 5}
+	k := &APIKey{ID: testID(1), Partner: 7, Name: "k", Prefix: "mzk_1", Value: "mzk_12", CreatedAt: 5}
 	const want = `{"id":"00000000-0000-0000-0000-000000000001","key":"mzk_12","prefix":"mzk_1","name":"k","partner_id":7,` +
 		`"created_at":"1970-01-01T00:00:00.000005+00:00","expires_at":null`
 	if got := string(APIKeys.AppendFields([]byte("{"), k, schema.Style{JustCreated: true})); got != want {

@@ -53,7 +53,7 @@ type Terminal struct {
 	Notification    Notification
 	Parameters      any // parameters that only the provider's adapter reads, as a pointer to a struct of the adapter; nil: none
 	Server          Server
-	Created         ledger.Micros
+	CreatedAt       ledger.Micros
 }
 
 // String returns the record's identity. It shows no other field, because some fields are secret.
@@ -82,13 +82,13 @@ var Terminals = schema.NewType[Terminal]("terminal",
 		schema.Help("name of the merchant's payment software; it is stored and not used")), func(t *Terminal) *string { return &t.MerchantAdapter }),
 	schema.Field(parametersColumn(9, merchantParams,
 		"how the merchant and its operators are notified"), func(t *Terminal) *[]byte { return &t.MerchantParams }),
-	columns.CreatedColumn(func(t *Terminal) *ledger.Micros { return &t.Created }),
+	columns.CreatedColumn(func(t *Terminal) *ledger.Micros { return &t.CreatedAt }),
 	sealedParameters(10, SealedProviderParams, func(t *Terminal) *[]byte { return &t.ProviderParams }),
 	sealedParameters(11, SealedMerchantParams, func(t *Terminal) *[]byte { return &t.MerchantParams }),
 ).CrossCheck(crossCheckTerminal).
 	Invariant(func(t *Terminal) string { return partnerNumberProblem(t.Partner) }).
 	WithRowMetadata(func(t *Terminal, metadata schema.RowMetadata) {
-		t.Org, t.ID, t.Created = metadata.Org, metadata.ID, metadata.Created
+		t.Org, t.ID, t.CreatedAt = metadata.Org, metadata.ID, metadata.CreatedAt
 	})
 
 // Names of the hidden columns that contain encrypted parameters.

@@ -13,18 +13,18 @@ import (
 
 // User is a person who logs in to an organization. A partner can also log in, but is not a User.
 type User struct {
-	ID       ledger.ID
-	Org      ledger.ID
-	Login    string
-	PassHash string // hash of the password, as a PHC string
-	Email    string
-	Name     string
-	Roles    Roles
-	Partner  int64 // number of the partner for which a user with PartnerRole acts; otherwise 0
-	Active   bool
-	Created  ledger.Micros
-	FirstSeq uint64 // journal number (Seq) of the event that created the user; actors/directory sets it on reading
-	Lang     string // language in which the console is shown; empty: the browser's language
+	ID        ledger.ID
+	Org       ledger.ID
+	Login     string
+	PassHash  string // hash of the password, as a PHC string
+	Email     string
+	Name      string
+	Roles     Roles
+	Partner   int64 // number of the partner for which a user with PartnerRole acts; otherwise 0
+	Active    bool
+	CreatedAt ledger.Micros
+	FirstSeq  uint64 // journal number (Seq) of the event that created the user; actors/directory sets it on reading
+	Lang      string // language in which the console is shown; empty: the browser's language
 
 	// Epoch increases when all of the user's sessions must end: a session is valid only in the epoch in which it began.
 	Epoch uint32
@@ -57,13 +57,13 @@ var Users = schema.NewType[User]("user",
 		schema.Help("whether the user can log in")), func(u *User) *bool { return &u.Active }),
 	schema.TextField(schema.Word(9, "lang", ConsoleLanguages, schema.Settable,
 		schema.Help("language of the console; null is the language of the browser")), func(u *User) *string { return &u.Lang }),
-	columns.CreatedColumn(func(u *User) *ledger.Micros { return &u.Created }),
+	columns.CreatedColumn(func(u *User) *ledger.Micros { return &u.CreatedAt }),
 	schema.Field(schema.Text(7, "pass_hash", schema.NotShown, schema.RequiredInStore), func(u *User) *string { return &u.PassHash }),
 	schema.NumberField(schema.DerivedInteger(8, "epoch", schema.NotShown, schema.RequiredInStore), func(u *User) *uint32 { return &u.Epoch }),
 ).CrossCheck(crossCheckUser).
 	Invariant(func(u *User) string { return partnerRoleProblem(u.Roles, u.Partner) }).
 	WithRowMetadata(func(u *User, metadata schema.RowMetadata) {
-		u.Org, u.ID, u.Created = metadata.Org, metadata.ID, metadata.Created
+		u.Org, u.ID, u.CreatedAt = metadata.Org, metadata.ID, metadata.CreatedAt
 	})
 
 // crossCheckUser refuses a user who has PartnerRole without a partner, or a partner without PartnerRole.

@@ -195,14 +195,14 @@ func TestSessionValidity(t *testing.T) {
 		t.Error("the session doesn't end after 30 minutes without a use")
 	}
 	usedSession, event := session.RecordUse(usedAt)
-	if event.Name != "use" || usedSession.IdleTooLong(0, usedAt+maxIdle-1) || session.Used != begun {
+	if event.Name != "use" || usedSession.IdleTooLong(0, usedAt+maxIdle-1) || session.LastUsedAt != begun {
 		t.Error("the use was not recorded", event)
 	}
 	if unchanged, event := usedSession.RecordUse(usedAt); unchanged != usedSession || event.Name != "" {
 		t.Error("the same use was recorded twice")
 	}
 	revoked, event := usedSession.Revoke(usedAt)
-	if event.Name != "revoke" || revoked.IsValid(usedAt) || usedSession.Revoked != 0 {
+	if event.Name != "revoke" || revoked.IsValid(usedAt) || usedSession.RevokedAt != 0 {
 		t.Error("the session is not revoked", event)
 	}
 	if unchanged, event := revoked.Revoke(usedAt + 1); unchanged != revoked || event.Name != "" {
@@ -216,7 +216,7 @@ func TestSessionValidity(t *testing.T) {
 func TestKeyUsesAreRecorded(t *testing.T) {
 	key := &APIKey{ID: testID(1)}
 	usedKey, event := key.RecordUse(5)
-	if usedKey.Used != 5 || key.Used != 0 || event.Name != "use" || event.From != "active" || event.To != "active" {
+	if usedKey.LastUsedAt != 5 || key.LastUsedAt != 0 || event.Name != "use" || event.From != "active" || event.To != "active" {
 		t.Errorf("%+v %+v", usedKey, event)
 	}
 	if unchanged, event := usedKey.RecordUse(4); unchanged != usedKey || event.Name != "" {

@@ -9,10 +9,10 @@ import (
 
 // ContractView contains data of a contract that responses show although the contract's record does not contain it.
 type ContractView struct {
-	Org              ledger.ID
-	Started, Updated ledger.Micros // times of the creation and of the last change, which the store keeps beside the record
-	Number           uint64        // sequence number of the contract, from which its contract number is made
-	InList           bool          // the response is a list of contracts, not a single contract
+	Org                  ledger.ID
+	StartedAt, UpdatedAt ledger.Micros // times of the creation and of the last change, which the store keeps beside the record
+	Number               uint64        // sequence number of the contract, from which its contract number is made
+	InList               bool          // the response is a list of contracts, not a single contract
 }
 
 // AppendContract appends a contract's fields in the style of the contract's reading (secular or religious). The Place of a
@@ -23,7 +23,7 @@ func AppendContract(out *schema.Encoder, r *contract.Record, view *ContractView)
 		out.Text("product_type", r.Product.Variants[r.Reading].Name)
 		out.ID("organization_id", view.Org)
 	}
-	out.Text("contract_number", r.Number(view.Started, view.Number))
+	out.Text("contract_number", r.Number(view.StartedAt, view.Number))
 	out.Word("status", string(r.Status))
 	out.Word("env", r.Asset.Env.String())
 	showDetail := !view.InList || !r.Product.ShortLists
@@ -37,8 +37,8 @@ func AppendContract(out *schema.Encoder, r *contract.Record, view *ContractView)
 			appendColumn(out, r, c)
 		}
 	}
-	out.Instant("inserted_at", view.Started)
-	out.Instant("updated_at", view.Updated)
+	out.Instant("inserted_at", view.StartedAt)
+	out.Instant("updated_at", view.UpdatedAt)
 }
 
 // appendMetadata writes the object metadata. It contains the members that the client sent, and the columns that the

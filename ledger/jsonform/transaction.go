@@ -8,7 +8,7 @@ import (
 
 // TransactionView holds the data that a response shows in addition to the transaction's record.
 type TransactionView struct {
-	Started       ledger.Micros   // time of creation, which the store keeps beside the record
+	StartedAt     ledger.Micros   // time of creation, which the store keeps beside the record
 	Lang          string          // language of the partner's texts; empty if the partner has none
 	Action        *payment.Action // the payer's next action; nil if there is none, or its deadline has passed
 	WaitsForPayer bool            // whether the hosted page still waits for the payer
@@ -31,8 +31,8 @@ func AppendTransaction(dst []byte, r *payment.Record, view *TransactionView) []b
 	out.Key("merchant_meta")
 	out.Buf = AppendMerchantMeta(out.Buf, r.MerchantMeta, r.RailMeta, view.Lang)
 	appendMethodAndCustomer(&out, r)
-	out.Instant("started", view.Started)
-	out.Instant("finished", r.Finished)
+	out.Instant("started", view.StartedAt)
+	out.Instant("finished", r.FinishedAt)
 	appendPageURL(&out, "widget_url", view.PageURL, view.WaitsForPayer)
 	if r.Type == payment.Payment {
 		appendAuth(&out, view.Action)
@@ -57,7 +57,7 @@ func AppendHosted(dst []byte, r *payment.Record, view *TransactionView) []byte {
 	appendTxID(&out, r)
 	out.Amount("amount", r.Amount)
 	out.Word("currency", string(r.Asset.Currency))
-	out.Instant("started", view.Started)
+	out.Instant("started", view.StartedAt)
 	appendPageURL(&out, "widget_url", view.PageURL, view.WaitsForPayer)
 	out.Close('}')
 	return out.Buf
@@ -180,8 +180,8 @@ func appendRefunds(out *schema.Encoder, r *payment.Record, lang string) {
 		out.Word("status", refund.Status.String())
 		appendCode(out, refund.Failure)
 		out.Text("msg", refund.Describe(lang))
-		out.Instant("created", refund.Created)
-		out.Instant("finished", refund.Finished)
+		out.Instant("created", refund.CreatedAt)
+		out.Instant("finished", refund.FinishedAt)
 		out.Close('}')
 	}
 	out.Close(']')

@@ -20,7 +20,7 @@ func TestATransactionIsEncodedWithoutAllocating(t *testing.T) {
 		},
 		Refunds: []payment.RefundRecord{{Amount: money.FromUint64(1), Status: payment.RefundIsPending}},
 	}
-	view := &jsonform.TransactionView{Started: 1}
+	view := &jsonform.TransactionView{StartedAt: 1}
 	buf := make([]byte, 0, 4<<10)
 	if n := testing.AllocsPerRun(100, func() { buf = jsonform.AppendTransaction(buf[:0], r, view) }); n != 0 {
 		t.Errorf("%v allocations, want none", n)

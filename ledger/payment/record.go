@@ -128,7 +128,7 @@ type Record struct {
 
 	Token           []byte        // the provider's token for the charged card, encrypted; nil: none
 	RRN             string        // retrieval reference number; empty if none
-	Finished        ledger.Micros // when the status became final, from the envelope; 0 if it is not final
+	FinishedAt      ledger.Micros // when the status became final, from the envelope; 0 if it is not final
 	NotFoundAnswers uint8         // consecutive inquiries that the provider answered with "unknown reference"
 	Inquiries       uint8         // number of doublings of the delay before the next inquiry, at most maxBackOff
 

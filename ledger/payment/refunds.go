@@ -19,8 +19,8 @@ type RefundRecord struct {
 	RefundedFee money.Amount // the part of the fee that the refund returns
 	Status      RefundStatus
 	Failure     Failure       // why the refund failed; zero unless Status is RefundFailed
-	Created     ledger.Micros // instant of the request
-	Finished    ledger.Micros // instant of the outcome; 0 if there is none yet
+	CreatedAt   ledger.Micros // instant of the request
+	FinishedAt  ledger.Micros // instant of the outcome; 0 if there is none yet
 }
 
 // RefundStatus is the status of a refund. It is stored. The zero value is invalid.
@@ -49,12 +49,12 @@ func (s RefundStatus) IsPending() bool { return s == RefundRequested || s == Ref
 // Describe returns refund_msg, a text for people that states the outcome in the given language. The text is empty until
 // the provider has answered: some clients were written for other platforms with this protocol, and they understand every
 // text as an outcome.
-func (f *RefundRecord) Describe(lang string) string {
-	switch f.Status {
+func (r *RefundRecord) Describe(lang string) string {
+	switch r.Status {
 	case RefundSucceeded:
 		return textIn(lang, textRefunded)
 	case RefundFailed:
-		return f.Failure.Describe(lang)
+		return r.Failure.Describe(lang)
 	case RefundIsPending:
 		return textIn(lang, textRefundPending)
 	}
@@ -90,7 +90,7 @@ func (r *Record) addRefund(c DecisionContext) {
 		fee = must(r.AmountWithFee.Sub(r.Amount)) // the refund of late money returns the payer's whole fee
 	}
 	r.Refunds = append(stored, RefundRecord{
-		ID: r.Op.ID, Amount: r.Op.Amount, RefundedFee: fee, Status: RefundRequested, Created: ledger.MicrosOf(c.Now),
+		ID: r.Op.ID, Amount: r.Op.Amount, RefundedFee: fee, Status: RefundRequested, CreatedAt: ledger.MicrosOf(c.Now),
 	})
 }
 
@@ -105,5 +105,5 @@ func (r *Record) endRefund(c DecisionContext, status RefundStatus, why Failure) 
 	r.Refunds = slices.Clone(r.Refunds)
 	last := r.LastRefund()
 	last.Status, last.Failure = status, why
-	last.Finished = max(last.Created, ledger.MicrosOf(c.Now)) // the clock may have been set back
+	last.FinishedAt = max(last.CreatedAt, ledger.MicrosOf(c.Now)) // the clock may have been set back
 }

@@ -21,11 +21,11 @@ type Books struct {
 }
 
 // nextToClose returns the month that has to be closed next.
-func (s *Books) nextToClose() Month {
-	if s.LastClosed != 0 {
-		return s.LastClosed + 1
+func (b *Books) nextToClose() Month {
+	if b.LastClosed != 0 {
+		return b.LastClosed + 1
 	}
-	return s.FirstMonth
+	return b.FirstMonth
 }
 
 // CheckClose returns an error if the month can't be closed. The error is Invalid if the month is before the journal's

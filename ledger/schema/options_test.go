@@ -10,14 +10,14 @@ import (
 
 // optionsRecord is a record whose columns have the options that boundRecord (type_test.go) does not test.
 type optionsRecord struct {
-	ID      ledger.ID
-	Created ledger.Micros
-	Ended   ledger.Micros
-	Name    string
-	Site    string
-	Env     int // 0: none
-	Offers  []offer
-	Share   int64
+	ID        ledger.ID
+	CreatedAt ledger.Micros
+	Ended     ledger.Micros
+	Name      string
+	Site      string
+	Env       int // 0: none
+	Offers    []offer
+	Share     int64
 }
 
 // offer is an entry of a list.
@@ -35,7 +35,7 @@ var envs = []string{"prod", "test"}
 
 var markets = schema.NewType[optionsRecord]("market",
 	schema.Field(schema.ID(0, "id", schema.NotNull, schema.Transient, schema.ReadOnlyFixed, schema.Help("i")), func(s *optionsRecord) *ledger.ID { return &s.ID }),
-	schema.Field(schema.Instant(0, "created_at", schema.NotNull, schema.Transient, schema.ReadOnlyFixed, schema.Help("c")), func(s *optionsRecord) *ledger.Micros { return &s.Created }),
+	schema.Field(schema.Instant(0, "created_at", schema.NotNull, schema.Transient, schema.ReadOnlyFixed, schema.Help("c")), func(s *optionsRecord) *ledger.Micros { return &s.CreatedAt }),
 	schema.Field(schema.Text(1, "name", schema.Required, schema.OneLine, schema.ShownAfter("id"), schema.Help("n")), func(s *optionsRecord) *string { return &s.Name }),
 	schema.InputField(schema.Text(0, "pass", schema.Help("p"))),
 	schema.Field(schema.Text(2, "site", schema.RefuseEmpty("must not be empty; null takes it away"), schema.Help("s")), func(s *optionsRecord) *string { return &s.Site }),
@@ -59,7 +59,9 @@ var markets = schema.NewType[optionsRecord]("market",
 		return "has a share below zero"
 	}
 	return ""
-}).WithRowMetadata(func(s *optionsRecord, metadata schema.RowMetadata) { s.ID, s.Created = metadata.ID, metadata.Created })
+}).WithRowMetadata(func(s *optionsRecord, metadata schema.RowMetadata) {
+	s.ID, s.CreatedAt = metadata.ID, metadata.CreatedAt
+})
 
 func TestEachColumnOptionIsEnforced(t *testing.T) {
 	for _, c := range []struct{ document, refusedFields, message string }{
@@ -130,8 +132,8 @@ func TestColumnsAreShownInTheirPlaces(t *testing.T) {
 }
 
 func TestStoredRecordWithoutARequiredValueIsRefused(t *testing.T) {
-	metadata := schema.RowMetadata{ID: ledger.ID{1}, Created: 5}
-	complete := optionsRecord{ID: metadata.ID, Created: metadata.Created, Name: "a", Env: 2, Offers: []offer{{"x", 0}}, Share: 3}
+	metadata := schema.RowMetadata{ID: ledger.ID{1}, CreatedAt: 5}
+	complete := optionsRecord{ID: metadata.ID, CreatedAt: metadata.CreatedAt, Name: "a", Env: 2, Offers: []offer{{"x", 0}}, Share: 3}
 	for name, c := range map[string]struct {
 		change     func(*optionsRecord)
 		isAccepted bool

@@ -28,9 +28,9 @@ type Type[R any] struct {
 
 // RowMetadata contains what the store keeps beside a record's stored form: the record's key and the times of its events.
 type RowMetadata struct {
-	Org, ID          ledger.ID
-	Created, Updated ledger.Micros // times at which the first and the last event were booked
-	Seq              uint64        // seq, in the journal, of the first event with a settled entry; 0 if there is none
+	Org, ID              ledger.ID
+	CreatedAt, UpdatedAt ledger.Micros // times at which the first and the last event were booked
+	Seq                  uint64        // seq, in the journal, of the first event with a settled entry; 0 if there is none
 }
 
 // WithRowMetadata registers the function that copies the metadata into a record.

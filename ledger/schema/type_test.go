@@ -20,15 +20,15 @@ type (
 
 // boundRecord is a record with a field for each way of binding a column.
 type boundRecord struct {
-	Number  int64
-	Name    string
-	Size    size
-	Open    bool
-	Level   level
-	Secret  string
-	Tags    []string
-	Gates   []int64
-	Created ledger.Micros
+	Number    int64
+	Name      string
+	Size      size
+	Open      bool
+	Level     level
+	Secret    string
+	Tags      []string
+	Gates     []int64
+	CreatedAt ledger.Micros
 }
 
 // gatesKind is a kind whose values have several parts, each with its own faults.
@@ -99,7 +99,7 @@ var shops = schema.NewType[boundRecord]("shop",
 	schema.Field(schema.Text(6, "secret", schema.Secret, schema.Help("signs")), func(s *boundRecord) *string { return &s.Secret }),
 	schema.Field(schema.Texts(7, "tags", schema.Settable, schema.AtMost(2), schema.Help("words")), func(s *boundRecord) *[]string { return &s.Tags }),
 	schema.Field(schema.NewTypedColumn[[]int64](8, "gates", gatesKind{}, []schema.Option{schema.Settable, schema.Help("doors")}), func(s *boundRecord) *[]int64 { return &s.Gates }),
-	schema.Field(schema.Instant(9, "created_at", schema.NotNull, schema.Transient, schema.Help("when it was made")), func(s *boundRecord) *ledger.Micros { return &s.Created }),
+	schema.Field(schema.Instant(9, "created_at", schema.NotNull, schema.Transient, schema.Help("when it was made")), func(s *boundRecord) *ledger.Micros { return &s.CreatedAt }),
 )
 
 func input(t *testing.T, document string) (in schema.Input) {
@@ -147,7 +147,7 @@ func TestARecordIsCreatedByItsColumns(t *testing.T) {
 }
 
 func TestPatchChangesOnlyNamedFields(t *testing.T) {
-	old := boundRecord{Number: 7, Name: "bad name", Size: "small", Open: true, Level: 3, Secret: "s", Tags: []string{"x"}, Gates: []int64{1}, Created: 5}
+	old := boundRecord{Number: 7, Name: "bad name", Size: "small", Open: true, Level: 3, Secret: "s", Tags: []string{"x"}, Gates: []int64{1}, CreatedAt: 5}
 	for _, c := range []struct {
 		document, refusedFields string
 		change                  func(*boundRecord)
@@ -183,7 +183,7 @@ func TestARecordIsShownWithoutItsSecrets(t *testing.T) {
 		record boundRecord
 		want   string
 	}{
-		{boundRecord{Number: 7, Name: "a", Size: "small", Level: 3, Secret: "s", Tags: []string{"x"}, Gates: []int64{1}, Created: 5},
+		{boundRecord{Number: 7, Name: "a", Size: "small", Level: 3, Secret: "s", Tags: []string{"x"}, Gates: []int64{1}, CreatedAt: 5},
 			`{"id":7,"name":"a","size":"small","open":false,"secret":"•••","tags":["x"],"gates":[1],"created_at":"1970-01-01T00:00:00.000005+00:00"`},
 		{boundRecord{Open: true}, `{"id":0,"name":null,"size":null,"open":true,"secret":null,"tags":null,"gates":null,"created_at":"later"`},
 	} {
@@ -216,7 +216,7 @@ func inverted(b []byte) []byte {
 }
 
 func TestARecordIsStoredWithItsSecretsSealed(t *testing.T) {
-	original := boundRecord{Number: 7, Name: "a", Size: "small", Open: true, Level: 3, Secret: "hidden", Tags: []string{"x"}, Gates: []int64{1}, Created: 5}
+	original := boundRecord{Number: 7, Name: "a", Size: "small", Open: true, Level: 3, Secret: "hidden", Tags: []string{"x"}, Gates: []int64{1}, CreatedAt: 5}
 	stored, err := shops.AppendStored(nil, &original, vault{})
 	if err != nil || strings.Contains(string(stored), "hidden") {
 		t.Fatalf("stored is %q, %v", stored, err)
@@ -226,7 +226,7 @@ func TestARecordIsStoredWithItsSecretsSealed(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := original
-	want.Created = 0 // a transient column is not stored
+	want.CreatedAt = 0 // a transient column is not stored
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("the record is %+v, want %+v", got, want)
 	}
@@ -246,7 +246,7 @@ func TestARecordIsStoredWithItsSecretsSealed(t *testing.T) {
 
 func TestChangedListsTheDifferingColumns(t *testing.T) {
 	a := boundRecord{Name: "a", Tags: []string{"x"}}
-	b := boundRecord{Name: "b", Tags: []string{"x"}, Created: 5}
+	b := boundRecord{Name: "b", Tags: []string{"x"}, CreatedAt: 5}
 	var names []string
 	for _, c := range shops.Changed(&a, &b) {
 		names = append(names, c.Name)

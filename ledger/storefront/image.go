@@ -12,14 +12,14 @@ import (
 
 // Image is an uploaded image. The service has encoded it again, without the metadata in the upload.
 type Image struct {
-	ID      ledger.ID
-	Org     ledger.ID
-	Format  Format
-	Width   int64 // pixels
-	Height  int64
-	Content []byte
-	Sizes   []SizedImage // smaller copies of the image, for payers' pages
-	Created ledger.Micros
+	ID        ledger.ID
+	Org       ledger.ID
+	Format    Format
+	Width     int64 // pixels
+	Height    int64
+	Content   []byte
+	Sizes     []SizedImage // smaller copies of the image, for payers' pages
+	CreatedAt ledger.Micros
 
 	Base string // scheme and host of the public addresses; set when the image is shown
 }
@@ -91,7 +91,7 @@ var Images = schema.NewType[Image]("image",
 	}
 	return ""
 }).WithRowMetadata(func(m *Image, metadata schema.RowMetadata) {
-	m.Org, m.ID, m.Created = metadata.Org, metadata.ID, metadata.Created
+	m.Org, m.ID, m.CreatedAt = metadata.Org, metadata.ID, metadata.CreatedAt
 })
 
 var sizedImages = schema.NewType[SizedImage]("form",
@@ -105,28 +105,28 @@ var sizedImages = schema.NewType[SizedImage]("form",
 // isValidCopy tells whether f is a valid smaller copy of the image. The copy must be within the bounds of its purpose, and neither
 // wider nor higher than the image. Its content must be shorter than the image's content, unless the image's content exceeds
 // SizeBounds.Bytes.
-func (m *Image) isValidCopy(f *SizedImage) bool {
+func (i *Image) isValidCopy(f *SizedImage) bool {
 	for _, b := range SmallerSizes {
 		if b.Purpose == f.Purpose {
-			return f.Width >= 1 && f.Height >= 1 && f.Width <= min(int64(b.Width), m.Width) && f.Height <= min(int64(b.Height), m.Height) &&
-				len(f.Content) <= b.Bytes && (len(f.Content) < len(m.Content) || len(m.Content) > b.Bytes)
+			return f.Width >= 1 && f.Height >= 1 && f.Width <= min(int64(b.Width), i.Width) && f.Height <= min(int64(b.Height), i.Height) &&
+				len(f.Content) <= b.Bytes && (len(f.Content) < len(i.Content) || len(i.Content) > b.Bytes)
 		}
 	}
 	return false
 }
 
 // SizedFor returns the smaller copy of the image for a purpose, or the image itself if there is no such copy.
-func (m *Image) SizedFor(purpose Purpose) SizedImage {
-	for _, f := range m.Sizes {
+func (i *Image) SizedFor(purpose Purpose) SizedImage {
+	for _, f := range i.Sizes {
 		if f.Purpose == purpose {
 			return f
 		}
 	}
-	return SizedImage{purpose, m.Format, m.Width, m.Height, m.Content}
+	return SizedImage{purpose, i.Format, i.Width, i.Height, i.Content}
 }
 
 // Name returns the last part of the image's address.
-func (m *Image) Name() string { return hex.EncodeToString(m.ID[:]) + "." + string(m.Format) }
+func (i *Image) Name() string { return hex.EncodeToString(i.ID[:]) + "." + string(i.Format) }
 
 // SizedImageName returns the name of the image's smaller copy for a purpose, which is the last part of the copy's address. The
 // argument name is the image's own name. The result does not contain the copy's format, which is known only from the record.

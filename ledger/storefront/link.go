@@ -45,7 +45,7 @@ type Link struct {
 	ReturnURL   string
 	FailURL     string
 	Active      bool
-	Created     ledger.Micros
+	CreatedAt   ledger.Micros
 
 	Payments Payments // the charged payments; set when the link is shown
 	Base     string   // scheme and host of the public addresses; set when the link is shown
@@ -77,7 +77,7 @@ type Payments struct {
 var Links = schema.NewType[Link]("link",
 	columns.IDColumn(func(l *Link) *ledger.ID { return &l.ID }),
 	schema.Field(schema.Instant(0, "created", schema.NotNull, schema.Transient, schema.ReadOnlyFixed,
-		schema.Help("when it was created")), func(l *Link) *ledger.Micros { return &l.Created }),
+		schema.Help("when it was created")), func(l *Link) *ledger.Micros { return &l.CreatedAt }),
 	columns.PartnerColumn(1, func(l *Link) *int64 { return &l.Partner }, schema.Required, schema.Fixed),
 	columns.EnvColumn(2, func(l *Link) *money.Env { return &l.Env }, schema.Fixed, schema.RefuseEmpty(emptyMessage)),
 	schema.Field(schema.Nested(3, "amount", linkAmounts, schema.Required, schema.NotNull,
@@ -111,7 +111,7 @@ var Links = schema.NewType[Link]("link",
 		return ""
 	}).
 	WithRowMetadata(func(l *Link, metadata schema.RowMetadata) {
-		l.Org, l.ID, l.Created = metadata.Org, metadata.ID, metadata.Created
+		l.Org, l.ID, l.CreatedAt = metadata.Org, metadata.ID, metadata.CreatedAt
 	})
 
 var linkAmounts = schema.NewType[LinkAmount]("amount",

@@ -15,19 +15,19 @@ const MaxQuantity = 9999
 
 // Product is an item that a partner sells. Every product has a page of its own, and payment links can show it too.
 type Product struct {
-	ID       ledger.ID
-	Org      ledger.ID
-	Partner  int64
-	Env      money.Env
-	Header   string
-	Text     string
-	Price    *money.Amount // nil: the payer enters the amount
-	Currency money.Currency
-	Network  money.Network
-	Quantity string // a decimal integer
-	Image    Picture
-	Active   bool
-	Created  ledger.Micros
+	ID        ledger.ID
+	Org       ledger.ID
+	Partner   int64
+	Env       money.Env
+	Header    string
+	Text      string
+	Price     *money.Amount // nil: the payer enters the amount
+	Currency  money.Currency
+	Network   money.Network
+	Quantity  string // a decimal integer
+	Image     Picture
+	Active    bool
+	CreatedAt ledger.Micros
 
 	// Deletions is the number of times that the product was deleted. A link shows the product only if the product was added
 	// to the link after the last deletion.
@@ -41,7 +41,7 @@ type Product struct {
 var Products = schema.NewType[Product]("product",
 	columns.IDColumn(func(p *Product) *ledger.ID { return &p.ID }),
 	schema.Field(schema.Instant(0, "created", schema.NotNull, schema.Transient, schema.ReadOnlyFixed,
-		schema.Help("when it was created")), func(p *Product) *ledger.Micros { return &p.Created }),
+		schema.Help("when it was created")), func(p *Product) *ledger.Micros { return &p.CreatedAt }),
 	columns.PartnerColumn(1, func(p *Product) *int64 { return &p.Partner }, schema.Required, schema.Fixed),
 	columns.EnvColumn(2, func(p *Product) *money.Env { return &p.Env }, schema.Fixed, schema.RefuseEmpty(emptyMessage)),
 	schema.Field(schema.Text(3, "header", schema.Required, schema.OneLine, schema.AtMost(MaxName),
@@ -73,7 +73,7 @@ var Products = schema.NewType[Product]("product",
 		return ""
 	}).
 	WithRowMetadata(func(p *Product, metadata schema.RowMetadata) {
-		p.Org, p.ID, p.Created = metadata.Org, metadata.ID, metadata.Created
+		p.Org, p.ID, p.CreatedAt = metadata.Org, metadata.ID, metadata.CreatedAt
 	})
 
 // defaultCurrency is used if a request for a product names no currency (specification, "Product").

@@ -27,7 +27,7 @@ const (
 
 func fullLink() *Link {
 	return &Link{
-		ID: testID, Org: testOrg, Partner: 7, Env: money.Test, AmountType: Dynamic, Active: true, Created: created, Base: base,
+		ID: testID, Org: testOrg, Partner: 7, Env: money.Test, AmountType: Dynamic, Active: true, CreatedAt: created, Base: base,
 		Amount:    LinkAmount{Default: money.FromUint64(300), Min: money.FromUint64(1), Max: money.FromUint64(400), Currency: "USDT", Network: "tron"},
 		PayConfig: PayConfig{Methods: []string{"card", "sbp"}}, Image: Picture{Name: "a.png"}, Products: []BoundProduct{{ID: otherID, Deletions: 1}},
 		Name: "n", Description: "d", Metadata: []byte(`{"a":1}`), ReturnURL: "https://a.example", FailURL: "https://b.example",
@@ -38,7 +38,7 @@ func fullProduct() *Product {
 	price := money.FromUint64(450)
 	return &Product{
 		ID: testID, Org: testOrg, Partner: 7, Env: money.Prod, Header: "h", Text: "t", Price: &price, Currency: "EUR", Quantity: "3",
-		Image: Picture{Name: "a.png"}, Active: true, Created: created, Deletions: 2, Base: base,
+		Image: Picture{Name: "a.png"}, Active: true, CreatedAt: created, Deletions: 2, Base: base,
 	}
 }
 
@@ -66,7 +66,7 @@ func TestStoredFormOfALink(t *testing.T) {
 	if got := hex.EncodeToString(stored); got != want || err != nil {
 		t.Errorf("stored as\n%s (%v), want\n%s", got, err, want)
 	}
-	read, err := Links.Read(schema.RowMetadata{Org: testOrg, ID: testID, Created: created}, stored, nil)
+	read, err := Links.Read(schema.RowMetadata{Org: testOrg, ID: testID, CreatedAt: created}, stored, nil)
 	wantRead := fullLink()
 	wantRead.Base = ""
 	if err != nil || !reflect.DeepEqual(read, wantRead) {
@@ -125,7 +125,7 @@ func TestStoredFormOfAProduct(t *testing.T) {
 		p := fullProduct()
 		p.Price, p.Base = price, ""
 		stored, _ := Products.AppendStored(nil, p, nil)
-		if read, err := Products.Read(schema.RowMetadata{Org: testOrg, ID: testID, Created: created}, stored, nil); err != nil || !reflect.DeepEqual(read, p) {
+		if read, err := Products.Read(schema.RowMetadata{Org: testOrg, ID: testID, CreatedAt: created}, stored, nil); err != nil || !reflect.DeepEqual(read, p) {
 			t.Errorf("read as\n%+v (%v), want\n%+v", read, err, p)
 		}
 	}
@@ -186,7 +186,7 @@ func TestSizedImageNames(t *testing.T) {
 
 func fullImage() *Image {
 	return &Image{
-		ID: testID, Org: testOrg, Format: JPEG, Width: 2000, Height: 1000, Content: make([]byte, 33<<10), Created: created,
+		ID: testID, Org: testOrg, Format: JPEG, Width: 2000, Height: 1000, Content: make([]byte, 33<<10), CreatedAt: created,
 		Sizes: []SizedImage{{ForPage, JPEG, 960, 480, []byte("page")}, {ForThumbnail, PNG, 192, 96, []byte("thumb")}},
 	}
 }
@@ -206,7 +206,7 @@ func TestStoredFormOfAnImage(t *testing.T) {
 	if got := hex.EncodeToString(stored); !strings.HasSuffix(got, want) {
 		t.Errorf("the smaller sizes are stored as %s, want %s", got[len(got)-len(want):], want)
 	}
-	read, err := Images.Read(schema.RowMetadata{Org: testOrg, ID: testID, Created: created}, stored, nil)
+	read, err := Images.Read(schema.RowMetadata{Org: testOrg, ID: testID, CreatedAt: created}, stored, nil)
 	if err != nil || !reflect.DeepEqual(read, m) {
 		t.Errorf("read as %+v (%v)", read.Sizes, err)
 	}

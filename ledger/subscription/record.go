@@ -51,14 +51,14 @@ type Progress struct {
 }
 
 // Status returns the status that merchants see: active, past_due, paused or cancelled.
-func (s *Progress) Status() string {
-	switch s.State {
+func (p *Progress) Status() string {
+	switch p.State {
 	case Paused, PausedRenewing:
 		return string(Paused)
 	case Cancelled, CancelledRenewing:
 		return string(Cancelled)
 	}
-	if s.Failures > 0 {
+	if p.Failures > 0 {
 		return string(PastDue)
 	}
 	return string(Active)
@@ -72,13 +72,13 @@ func Statuses() []string {
 // NextRenewal returns the instant at which the next renewal is due. If the instant is in the past, the renewal waits until its
 // partner is active again. If no renewal will follow, ok is false. While a renewal is under way, ok is false too, because the
 // next instant depends on the renewal's outcome.
-func (s *Progress) NextRenewal() (due ledger.Micros, ok bool) {
-	switch s.State {
+func (p *Progress) NextRenewal() (due ledger.Micros, ok bool) {
+	switch p.State {
 	case Active:
-		return s.NextCharge, true
+		return p.NextCharge, true
 	case PastDue:
 		// After the last retry there is no next renewal, because the subscription is about to be paused.
-		return s.NextCharge, int(s.Failures) <= len(retryDelays)
+		return p.NextCharge, int(p.Failures) <= len(retryDelays)
 	}
 	return 0, false
 }

@@ -44,20 +44,20 @@ func Codes() []payment.Code { return append(slices.Clone(declineCodes[1:]), Othe
 
 // Figures contains the numbers and sums of a partner's day for one Key.
 type Figures struct {
-	Charged    Sum // charges that succeeded
-	Refunded   Sum // refunds that succeeded; the refunded charges may be of earlier days
-	Reversed   Sum // chargebacks, of charges that may be of earlier days, without the part that was refunded before
-	Declined   [len(declineCodes)]uint64
-	LastBooked ledger.Micros // booked time of the last counted event
+	Charges       Sum // charges that succeeded
+	Refunds       Sum // refunds that succeeded; the refunded charges may be of earlier days
+	Chargebacks   Sum // chargebacks, of charges that may be of earlier days, without the part that was refunded before
+	DeclineCounts [len(declineCodes)]uint64
+	LastBooked    ledger.Micros // booked time of the last counted event
 }
 
 // Add adds other figures of the same key. It fails if a sum overflows.
 func (f *Figures) Add(o *Figures) error {
-	for i, n := range o.Declined {
-		f.Declined[i] += n
+	for i, n := range o.DeclineCounts {
+		f.DeclineCounts[i] += n
 	}
 	f.LastBooked = max(f.LastBooked, o.LastBooked)
-	for _, s := range [...]struct{ sum, addend *Sum }{{&f.Charged, &o.Charged}, {&f.Refunded, &o.Refunded}, {&f.Reversed, &o.Reversed}} {
+	for _, s := range [...]struct{ sum, addend *Sum }{{&f.Charges, &o.Charges}, {&f.Refunds, &o.Refunds}, {&f.Chargebacks, &o.Chargebacks}} {
 		if err := s.sum.add(s.addend); err != nil {
 			return err
 		}
@@ -67,8 +67,8 @@ func (f *Figures) Add(o *Figures) error {
 
 // Attempts returns the number of charges that have ended, successful or declined.
 func (f *Figures) Attempts() uint64 {
-	n := f.Charged.Count
-	for _, declined := range f.Declined {
+	n := f.Charges.Count
+	for _, declined := range f.DeclineCounts {
 		n += declined
 	}
 	return n
@@ -82,7 +82,7 @@ type Decline struct {
 
 // Declines returns the number of declined charges for each reason, the most frequent reason first.
 func (f *Figures) Declines() (list []Decline) {
-	for i, n := range f.Declined {
+	for i, n := range f.DeclineCounts {
 		switch {
 		case n == 0:
 		case i == 0:

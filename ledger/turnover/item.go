@@ -59,7 +59,7 @@ func ItemOf(e *ledger.Event, r *payment.Record, earlier func() (int, error)) (It
 	var err error
 	switch effects[name] {
 	case charges:
-		f.Charged = Sum{1, r.SettledAmount()}
+		f.Charges = Sum{1, r.SettledAmount()}
 	case declines:
 		failure := r.Failure.Code
 		if name == payment.EndAttempt {
@@ -69,19 +69,19 @@ func ItemOf(e *ledger.Event, r *payment.Record, earlier func() (int, error)) (It
 		} else if r.OriginalRejection != "" {
 			failure = r.OriginalRejection
 		}
-		f.Declined[max(0, slices.Index(declineCodes[:], failure))] = 1
+		f.DeclineCounts[max(0, slices.Index(declineCodes[:], failure))] = 1
 	case refunds:
 		succeeded := slices.DeleteFunc(slices.Clone(r.Refunds), func(f payment.RefundRecord) bool { return f.Status != payment.RefundSucceeded })
 		var refund payment.RefundRecord
 		refund, err = elementOf(e, succeeded, earlier)
-		f.Refunded = Sum{1, refund.Amount}
+		f.Refunds = Sum{1, refund.Amount}
 	case reverses:
 		item.Key.Type = payment.Payment // a chargeback is recorded as a payout, but counted under the type of payments
-		f.Reversed = Sum{1, r.Amount}
+		f.Chargebacks = Sum{1, r.Amount}
 	}
 	if _, isResolved := r.Asset.Scale(); !isResolved {
 		item.Key.Network = ""
-		for _, sum := range [...]*Sum{&f.Charged, &f.Refunded, &f.Reversed} {
+		for _, sum := range [...]*Sum{&f.Charges, &f.Refunds, &f.Chargebacks} {
 			sum.Amount = money.Amount{}
 		}
 	}

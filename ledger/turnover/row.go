@@ -98,10 +98,10 @@ func (k Key) Compare(o Key) int {
 // contains the number of each reason's code and the count of charges. The number 255 ends the list.
 func (f *Figures) append(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(f.LastBooked))
-	for _, sum := range [...]*Sum{&f.Charged, &f.Refunded, &f.Reversed} {
+	for _, sum := range [...]*Sum{&f.Charges, &f.Refunds, &f.Chargebacks} {
 		dst = sum.Amount.AppendBinary(binary.AppendUvarint(dst, sum.Count))
 	}
-	for i, n := range f.Declined {
+	for i, n := range f.DeclineCounts {
 		if n > 0 {
 			dst = binary.AppendUvarint(append(dst, byte(i)), n)
 		}
@@ -122,14 +122,14 @@ func Decode(row []byte) (*Row, error) {
 		asset := r.asset()
 		key.Currency, key.Network = asset.Currency, asset.Network
 		f.LastBooked = ledger.Micros(r.uvarint())
-		for _, sum := range [...]*Sum{&f.Charged, &f.Refunded, &f.Reversed} {
+		for _, sum := range [...]*Sum{&f.Charges, &f.Refunds, &f.Chargebacks} {
 			*sum = Sum{r.uvarint(), r.amount()}
 		}
 		for i := int(r.byte()); i != math.MaxUint8 && !r.hasFailed; i = int(r.byte()) {
-			if i >= len(f.Declined) {
+			if i >= len(f.DeclineCounts) {
 				i = 0
 			}
-			f.Declined[i] += r.uvarint()
+			f.DeclineCounts[i] += r.uvarint()
 		}
 		if decoded.Day[key] != nil {
 			r.hasFailed = true

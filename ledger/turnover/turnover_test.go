@@ -26,7 +26,7 @@ func TestEveryCodeHasItsNumberForEver(t *testing.T) {
 	}
 	for number, code := range want {
 		var f turnover.Figures
-		if f.Declined[number] = 1; number > 0 && f.Declines()[0].Code != code {
+		if f.DeclineCounts[number] = 1; number > 0 && f.Declines()[0].Code != code {
 			t.Errorf("number %d is %v, want %s", number, f.Declines(), code)
 		}
 	}
@@ -114,7 +114,7 @@ func TestWhatEventsCountAs(t *testing.T) {
 
 // textOf formats figures that count only one event.
 func textOf(f *turnover.Figures) (text string) {
-	for name, sum := range map[string]turnover.Sum{"charged": f.Charged, "refunded": f.Refunded, "reversed": f.Reversed} {
+	for name, sum := range map[string]turnover.Sum{"charged": f.Charges, "refunded": f.Refunds, "reversed": f.Chargebacks} {
 		if sum.Count > 0 {
 			text += name + " " + sum.Amount.String()
 		}
@@ -154,7 +154,7 @@ func TestUnknownNetworksCountTogetherWithoutAmounts(t *testing.T) {
 	} {
 		r := record(func(r *payment.Record) { r.Asset = money.Asset{Currency: "USDT", Network: network, Env: money.Prod} })
 		item, err := turnover.ItemOf(&ledger.Event{Name: string(payment.Settle)}, r, nil)
-		if hasAmount := !item.Figures.Charged.Amount.IsZero(); err != nil || item.Key != want || item.Figures.Charged.Count != 1 || hasAmount != (network == "tron") {
+		if hasAmount := !item.Figures.Charges.Amount.IsZero(); err != nil || item.Key != want || item.Figures.Charges.Count != 1 || hasAmount != (network == "tron") {
 			t.Errorf("%q: %+v, %v", network, item, err)
 		}
 	}
@@ -162,8 +162,8 @@ func TestUnknownNetworksCountTogetherWithoutAmounts(t *testing.T) {
 
 func TestAttemptsAndReasons(t *testing.T) {
 	var f turnover.Figures
-	f.Charged.Count = 5
-	f.Declined[0], f.Declined[10], f.Declined[12], f.Declined[19] = 2, 1, 7, 2
+	f.Charges.Count = 5
+	f.DeclineCounts[0], f.DeclineCounts[10], f.DeclineCounts[12], f.DeclineCounts[19] = 2, 1, 7, 2
 	if got := f.Attempts(); got != 17 {
 		t.Errorf("%d attempts", got)
 	}
@@ -176,10 +176,10 @@ func TestAttemptsAndReasons(t *testing.T) {
 // sample returns a row with all kinds of figures.
 func sample() *turnover.Row {
 	f := &turnover.Figures{
-		Charged: turnover.Sum{Count: 3, Amount: money.FromUint64(1_250)}, Refunded: turnover.Sum{Count: 1, Amount: money.FromUint64(250)},
-		Reversed: turnover.Sum{Count: 2, Amount: money.Max}, LastBooked: booked,
+		Charges: turnover.Sum{Count: 3, Amount: money.FromUint64(1_250)}, Refunds: turnover.Sum{Count: 1, Amount: money.FromUint64(250)},
+		Chargebacks: turnover.Sum{Count: 2, Amount: money.Max}, LastBooked: booked,
 	}
-	f.Declined[0], f.Declined[10] = 1, 300
+	f.DeclineCounts[0], f.DeclineCounts[10] = 1, 300
 	return &turnover.Row{Seq: 70_000, Day: turnover.Day{
 		{Type: payment.Payment, Currency: "USDT", Network: "tron"}: f,
 		{Type: payment.Payout, Currency: "EUR"}:                    {LastBooked: 1},
@@ -246,7 +246,7 @@ func TestUnknownCodeIsReadAsOther(t *testing.T) {
 }
 
 func TestSumsDoNotOverflow(t *testing.T) {
-	day := turnover.Day{{Type: payment.Payment, Currency: "USD"}: {Charged: turnover.Sum{Count: 1, Amount: money.Max}}}
+	day := turnover.Day{{Type: payment.Payment, Currency: "USD"}: {Charges: turnover.Sum{Count: 1, Amount: money.Max}}}
 	sum := make(turnover.Day)
 	if err := sum.Add(day); err != nil {
 		t.Fatal(err)
@@ -254,7 +254,7 @@ func TestSumsDoNotOverflow(t *testing.T) {
 	if err := sum.Add(day); err == nil {
 		t.Error("twice the largest amount was added up")
 	}
-	if day[turnover.Key{Type: payment.Payment, Currency: "USD"}].Charged.Count != 1 {
+	if day[turnover.Key{Type: payment.Payment, Currency: "USD"}].Charges.Count != 1 {
 		t.Error("the addend has changed")
 	}
 }

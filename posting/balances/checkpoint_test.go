@@ -266,7 +266,7 @@ func manyEntries(n int) *posting.Change {
 
 func TestTrialBalanceIgnoresLaterEvents(t *testing.T) {
 	f := open(t)
-	book := func(c *posting.Change) ledger.Micros { return f.MustSubmit(c).Headers[0].Updated }
+	book := func(c *posting.Change) ledger.Micros { return f.MustSubmit(c).Headers[0].UpdatedAt }
 	depositedAt := book(deposit(500))
 	holdChange := &posting.Change{Author: ledger.BySystem.Author(), Steps: []posting.Step{{
 		Org: org, Source: ledger.Source{Kind: ledger.Settlement, ID: uuid.New()}, Record: []byte{1},
@@ -345,7 +345,7 @@ func history(f *fixture, random *rand.Rand, days int) (instants []ledger.Micros)
 	}
 	book := func(step posting.Step, phase ledger.Phase, postings, released []ledger.Posting) {
 		step.Events = []ledger.Event{{Name: "move", To: "done", Entry: &ledger.Entry{Phase: phase, Effective: randomDay(), Postings: postings, Released: released}}}
-		instants = append(instants, f.MustSubmit(&posting.Change{Author: ledger.BySystem.Author(), MustRecord: true, Steps: []posting.Step{step}}).Headers[0].Updated)
+		instants = append(instants, f.MustSubmit(&posting.Change{Author: ledger.BySystem.Author(), MustRecord: true, Steps: []posting.Step{step}}).Headers[0].UpdatedAt)
 	}
 	for day := range days {
 		f.setClock(day, 11)
@@ -393,7 +393,7 @@ func TestPagesOfATrialBalanceShareTheTurnover(t *testing.T) {
 				}
 			}
 			headers := f.MustSubmit(c).Headers
-			instants = append(instants, headers[len(headers)-1].Updated)
+			instants = append(instants, headers[len(headers)-1].UpdatedAt)
 		}
 	}
 	if checkpoints := f.makeCheckpoints(balances.Checkpoint{}); len(checkpoints) != 2 {

@@ -22,10 +22,10 @@ const (
 // index, a reader of a page in a rare currency would have to skip most accounts of the organization. The index is only in
 // memory. It is built when the first such page is read, and extended by the accounts of later events.
 type currencyIndex struct {
-	mu     sync.Mutex
-	seq    uint64 // the index lists the accounts of all events up to this one
-	lists  map[currency]*accountList
-	listed int // number of accounts in all lists together
+	mu             sync.Mutex
+	seq            uint64 // the index lists the accounts of all events up to this one
+	lists          map[currency]*accountList
+	listedAccounts int // number of accounts in all lists together
 }
 
 type currency struct {
@@ -70,7 +70,7 @@ func (x *currencyIndex) build(view *posting.View, org ledger.ID) error {
 	if err != nil {
 		return err
 	}
-	x.seq, x.lists, x.listed = head, make(map[currency]*accountList), 0
+	x.seq, x.lists, x.listedAccounts = head, make(map[currency]*accountList), 0
 	for _, env := range [...]money.Env{money.Prod, money.Test} {
 		err := view.Accounts(org, "", env, func(a ledger.Account) (bool, error) {
 			x.add(a)
@@ -113,7 +113,7 @@ func (x *currencyIndex) add(a ledger.Account) {
 		return
 	}
 	l.known[string(key)], l.sorted = true, nil
-	if x.listed++; len(l.known) > maxListed || x.listed > maxIndex {
+	if x.listedAccounts++; len(l.known) > maxListed || x.listedAccounts > maxIndex {
 		x.dropLargest()
 	}
 }
@@ -126,7 +126,7 @@ func (x *currencyIndex) dropLargest() {
 			longest = l
 		}
 	}
-	x.listed -= len(longest.known)
+	x.listedAccounts -= len(longest.known)
 	*longest = accountList{isTooLong: true}
 }
 

@@ -37,7 +37,7 @@ func collect(fn func(ledger.Account, *ledger.Totals)) accountFunc {
 
 // HasKeptTurnover tells whether the reader keeps a turnover, the sum of the events since a checkpoint, for the
 // next page.
-func (r *Reader) HasKeptTurnover() bool { return r.cached.Load() != nil }
+func (r *Reader) HasKeptTurnover() bool { return r.cachedTurnover.Load() != nil }
 
 // SetMaxOfPage sets how many accounts of a page the reader takes from the accounts' pages before it uses checkpoints.
 func (r *Reader) SetMaxOfPage(accounts int) { r.maxOfPage = accounts }

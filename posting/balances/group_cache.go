@@ -48,28 +48,28 @@ type orgCache struct {
 func (c *groupCache) of(org ledger.ID) *orgCache {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	f := c.orgs[org]
-	if f == nil {
+	o := c.orgs[org]
+	if o == nil {
 		if len(c.orgs) >= maxCachedOrgs {
 			c.evict()
 		}
 		if c.orgs == nil {
 			c.orgs = make(map[ledger.ID]*orgCache)
 		}
-		f = &orgCache{org: org}
-		c.orgs[org] = f
+		o = &orgCache{org: org}
+		c.orgs[org] = o
 	}
 	c.uses++
-	f.lastUse = c.uses
-	return f
+	o.lastUse = c.uses
+	return o
 }
 
 // evict removes the orgCache that was used least recently.
 func (c *groupCache) evict() {
 	var oldest *orgCache
-	for _, f := range c.orgs {
-		if oldest == nil || f.lastUse < oldest.lastUse {
-			oldest = f
+	for _, o := range c.orgs {
+		if oldest == nil || o.lastUse < oldest.lastUse {
+			oldest = o
 		}
 	}
 	delete(c.orgs, oldest.org)
@@ -87,7 +87,7 @@ func (c *groupCache) time() time.Time {
 // was the last one at most a second ago. The sums of groups at that moment are cached. If there is no event, the moment is 0.
 // The caller must close the view.
 func (r *Reader) PresentView(org ledger.ID, open func() *posting.View) (view *posting.View, at ledger.Micros, err error) {
-	f := r.groups.of(org)
+	o := r.groups.of(org)
 	now := r.groups.time() // read before the view is opened, so that no moment looks more recent than it is
 	view = open()
 	defer func() {
@@ -100,16 +100,16 @@ func (r *Reader) PresentView(org ledger.ID, open func() *posting.View) (view *po
 	if err != nil {
 		return view, 0, err
 	}
-	latest := f.latest.Load()
+	latest := o.latest.Load()
 	switch age := latest.ageAt(now, head); {
 	case age <= maxAge/2:
 		return view, latest.booked, nil
 	case age > maxAge:
-		f.mu.Lock()
-	case !f.mu.TryLock():
+		o.mu.Lock()
+	case !o.mu.TryLock():
 		return view, latest.booked, nil
 	}
-	defer f.mu.Unlock()
+	defer o.mu.Unlock()
 	// Another reader may have extended the sums in the meantime. A view that is opened now contains all events of these sums,
 	// and few later ones.
 	view.Close()
@@ -117,10 +117,10 @@ func (r *Reader) PresentView(org ledger.ID, open func() *posting.View) (view *po
 	if head, _, err = view.Head(org); err != nil {
 		return view, 0, err
 	}
-	if latest = f.latest.Load(); latest.ageAt(now, head) <= maxAge/2 {
+	if latest = o.latest.Load(); latest.ageAt(now, head) <= maxAge/2 {
 		return view, latest.booked, nil
 	}
-	latest, err = f.advance(view, head, now)
+	latest, err = o.advance(view, head, now)
 	if err != nil {
 		return view, 0, err
 	}
@@ -130,28 +130,28 @@ func (r *Reader) PresentView(org ledger.ID, open func() *posting.View) (view *po
 // ageAt returns how long ago the moment's event was the last one of the organization. head is the last event in a view that
 // was opened after the instant now. If the moment's event is still the last one, the age is 0. If a page about the present
 // must not show the moment, the age is more than maxAge.
-func (m *groupSnapshot) ageAt(now time.Time, head uint64) time.Duration {
+func (s *groupSnapshot) ageAt(now time.Time, head uint64) time.Duration {
 	switch {
-	case m == nil || m.readAt.IsZero() || m.seq > head || m.seq < head && head-m.seq <= fewNewEvents:
+	case s == nil || s.readAt.IsZero() || s.seq > head || s.seq < head && head-s.seq <= fewNewEvents:
 		return maxAge + 1
-	case m.seq == head:
+	case s.seq == head:
 		return 0
 	}
-	return now.Sub(m.readAt)
+	return now.Sub(s.readAt)
 }
 
 // advance extends the latest sums to the event seq, and returns them. readAt is an instant at which that event was the last
 // one, or zero if no such instant is known. The caller holds f.mu.
-func (f *orgCache) advance(view *posting.View, seq uint64, readAt time.Time) (*groupSnapshot, error) {
-	latest := f.latest.Load()
-	booked, err := bookedAt(view, f.org, seq)
+func (o *orgCache) advance(view *posting.View, seq uint64, readAt time.Time) (*groupSnapshot, error) {
+	latest := o.latest.Load()
+	booked, err := bookedAt(view, o.org, seq)
 	if err != nil {
 		return nil, err
 	}
-	builder := f.builder
-	f.builder = nil // set again when the builder was extended; stays nil after an error
+	builder := o.builder
+	o.builder = nil // set again when the builder was extended; stays nil after an error
 	if builder == nil || seq-builder.seq > fewEvents {
-		started, err := startBuilder(view, f.org, seq, booked, latest)
+		started, err := startBuilder(view, o.org, seq, booked, latest)
 		if err != nil {
 			return nil, err
 		}
@@ -162,56 +162,56 @@ func (f *orgCache) advance(view *posting.View, seq uint64, readAt time.Time) (*g
 	if err := builder.extend(view, seq); err != nil {
 		return nil, err
 	}
-	m := builder.snapshot(booked)
-	m.readAt = readAt
-	f.builder = builder
-	f.latest.Store(m)
+	s := builder.snapshot(booked)
+	s.readAt = readAt
+	o.builder = builder
+	o.latest.Store(s)
 	if latest != nil {
-		f.snapshotsMu.Lock()
-		f.recent = appendSnapshot(f.recent, latest)
-		f.snapshotsMu.Unlock()
+		o.snapshotsMu.Lock()
+		o.recent = appendSnapshot(o.recent, latest)
+		o.snapshotsMu.Unlock()
 	}
-	return m, nil
+	return s, nil
 }
 
 // cachedSnapshots returns the cached snapshots. One of them may be nil.
-func (f *orgCache) cachedSnapshots() []*groupSnapshot {
-	f.snapshotsMu.Lock()
-	defer f.snapshotsMu.Unlock()
-	snapshots := append([]*groupSnapshot{f.latest.Load()}, f.recent...)
-	return append(snapshots, f.past...)
+func (o *orgCache) cachedSnapshots() []*groupSnapshot {
+	o.snapshotsMu.Lock()
+	defer o.snapshotsMu.Unlock()
+	snapshots := append([]*groupSnapshot{o.latest.Load()}, o.recent...)
+	return append(snapshots, o.past...)
 }
 
 // at returns the sums after the last event booked at or before an instant.
-func (f *orgCache) at(view *posting.View, booked ledger.Micros) (*groupSnapshot, error) {
-	for _, m := range f.cachedSnapshots() {
-		if m != nil && m.booked == booked {
-			return m, nil // no other event has this booked time
+func (o *orgCache) at(view *posting.View, booked ledger.Micros) (*groupSnapshot, error) {
+	for _, s := range o.cachedSnapshots() {
+		if s != nil && s.booked == booked {
+			return s, nil // no other event has this booked time
 		}
 	}
-	head, _, err := view.Head(f.org)
+	head, _, err := view.Head(o.org)
 	if err != nil {
 		return nil, err
 	}
-	seq, err := seqUntil(view, f.org, head, booked)
+	seq, err := seqUntil(view, o.org, head, booked)
 	if err != nil {
 		return nil, err
 	}
-	m, err := f.advanceTo(view, seq)
-	if m == nil && err == nil {
-		m, err = f.compute(view, seq)
+	s, err := o.advanceTo(view, seq)
+	if s == nil && err == nil {
+		s, err = o.compute(view, seq)
 	}
-	return m, err
+	return s, err
 }
 
 // advanceTo returns the sums after the event seq. It returns nil if the latest sums already contain a later event.
-func (f *orgCache) advanceTo(view *posting.View, seq uint64) (*groupSnapshot, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	latest := f.latest.Load()
+func (o *orgCache) advanceTo(view *posting.View, seq uint64) (*groupSnapshot, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	latest := o.latest.Load()
 	switch {
 	case latest == nil || latest.seq < seq:
-		return f.advance(view, seq, time.Time{})
+		return o.advance(view, seq, time.Time{})
 	case latest.seq == seq:
 		return latest, nil
 	}
@@ -220,27 +220,27 @@ func (f *orgCache) advanceTo(view *posting.View, seq uint64) (*groupSnapshot, er
 
 // compute returns the sums after an event that precedes the latest sums. It computes the sums of one moment at a time, so
 // that many readers of the past leave processor time for payments.
-func (f *orgCache) compute(view *posting.View, seq uint64) (*groupSnapshot, error) {
-	f.pastMu.Lock()
-	defer f.pastMu.Unlock()
-	base := latestUpTo(f.cachedSnapshots(), seq)
+func (o *orgCache) compute(view *posting.View, seq uint64) (*groupSnapshot, error) {
+	o.pastMu.Lock()
+	defer o.pastMu.Unlock()
+	base := latestUpTo(o.cachedSnapshots(), seq)
 	if base != nil && base.seq == seq {
 		return base, nil
 	}
-	booked, err := bookedAt(view, f.org, seq)
+	booked, err := bookedAt(view, o.org, seq)
 	if err != nil {
 		return nil, err
 	}
-	builder, err := startBuilder(view, f.org, seq, booked, base)
+	builder, err := startBuilder(view, o.org, seq, booked, base)
 	if err != nil {
 		return nil, err
 	}
 	if err := builder.extend(view, seq); err != nil {
 		return nil, err
 	}
-	m := builder.snapshot(booked)
-	f.snapshotsMu.Lock()
-	f.past = appendSnapshot(f.past, m)
-	f.snapshotsMu.Unlock()
-	return m, nil
+	s := builder.snapshot(booked)
+	o.snapshotsMu.Lock()
+	o.past = appendSnapshot(o.past, s)
+	o.snapshotsMu.Unlock()
+	return s, nil
 }

@@ -31,7 +31,7 @@ func (f *fixture) bookEntries(count int) (last ledger.Micros) {
 	for count > 0 {
 		n := min(count, posting.MaxSteps)
 		headers := f.MustSubmit(manyEntries(n)).Headers
-		last = headers[n-1].Updated
+		last = headers[n-1].UpdatedAt
 		count -= n
 	}
 	return last

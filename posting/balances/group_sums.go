@@ -35,20 +35,20 @@ type groupSum struct {
 }
 
 // in returns the sums whose keys are in a range.
-func (m *groupSnapshot) in(keys keyRange) []groupSum {
+func (s *groupSnapshot) in(keys keyRange) []groupSum {
 	index := func(key string) int {
-		return sort.Search(len(m.sums), func(i int) bool { return m.sums[i].key >= key })
+		return sort.Search(len(s.sums), func(i int) bool { return s.sums[i].key >= key })
 	}
 	start := index(keys.from)
-	return m.sums[start:max(start, index(keys.until))]
+	return s.sums[start:max(start, index(keys.until))]
 }
 
 // copySums returns a copy of the sums, which the caller may change.
-func (m *groupSnapshot) copySums() store.GroupSums {
-	sums := make(store.GroupSums, len(m.sums))
-	for i := range m.sums {
-		movement := m.sums[i].movement
-		sums[m.sums[i].key] = &movement
+func (s *groupSnapshot) copySums() store.GroupSums {
+	sums := make(store.GroupSums, len(s.sums))
+	for i := range s.sums {
+		movement := s.sums[i].movement
+		sums[s.sums[i].key] = &movement
 	}
 	return sums
 }
@@ -84,11 +84,11 @@ func (b *groupBuilder) move(_ uint64, p *ledger.Posting, add addFunc) error {
 
 // snapshot returns a copy of the current sums.
 func (b *groupBuilder) snapshot(booked ledger.Micros) *groupSnapshot {
-	m := &groupSnapshot{seq: b.seq, booked: booked, sums: make([]groupSum, 0, len(b.sums))}
+	s := &groupSnapshot{seq: b.seq, booked: booked, sums: make([]groupSum, 0, len(b.sums))}
 	for _, key := range b.sums.Keys() {
-		m.sums = append(m.sums, groupSum{key, *b.sums[key]})
+		s.sums = append(s.sums, groupSum{key, *b.sums[key]})
 	}
-	return m
+	return s
 }
 
 // startBuilder returns a builder whose sums include all events up to the event seq except the last few. The builder starts
@@ -171,18 +171,18 @@ func bookedAt(view *posting.View, org ledger.ID, seq uint64) (ledger.Micros, err
 
 // latestUpTo returns the last snapshot that is not after the event seq. If there is none, it returns nil.
 func latestUpTo(snapshots []*groupSnapshot, seq uint64) (found *groupSnapshot) {
-	for _, m := range snapshots {
-		if m != nil && m.seq <= seq && (found == nil || m.seq > found.seq) {
-			found = m
+	for _, s := range snapshots {
+		if s != nil && s.seq <= seq && (found == nil || s.seq > found.seq) {
+			found = s
 		}
 	}
 	return found
 }
 
 // appendSnapshot appends a snapshot. If there are too many snapshots, it drops the first one.
-func appendSnapshot(snapshots []*groupSnapshot, m *groupSnapshot) []*groupSnapshot {
+func appendSnapshot(snapshots []*groupSnapshot, s *groupSnapshot) []*groupSnapshot {
 	if len(snapshots) == maxSnapshots {
 		snapshots = slices.Delete(snapshots, 0, 1)
 	}
-	return append(snapshots, m)
+	return append(snapshots, s)
 }

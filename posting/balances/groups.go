@@ -21,12 +21,12 @@ func AreGroups(prefix string) bool { return prefix == "" || ledger.Path(prefix).
 // q.Filter and q.After select groups here, while they select accounts in TrialBalance. Groups returns an error of fn,
 // money.ErrOverflow, a *store.DamageError, or an I/O error.
 func (r *Reader) Groups(view *posting.View, org ledger.ID, q Query, fn func(group ledger.Account, t *ledger.Totals) (more bool, err error)) error {
-	m, err := r.groups.of(org).at(view, q.end())
+	s, err := r.groups.of(org).at(view, q.end())
 	if err != nil {
 		return err
 	}
 	if q.EffectiveDate != 0 {
-		if m, err = m.correctedForDay(view, org, &q); err != nil {
+		if s, err = s.correctedForDay(view, org, &q); err != nil {
 			return err
 		}
 	}
@@ -34,7 +34,7 @@ func (r *Reader) Groups(view *posting.View, org ledger.ID, q Query, fn func(grou
 	if q.After != nil {
 		keys.from = max(keys.from, string(store.AccountKey(nil, *q.After))+"\x00")
 	}
-	for _, sum := range m.in(keyRange{store.GroupKeys + keys.from, store.GroupKeys + keys.until}) {
+	for _, sum := range s.in(keyRange{store.GroupKeys + keys.from, store.GroupKeys + keys.until}) {
 		group, ok := store.ParseGroupKey([]byte(sum.key))
 		if !ok {
 			return damaged("organization %v: group with key %x", org, sum.key)
@@ -59,7 +59,7 @@ func (r *Reader) Groups(view *posting.View, org ledger.ID, q Query, fn func(grou
 // correctedForDay returns the sums by effective date. To the sums by booked time, which are in m, it adds the correction of each
 // account: the correction of the account's totals for lines that were booked on one side of the day's end and take effect on
 // the other. correctForDay corrects the totals of single accounts in the same way.
-func (m *groupSnapshot) correctedForDay(view *posting.View, org ledger.ID, q *Query) (*groupSnapshot, error) {
+func (s *groupSnapshot) correctedForDay(view *posting.View, org ledger.ID, q *Query) (*groupSnapshot, error) {
 	all := Query{Env: q.Env}
 	var sums store.GroupSums
 	var group []byte
@@ -71,15 +71,15 @@ func (m *groupSnapshot) correctedForDay(view *posting.View, org ledger.ID, q *Qu
 			return nil, err
 		}
 		if sums == nil {
-			sums = m.copySums()
+			sums = s.copySums()
 		}
 		group = store.GroupKey(group[:0], x.key)
 		sums.Add(group, &x.correction.Movement)
 	}
 	if sums == nil {
-		return m, nil
+		return s, nil
 	}
-	return newGroupBuilder(org, m.seq, sums).snapshot(m.booked), nil
+	return newGroupBuilder(org, s.seq, sums).snapshot(s.booked), nil
 }
 
 // limitRelease reduces an account's correction if adding the correction would make a pending total

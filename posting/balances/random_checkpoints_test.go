@@ -81,7 +81,7 @@ func historyByDay(f *fixture, random *rand.Rand, days int, afterDay func()) (ins
 		}
 		if len(change.Steps) > 0 {
 			for _, header := range f.MustSubmit(change).Headers {
-				instants = append(instants, header.Updated)
+				instants = append(instants, header.UpdatedAt)
 			}
 		}
 		afterDay()

@@ -24,9 +24,9 @@ const (
 // Reader reads trial balances and the sums of groups of accounts. It caches the sums of groups, and it caches sums of events
 // for the next page of the same trial balance. The zero value is ready to use. A Reader is safe for concurrent use.
 type Reader struct {
-	cached    atomic.Pointer[turnover]
-	groups    groupCache
-	maxOfPage int // replaces the constant maxOfPage if it is not 0; tests set it, so that a checkpoint is used after fewer accounts
+	cachedTurnover atomic.Pointer[turnover]
+	groups         groupCache
+	maxOfPage      int // replaces the constant maxOfPage if it is not 0; tests set it, so that a checkpoint is used after fewer accounts
 }
 
 // accountFunc is called with an account's key and the account's totals. The key is valid until the call returns.

@@ -60,13 +60,13 @@ func (q *Query) maxAccounts() int {
 // and contains the beginning of the range, turnover returns it. Otherwise it computes a new turnover, and caches this
 // turnover if it has few accounts and many events. A cached turnover stays valid because the journal's past never changes.
 func (r *Reader) turnover(view *posting.View, org ledger.ID, keys keyRange, afterSeq, upToSeq uint64, maxAccounts int) (*turnover, error) {
-	t := r.cached.Load()
+	t := r.cachedTurnover.Load()
 	if t != nil && t.org == org && t.afterSeq == afterSeq && t.upToSeq == upToSeq && t.keys.has(keys.from) {
 		return t, nil
 	}
 	t, err := computeTurnover(view, org, keys, afterSeq, upToSeq, maxAccounts)
 	if err == nil && upToSeq >= afterSeq+minKept && len(t.order) <= maxKept {
-		r.cached.Store(t)
+		r.cachedTurnover.Store(t)
 	}
 	return t, err
 }

@@ -83,7 +83,7 @@ func TestCachedTurnoverIsForOneOrganization(t *testing.T) {
 	otherOrg := uuid.New()
 	f.MustSubmit(fullChange(org, 1, 16))
 	headers := f.MustSubmit(fullChange(otherOrg, 3, 16)).Headers
-	query := balances.Query{Env: money.Prod, At: headers[len(headers)-1].Updated}
+	query := balances.Query{Env: money.Prod, At: headers[len(headers)-1].UpdatedAt}
 	for range 2 {
 		for orgID, want := range map[ledger.ID]listing{org: trialOfSixteen(64), otherOrg: trialOfSixteen(3 * 64)} {
 			if got := f.trialInPagesOf(orgID, query, 4); !slices.Equal(got, want) {
@@ -102,7 +102,7 @@ func TestCachedTurnoverIsForOneCheckpoint(t *testing.T) {
 	f.MustSubmit(fullChange(org, 1, 16))
 	f.setClock(1, 12)
 	headers := f.MustSubmit(fullChange(org, 1, 16)).Headers
-	query := balances.Query{Env: money.Prod, At: headers[len(headers)-1].Updated}
+	query := balances.Query{Env: money.Prod, At: headers[len(headers)-1].UpdatedAt}
 	for range 2 {
 		if got := f.trialInPages(query, 4); !slices.Equal(got, trialOfSixteen(128)) {
 			t.Errorf("it is %q", got)

@@ -24,10 +24,10 @@ var confirmedEpoch epoch
 
 // confirmations is the open file of confirmations.
 type confirmations struct {
-	writing sync.Mutex // held while a mark is written
-	file    disk.File
-	next    int64         // the slot into which the next mark is written; the other slot contains the last mark
-	last    atomic.Uint64 // number of the frame in the last mark
+	writing    sync.Mutex // held while a mark is written
+	file       disk.File
+	nextSlot   int64         // the slot into which the next mark is written; the other slot contains the last mark
+	lastNumber atomic.Uint64 // number of the frame in the last mark
 }
 
 // openConfirmed opens the file of confirmations, and makes one if there is none.
@@ -62,9 +62,9 @@ func (l *Local) checkConfirmed(last Mark) error {
 		case m.N == last.N && m.Hash != last.Hash:
 			return damage.New(l.dir.Path(""), "frame %d is not the one that was acknowledged", m.N)
 		}
-		if m.N > c.last.Load() {
-			c.last.Store(m.N)
-			c.next = (i + 1) % slots
+		if m.N > c.lastNumber.Load() {
+			c.lastNumber.Store(m.N)
+			c.nextSlot = (i + 1) % slots
 		}
 	}
 	return nil
@@ -80,10 +80,10 @@ func (l *Local) Confirm() error {
 		return ErrFailed
 	}
 	last := l.lastDurable()
-	if last.N <= c.last.Load() {
+	if last.N <= c.lastNumber.Load() {
 		return nil
 	}
-	_, err := c.file.WriteAt(confirmedEpoch.fillSlot(markSlot{Mark: last}), c.next*blockSize)
+	_, err := c.file.WriteAt(confirmedEpoch.fillSlot(markSlot{Mark: last}), c.nextSlot*blockSize)
 	if err == nil {
 		err = c.file.Datasync()
 	}
@@ -91,8 +91,8 @@ func (l *Local) Confirm() error {
 		l.failed.Store(true)
 		return fmt.Errorf("log: the confirmation of frame %d: %w", last.N, err)
 	}
-	c.last.Store(last.N)
-	c.next = (c.next + 1) % slots
+	c.lastNumber.Store(last.N)
+	c.nextSlot = (c.nextSlot + 1) % slots
 	return nil
 }
 

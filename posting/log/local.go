@@ -102,7 +102,7 @@ func (l *Local) write(s *segment, frame []byte) error {
 // markLast writes a mark, which says that the last frame was acknowledged. It writes none if a confirmation or the header of
 // the segment already names this frame.
 func (l *Local) markLast(s *segment) error {
-	if l.confirmations.last.Load() == l.last.N || s.after.N == l.last.N { // the second condition: the segment's header names the last frame
+	if l.confirmations.lastNumber.Load() == l.last.N || s.after.N == l.last.N { // the second condition: the segment's header names the last frame
 		return nil
 	}
 	return s.writeMark(markSlot{Mark: l.last})

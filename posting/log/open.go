@@ -177,7 +177,7 @@ func (l *Local) findEnd() (end logEnd, err error) {
 	if err := l.checkConfirmed(r.last); err != nil {
 		return end, err
 	}
-	if isConfirmed := r.lastAt > 0 && max(r.mark.N, l.confirmations.last.Load()) >= r.last.N; !isConfirmed {
+	if isConfirmed := r.lastAt > 0 && max(r.mark.N, l.confirmations.lastNumber.Load()) >= r.last.N; !isConfirmed {
 		if err := l.makeDurable(r.lastAt, r.at); err != nil {
 			return end, fmt.Errorf("log: %w", err)
 		}

@@ -332,7 +332,7 @@ func (c *badgerBackward) read() (found bool, err error) {
 
 func (c *badgerBackward) Valid() bool             { return c.isValid }
 func (c *badgerBackward) Key() []byte             { return c.row }
-func (c *badgerBackward) Version() uint64         { return c.sn.flushed }
+func (c *badgerBackward) Version() uint64         { return c.sn.flushedGroup }
 func (c *badgerBackward) IsDeletion() bool        { return false }
 func (c *badgerBackward) Stored() ([]byte, error) { return c.val, nil }
 func (c *badgerBackward) Close() {

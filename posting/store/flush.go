@@ -33,7 +33,7 @@ type flusher struct {
 
 // startFlusher starts the flusher. At this time, Badger has all groups up to the store's last one.
 func (s *Store) startFlusher() {
-	s.flushed, s.lag.tables.group = s.last.N, s.last.N
+	s.flushedGroup, s.lag.tables.group = s.last.N, s.last.N
 	s.recent = recent.New(s.maxBatch, recent.Size{})
 	s.flusher.wake = make(chan struct{}, 1)
 	s.flusher.idle.L = &s.mu
@@ -132,7 +132,7 @@ func (s *Store) beginWriting() (flushed uint64, unlock func(error), err error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.flushed, func(err error) {
+	return s.flushedGroup, func(err error) {
 		if err != nil {
 			s.fail(err)
 		}
@@ -158,7 +158,7 @@ func (s *Store) write(rows *recent.Rows, last uint64) (err error) {
 	s.flusher.moveCount = 0
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.full, s.flushed = nil, last
+	s.full, s.flushedGroup = nil, last
 	s.lag.written = append(s.lag.written, lagMark{last, s.lag.full})
 	s.flusher.idle.Broadcast()
 	s.setDiscardVersion()
@@ -234,7 +234,7 @@ func (s *Store) publish(newLast log.Mark, size int) {
 // setDiscardVersion tells Badger the oldest version that a snapshot still reads, so that compaction may drop older versions. The caller
 // holds s.mu, so that no snapshot of an older version is opened at the same time.
 func (s *Store) setDiscardVersion() {
-	oldest := s.flushed
+	oldest := s.flushedGroup
 	if len(s.openSnapshots) > 0 {
 		oldest = s.openSnapshots[0].n
 	}

@@ -12,12 +12,12 @@ type RecordHeader struct {
 	Version     uint64
 	FirstSeq    uint64        // seq of the record's first event
 	LastSeq     uint64        // seq of the record's last event
-	Started     ledger.Micros // booked time of the first event
-	Updated     ledger.Micros // booked time of the last event
+	StartedAt   ledger.Micros // booked time of the first event
+	UpdatedAt   ledger.Micros // booked time of the last event
 	Due         ledger.Micros // when work on the record becomes due
 	HeldSeq     uint64        // seq of the open pending entry; 0: there is none
 	SettledSeq  uint64        // seq of the first posted or captured entry; 0: there is none
-	Finished    ledger.Micros // booked time of the last event that finished the record; 0: there is none
+	FinishedAt  ledger.Micros // booked time of the last event that finished the record; 0: there is none
 	FurtherRows uint64        // number of further rows, which contain the rest of a long payload
 	Number      uint64        // the record's number in its sequence; 0: it has none
 
@@ -50,12 +50,12 @@ func EncodeRecord(dst []byte, e RecordHeader, payload []byte) []byte {
 	dst = binary.AppendUvarint(dst, e.Version)
 	dst = binary.AppendUvarint(dst, e.LastSeq)
 	dst = binary.AppendUvarint(dst, e.LastSeq-e.FirstSeq) // most differences are small, because most records end soon
-	dst = binary.AppendUvarint(dst, uint64(e.Started))
-	dst = binary.AppendUvarint(dst, uint64(e.Updated))
+	dst = binary.AppendUvarint(dst, uint64(e.StartedAt))
+	dst = binary.AppendUvarint(dst, uint64(e.UpdatedAt))
 	dst = binary.AppendUvarint(dst, uint64(e.Due))
 	dst = binary.AppendUvarint(dst, e.HeldSeq)
 	dst = binary.AppendUvarint(dst, e.SettledSeq)
-	dst = binary.AppendUvarint(dst, uint64(e.Finished))
+	dst = binary.AppendUvarint(dst, uint64(e.FinishedAt))
 	dst = binary.AppendUvarint(dst, e.FurtherRows)
 	if e.Number != 0 {
 		dst = binary.AppendUvarint(dst, e.Number)
@@ -77,12 +77,12 @@ func DecodeRecord(row []byte) (e RecordHeader, payload []byte, ok bool) {
 	e.Version = r.uvarint()
 	e.LastSeq = r.uvarint()
 	e.FirstSeq = e.LastSeq - r.uvarint()
-	e.Started = ledger.Micros(r.uvarint())
-	e.Updated = ledger.Micros(r.uvarint())
+	e.StartedAt = ledger.Micros(r.uvarint())
+	e.UpdatedAt = ledger.Micros(r.uvarint())
 	e.Due = ledger.Micros(r.uvarint())
 	e.HeldSeq = r.uvarint()
 	e.SettledSeq = r.uvarint()
-	e.Finished = ledger.Micros(r.uvarint())
+	e.FinishedAt = ledger.Micros(r.uvarint())
 	e.FurtherRows = r.uvarint()
 	if form&recordNumber != 0 {
 		e.Number = r.uvarint()

@@ -20,7 +20,7 @@ type Snapshot struct {
 	store            *Store
 	n                uint64          // number of the group
 	txn              *badger.Txn     // reads from Badger
-	flushed          uint64          // number of the last group that Badger had when the snapshot was opened
+	flushedGroup     uint64          // number of the last group that Badger had when the snapshot was opened
 	recent           []*recent.Rows  // rows of the groups after flushed, the newest groups first
 	recentSpace      [2]*recent.Rows // memory for the slice recent
 	buffer           []byte          // memory for the search in recent
@@ -32,13 +32,13 @@ type Snapshot struct {
 func (s *Store) Snapshot() *Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n := s.flushed
+	n := s.flushedGroup
 	if k := len(s.openSnapshots); k > 0 && s.openSnapshots[k-1].n == n {
 		s.openSnapshots[k-1].count++
 	} else {
 		s.openSnapshots = append(s.openSnapshots, snapshotCount{n: n, count: 1})
 	}
-	sn := &Snapshot{store: s, n: s.last.N, txn: s.db.NewTransactionAt(lastVersion(n), false), flushed: n, openedAfterClose: s.isShut}
+	sn := &Snapshot{store: s, n: s.last.N, txn: s.db.NewTransactionAt(lastVersion(n), false), flushedGroup: n, openedAfterClose: s.isShut}
 	sn.recent = sn.recentSpace[:0]
 	for _, rows := range [...]*recent.Rows{s.recent, s.full} {
 		if rows != nil {
@@ -59,7 +59,7 @@ func (sn *Snapshot) Close() {
 	s := sn.store
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i := sort.Search(len(s.openSnapshots), func(i int) bool { return s.openSnapshots[i].n >= sn.flushed })
+	i := sort.Search(len(s.openSnapshots), func(i int) bool { return s.openSnapshots[i].n >= sn.flushedGroup })
 	if s.openSnapshots[i].count--; s.openSnapshots[i].count == 0 {
 		s.openSnapshots = slices.Delete(s.openSnapshots, i, i+1)
 		if i == 0 {

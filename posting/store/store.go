@@ -84,7 +84,7 @@ type Store struct {
 
 	mu            sync.Mutex // guards the following fields
 	last          log.Mark   // number and hash of the last durable group
-	flushed       uint64     // number of the last group that Badger has
+	flushedGroup  uint64     // number of the last group that Badger has
 	lag           lag
 	recent        *recent.Rows    // the rows of the last groups; only Apply changes the pointer
 	full          *recent.Rows    // rows of earlier groups, which are being written to Badger; nil: Badger has them

@@ -180,9 +180,9 @@ func newChecksum() checksum { return checksum{sha256.New()} }
 
 // addFrame adds the whole frame of the header or the manifest to the hash. Of a part, only the part's hash is added,
 // with Write.
-func (s checksum) addFrame(kind byte, body []byte) {
-	s.Write(appendFrameHead(nil, kind, len(body)))
-	s.Write(body)
+func (c checksum) addFrame(kind byte, body []byte) {
+	c.Write(appendFrameHead(nil, kind, len(body)))
+	c.Write(body)
 }
 
 // Sealer encrypts and decrypts the parts and the manifest of a backup. Open fails if context differs from the one

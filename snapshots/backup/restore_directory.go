@@ -146,39 +146,39 @@ func openWorkDirectory(dir string) (s *workDirectory, err error) {
 
 // claim locks the directory, marks it and removes what an interrupted restore has left. It changes nothing in a
 // directory that belongs to another process.
-func (s *workDirectory) claim() error {
-	err := filelock.Try(s.lock)
+func (w *workDirectory) claim() error {
+	err := filelock.Try(w.lock)
 	switch {
 	case errors.Is(err, filelock.ErrHeld):
-		return fmt.Errorf("%s: %w", s.dir, store.ErrLocked)
+		return fmt.Errorf("%s: %w", w.dir, store.ErrLocked)
 	case err != nil:
-		return &fs.PathError{Op: "lock", Path: s.dir, Err: err}
+		return &fs.PathError{Op: "lock", Path: w.dir, Err: err}
 	}
-	if err := store.CheckNotOpen(s.dir); err != nil {
+	if err := store.CheckNotOpen(w.dir); err != nil {
 		return err
 	}
-	if err := checkReplaceable(s.dir); err != nil {
+	if err := checkReplaceable(w.dir); err != nil {
 		return err
 	}
-	entries, err := os.ReadDir(s.dir)
+	entries, err := os.ReadDir(w.dir)
 	if err != nil {
 		return err
 	}
 	if len(entries) == 0 {
-		return s.createMark()
+		return w.createMark()
 	}
-	if info, err := os.Lstat(s.markPath()); err != nil || !info.Mode().IsRegular() {
-		return &TargetError{s.dir, ErrInTheWay}
+	if info, err := os.Lstat(w.markPath()); err != nil || !info.Mode().IsRegular() {
+		return &TargetError{w.dir, ErrInTheWay}
 	}
-	return s.removeAllButMark()
+	return w.removeAllButMark()
 }
 
 // markPath returns the path of the mark.
-func (s *workDirectory) markPath() string { return filepath.Join(s.dir, store.UnfinishedName) }
+func (w *workDirectory) markPath() string { return filepath.Join(w.dir, store.UnfinishedName) }
 
 // createMark creates the mark durably.
-func (s *workDirectory) createMark() error {
-	f, err := os.OpenFile(s.markPath(), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+func (w *workDirectory) createMark() error {
+	f, err := os.OpenFile(w.markPath(), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
@@ -186,15 +186,15 @@ func (s *workDirectory) createMark() error {
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	return durable.SyncDir(s.dir)
+	return durable.SyncDir(w.dir)
 }
 
 // removeAllButMark removes everything from the directory except the mark.
-func (s *workDirectory) removeAllButMark() error {
-	entries, err := os.ReadDir(s.dir)
+func (w *workDirectory) removeAllButMark() error {
+	entries, err := os.ReadDir(w.dir)
 	for _, e := range entries {
 		if e.Name() != store.UnfinishedName {
-			err = errors.Join(err, os.RemoveAll(filepath.Join(s.dir, e.Name())))
+			err = errors.Join(err, os.RemoveAll(filepath.Join(w.dir, e.Name())))
 		}
 	}
 	return err
@@ -202,30 +202,30 @@ func (s *workDirectory) removeAllButMark() error {
 
 // close removes the directory, unless it has been renamed or a server has been started in it.
 // The mark is removed last.
-func (s *workDirectory) close() (err error) {
-	if !s.isRenamed && store.CheckNotOpen(s.dir) == nil {
-		if err = s.removeAllButMark(); err == nil {
-			err = os.RemoveAll(s.dir)
+func (w *workDirectory) close() (err error) {
+	if !w.isRenamed && store.CheckNotOpen(w.dir) == nil {
+		if err = w.removeAllButMark(); err == nil {
+			err = os.RemoveAll(w.dir)
 		}
 	}
-	return errors.Join(err, s.lock.Close())
+	return errors.Join(err, w.lock.Close())
 }
 
 // rename removes the mark and renames the directory. The target may be an empty directory: the
 // system call replaces an empty directory and nothing else.
-func (s *workDirectory) rename(path string) error {
-	if err := os.Remove(s.markPath()); err != nil {
+func (w *workDirectory) rename(path string) error {
+	if err := os.Remove(w.markPath()); err != nil {
 		return err
 	}
-	if err := durable.SyncDir(s.dir); err != nil {
+	if err := durable.SyncDir(w.dir); err != nil {
 		return err
 	}
-	if err := syscall.Rename(s.dir, path); err != nil {
+	if err := syscall.Rename(w.dir, path); err != nil {
 		if errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, syscall.EEXIST) {
 			return &TargetError{path, ErrNotEmpty}
 		}
-		return &os.LinkError{Op: "rename", Old: s.dir, New: path, Err: err}
+		return &os.LinkError{Op: "rename", Old: w.dir, New: path, Err: err}
 	}
-	s.isRenamed = true
+	w.isRenamed = true
 	return durable.SyncDir(filepath.Dir(path))
 }

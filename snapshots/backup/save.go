@@ -63,33 +63,33 @@ func CreateFile(dir string) (*File, error) {
 }
 
 // Write implements io.Writer.
-func (b *File) Write(p []byte) (int, error) { return b.f.Write(p) }
+func (f *File) Write(p []byte) (int, error) { return f.f.Write(p) }
 
 // Name returns the file's temporary path.
-func (b *File) Name() string { return b.f.Name() }
+func (f *File) Name() string { return f.f.Name() }
 
 // Keep makes the file durable and gives it its final path. If the path exists already, Keep returns fs.ErrExist.
-func (b *File) Keep(path string) error {
-	if err := b.f.Sync(); err != nil {
+func (f *File) Keep(path string) error {
+	if err := f.f.Sync(); err != nil {
 		return err
 	}
-	if err := os.Link(b.f.Name(), path); err != nil {
+	if err := os.Link(f.f.Name(), path); err != nil {
 		return err
 	}
-	b.hasFinalPath = true
-	if err := os.Remove(b.f.Name()); err != nil {
+	f.hasFinalPath = true
+	if err := os.Remove(f.f.Name()); err != nil {
 		return err
 	}
 	return durable.SyncDir(filepath.Dir(path))
 }
 
 // Close closes the file, and removes it if Keep has not given it its final path.
-func (b *File) Close() error {
+func (f *File) Close() error {
 	var err error
-	if !b.hasFinalPath {
-		err = os.Remove(b.f.Name())
+	if !f.hasFinalPath {
+		err = os.Remove(f.f.Name())
 	}
-	return errors.Join(err, b.f.Close())
+	return errors.Join(err, f.f.Close())
 }
 
 // RemoveUnfinished removes the files that interrupted backups have left in a directory. It removes neither locked

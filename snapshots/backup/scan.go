@@ -161,20 +161,20 @@ func reasonOf(err error) string {
 
 // newest chooses the newest backup that was not taken after at. If a backup is unreadable, newest returns an error:
 // the unreadable backup may be the newest, and another backup would restore an earlier state.
-func (s *folder) newest(dir string, at time.Time) (chosen FoundBackup, err error) {
-	if len(s.unreadable) > 0 {
-		err, cause := errors.Join(s.unreadable...), ErrDamaged
+func (f *folder) newest(dir string, at time.Time) (chosen FoundBackup, err error) {
+	if len(f.unreadable) > 0 {
+		err, cause := errors.Join(f.unreadable...), ErrDamaged
 		if errors.Is(err, store.ErrNewerSchema) {
 			cause = store.ErrNewerSchema
 		}
 		message := fmt.Sprintf("a backup can't be read, so it is not known which one is the newest: name the file to use, or move the unreadable file away: %v", err)
 		return chosen, &Error{Path: dir, What: message, Cause: cause}
 	}
-	if len(s.list) == 0 {
+	if len(f.list) == 0 {
 		return chosen, &Error{Path: dir, What: "there is no backup in it", Cause: ErrChoice}
 	}
 	storeID := "" // the store to which the backups belong; a backup of an empty store matches any store
-	for _, l := range s.list {
+	for _, l := range f.list {
 		if storeID = cmp.Or(storeID, l.Header.Store); l.Header.Store != "" && l.Header.Store != storeID {
 			return chosen, &Error{Path: dir, What: "it has backups of several stores; name the file", Cause: ErrChoice}
 		}
@@ -183,7 +183,7 @@ func (s *folder) newest(dir string, at time.Time) (chosen FoundBackup, err error
 		}
 	}
 	if chosen.Path == "" {
-		return chosen, &Error{Path: dir, What: "the oldest backup in it is of " + s.list[0].Header.TakenAt.Format(time.RFC3339Nano)}
+		return chosen, &Error{Path: dir, What: "the oldest backup in it is of " + f.list[0].Header.TakenAt.Format(time.RFC3339Nano)}
 	}
 	return chosen, nil
 }

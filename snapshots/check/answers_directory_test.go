@@ -70,7 +70,7 @@ func createShownRecords(t *testing.T, w *fixture.Store) (records map[string]*sho
 	add("terminal", ledger.Terminal, terminal.ID, "terminal", terminal, nil)
 
 	key, err := server.Directory.CreateAPIKey(ctx, org, directory.APIKey{
-		Partner: partner.Number, Name: "till", Expires: ledger.MicrosOf(fixture.StartTime.AddDate(1, 0, 0)),
+		Partner: partner.Number, Name: "till", ExpiresAt: ledger.MicrosOf(fixture.StartTime.AddDate(1, 0, 0)),
 	})
 	fixture.Must(t, err)
 	add("key", ledger.APIKey, key.ID, "api_keys", key, nil)
@@ -323,8 +323,8 @@ func TestCorruptedColumnContradictsItsResponse(t *testing.T) {
 		name, recordName, wantText string
 		change                     func(*store.RecordHeader)
 	}{
-		{"a limit's time of creation", "sum", "another created_at", func(e *store.RecordHeader) { e.Started-- }},
-		{"a blocked card's time of change", "card", "another updated_at", func(e *store.RecordHeader) { e.Updated++ }},
+		{"a limit's time of creation", "sum", "another created_at", func(e *store.RecordHeader) { e.StartedAt-- }},
+		{"a blocked card's time of change", "card", "another updated_at", func(e *store.RecordHeader) { e.UpdatedAt++ }},
 		{"a settlement's entry", "settlement with a bank", "another seq", func(e *store.RecordHeader) { e.SettledSeq++ }},
 	} {
 		t.Run(f.name, func(t *testing.T) {

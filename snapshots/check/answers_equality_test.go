@@ -51,9 +51,9 @@ func enteredAt(t testing.TB, w *fixture.Store, r *payment.Record, status payment
 func TestEveryFieldOfAResponseIsCompared(t *testing.T) {
 	w := fixture.Copy(t)
 	chargedBefore := *w.ReversedPayment
-	chargedBefore.Status, chargedBefore.Failure, chargedBefore.ReturnID, chargedBefore.Finished = payment.Charged, payment.Failure{}, ledger.ID{}, enteredAt(t, w, w.ReversedPayment, payment.Charged)
+	chargedBefore.Status, chargedBefore.Failure, chargedBefore.ReturnID, chargedBefore.FinishedAt = payment.Charged, payment.Failure{}, ledger.ID{}, enteredAt(t, w, w.ReversedPayment, payment.Charged)
 	charging := *w.ChargedPayment
-	charging.Status, charging.Finished, charging.RRN = payment.Charging, 0, ""
+	charging.Status, charging.FinishedAt, charging.RRN = payment.Charging, 0, ""
 	const instant = `"2026-09-03T10:15:31.000000+00:00"`
 	fields := map[string]string{ // name of the field → a wrong value
 		"txid": `"order-l"`, "type": `"transfer"`, "error_description": `"card_expired"`, "amount": `"1"`, "amount_with_fee": `"2"`,

@@ -23,8 +23,8 @@ import (
 // responseForm returns the transaction as a response would show it now.
 func (l *scenario) responseForm(lang string) []byte {
 	r := *l.record
-	r.Finished = l.header.Finished
-	view := jsonform.TransactionView{Started: l.header.Started, Lang: lang, WaitsForPayer: r.AwaitsPayer()}
+	r.FinishedAt = l.header.FinishedAt
+	view := jsonform.TransactionView{StartedAt: l.header.StartedAt, Lang: lang, WaitsForPayer: r.AwaitsPayer()}
 	if r.Status == payment.ActionRequired {
 		view.Action = r.Action
 	}

@@ -73,17 +73,17 @@ func TestResponsesToOperationsAreComparedWithTheStore(t *testing.T) {
 	}
 	recordBeforeCapture := inStatus(trades.Captured, payment.PaymentHeld, func(r *payment.Record) {
 		r.Fee, r.AmountWithFee, r.MerchantAmount, r.DestAmount = money.FromUint64(20), money.FromUint64(2_020), money.Signed{Abs: money.FromUint64(2_000)}, money.FromUint64(2_000)
-		r.CapturedAmount, r.RefundedAmount, r.Refunds, r.Finished, r.RRN = money.Amount{}, money.Amount{}, nil, 0, ""
+		r.CapturedAmount, r.RefundedAmount, r.Refunds, r.FinishedAt, r.RRN = money.Amount{}, money.Amount{}, nil, 0, ""
 	})
 	recordBeforeRefund := inStatus(trades.Refunded, payment.Charged, func(r *payment.Record) { r.RefundedAmount, r.Refunds = money.Amount{}, nil })
 	responseAfterFirstRefund := w.Show(inStatus(trades.Refunded, payment.Refunded, func(r *payment.Record) { r.Refunds, r.RefundedAmount = r.Refunds[:1], r.Refunds[0].Amount }))
 	recordWhileWaiting := inStatus(trades.HostedPaid, payment.Created, func(r *payment.Record) {
-		r.Terminal, r.Route, r.Finished, r.RRN, r.Hosted, r.Method, r.CardBIN = ledger.ID{}, "", 0, "", true, "", ""
+		r.Terminal, r.Route, r.FinishedAt, r.RRN, r.Hosted, r.Method, r.CardBIN = ledger.ID{}, "", 0, "", true, "", ""
 		r.AmountWithFee, r.DestAmount, r.MerchantAmount = r.Amount, r.Amount, money.Signed{Abs: r.Amount}
 	})
-	recordWhileAuthorizing := inStatus(trades.Rerouted, payment.Authorizing, func(r *payment.Record) { r.Finished, r.RRN = 0, "" })
+	recordWhileAuthorizing := inStatus(trades.Rerouted, payment.Authorizing, func(r *payment.Record) { r.FinishedAt, r.RRN = 0, "" })
 	recordBeforeReturn := inStatus(trades.Reversed, payment.Charged, func(r *payment.Record) {
-		r.Failure, r.ReturnID, r.RefundedAmount, r.Refunds, r.Finished = payment.Failure{}, ledger.ID{}, money.Amount{}, nil, enteredAt(t, w, trades.Reversed, payment.Charged)
+		r.Failure, r.ReturnID, r.RefundedAmount, r.Refunds, r.FinishedAt = payment.Failure{}, ledger.ID{}, money.Amount{}, nil, enteredAt(t, w, trades.Reversed, payment.Charged)
 	})
 	createLine := func(r *payment.Record, response string) string { return fixture.CreateLine(org, 201, r, response) }
 	responseWithLanguage := func(lang string) string {
@@ -223,7 +223,7 @@ func TestResponsesBeforeACorrectionAreCompared(t *testing.T) {
 		transaction := s.create(s.request(payment.Payment, 300), terms(fees()))
 		writeAndAnswer := func(d payment.Decision) {
 			header := transaction.write(d, func(d *payment.Decision) { d.Record.RRN = "RRN" })
-			w.StartTimes[transaction.record.ID], transaction.record.Finished = header.Started, header.Finished
+			w.StartTimes[transaction.record.ID], transaction.record.FinishedAt = header.StartedAt, header.FinishedAt
 			lines = append(lines, fixture.CreateLine(w.FirstDemo.Org, 201, transaction.record, w.Show(transaction.record)))
 		}
 		d, ok := s.decider.DecideProviderAnswer(transaction.record, payment.ProviderAnswer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}})

@@ -31,7 +31,7 @@ func (w *subscriptionStore) line(t *testing.T, id ledger.ID, change func(r *subs
 	fixture.Must(t, err)
 	change(r)
 	e := schema.Encoder{Buf: []byte{'{'}}
-	jsonform.AppendSubscription(&e, r, stored.Header.Started)
+	jsonform.AppendSubscription(&e, r, stored.Header.StartedAt)
 	e.Close('}')
 	return fmt.Sprintf(`{"method":"GET","path":"/api/v1/subscriptions/%v","organization_id":%q,"status":200,"response":{"data":%s}}`, id, w.FirstDemo.Org, e.Buf)
 }

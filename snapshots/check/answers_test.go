@@ -44,7 +44,7 @@ func TestLostAcknowledgementAfterASyncErrorIsFound(t *testing.T) {
 		if r.Err != nil {
 			t.Fatal(r.Err)
 		}
-		d.Record.Finished, w.StartTimes[d.Record.ID] = r.Headers[0].Finished, r.Headers[0].Started
+		d.Record.FinishedAt, w.StartTimes[d.Record.ID] = r.Headers[0].FinishedAt, r.Headers[0].StartedAt
 		w.Acknowledge(w.FirstDemo.Org, d.Record)
 		return d.Record
 	}
@@ -82,9 +82,9 @@ func TestResponsesAreComparedWithTheStore(t *testing.T) {
 		return strings.Replace(w.Show(r), from, to, 1)
 	}
 	recordWhileCharging := *w.ChargedPayment
-	recordWhileCharging.Status, recordWhileCharging.Finished, recordWhileCharging.RRN = payment.Charging, 0, ""
+	recordWhileCharging.Status, recordWhileCharging.FinishedAt, recordWhileCharging.RRN = payment.Charging, 0, ""
 	recordBeforeReversal := *w.ReversedPayment
-	recordBeforeReversal.Status, recordBeforeReversal.Failure, recordBeforeReversal.ReturnID, recordBeforeReversal.Finished = payment.Charged, payment.Failure{}, ledger.ID{}, enteredAt(t, w, w.ReversedPayment, payment.Charged)
+	recordBeforeReversal.Status, recordBeforeReversal.Failure, recordBeforeReversal.ReturnID, recordBeforeReversal.FinishedAt = payment.Charged, payment.Failure{}, ledger.ID{}, enteredAt(t, w, w.ReversedPayment, payment.Charged)
 	lostRecord := *w.ChargedPayment
 	lostRecord.ID = uuid.New()
 	for _, c := range []struct {

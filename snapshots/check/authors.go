@@ -18,9 +18,9 @@ import (
 
 // authors has what is needed to check the authors of one organization's events.
 type authors struct {
-	created map[ledger.Kind][]uint64 // seqs of the events that created the records to which authors refer, in ascending order
-	changes scan.Multiset            // the rows that the list of the administration's changes must have
-	listed  scan.Multiset            // the rows that the list has
+	creationSeqs  map[ledger.Kind][]uint64 // seqs of the events that created the records to which authors refer, in ascending order
+	changes       scan.Multiset            // the rows that the list of the administration's changes must have
+	listedChanges scan.Multiset            // the rows that the list has
 }
 
 // recordsOfAuthors are the kinds of records to which authors may refer.
@@ -43,10 +43,10 @@ func (j *journal) followAuthor(e *ledger.Event) {
 		c.authorFault(e, "an author of its kind causes no events of such a record")
 	}
 	if e.Version == 1 && slices.Contains(recordsOfAuthors, e.Source.Kind) {
-		if c.authors.created == nil {
-			c.authors.created = make(map[ledger.Kind][]uint64)
+		if c.authors.creationSeqs == nil {
+			c.authors.creationSeqs = make(map[ledger.Kind][]uint64)
 		}
-		c.authors.created[e.Source.Kind] = append(c.authors.created[e.Source.Kind], e.Seq)
+		c.authors.creationSeqs[e.Source.Kind] = append(c.authors.creationSeqs[e.Source.Kind], e.Seq)
 	}
 	if e.IsAdministrationChange() {
 		c.authors.changes.Add(c.seed, changeRow(&store.ListRow{Booked: e.Booked, IsCreation: e.Version == 1, ID: ledger.SeqID(e.Seq)}))
@@ -59,7 +59,7 @@ func (c *orgCheck) authorFault(e *ledger.Event, what string) {
 
 // hasCreated tells whether an earlier event has created the author's record.
 func (s *authors) hasCreated(a ledger.Author) bool {
-	for kind, seqs := range s.created {
+	for kind, seqs := range s.creationSeqs {
 		if _, found := slices.BinarySearch(seqs, a.Seq); found && a.Kind.MayRefer(kind) {
 			return true
 		}
@@ -79,7 +79,9 @@ func mayCause(author ledger.AuthorKind, record ledger.Kind) bool {
 }
 
 // followChangeRow counts a row of the list of the administration's changes.
-func (c *orgCheck) followChangeRow(row *store.ListRow) { c.authors.listed.Add(c.seed, changeRow(row)) }
+func (c *orgCheck) followChangeRow(row *store.ListRow) {
+	c.authors.listedChanges.Add(c.seed, changeRow(row))
+}
 
 // changeRow encodes the parts of a list's row that are compared.
 func changeRow(row *store.ListRow) []byte {
@@ -93,7 +95,7 @@ func changeRow(row *store.ListRow) []byte {
 // checkChangesListed compares the rows of the list of the administration's changes with the events, after both have
 // been read.
 func (c *orgCheck) checkChangesListed() {
-	if c.authors.listed != c.authors.changes {
+	if c.authors.listedChanges != c.authors.changes {
 		c.Report.Breach(findings.RuleClaims, "organization %v: the list of the administration's changes has other rows than its events", c.organization.ID)
 	}
 }

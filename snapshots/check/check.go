@@ -96,7 +96,7 @@ type checker struct {
 	claimsOfEvents scan.Multiset // claims (rows that make keys unique) that the events require
 	claimsStored   scan.Multiset // claims that are stored
 	seed           maphash.Seed
-	hashed         []byte // buffer for the hashed form of a claim
+	hashInput      []byte // buffer for the hashed form of a claim
 }
 
 func newChecker(s *scan.Scan) *checker {

@@ -339,7 +339,7 @@ var screeningFaults = []contractFault{
 	{"a screening that is not finished", []int{3}, "is not over", func(t *testing.T, w *contractStore) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.ChangeRecord(w.FirstDemo.Org, ledger.Source{Kind: ledger.Screening, ID: w.screening}, func(e *store.RecordHeader, payload []byte) []byte {
-				e.Finished = 0
+				e.FinishedAt = 0
 				return payload
 			})
 		})

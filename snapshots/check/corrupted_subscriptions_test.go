@@ -156,7 +156,7 @@ func TestFaultsInSubscriptionsAreFound(t *testing.T) {
 		}},
 		"paused, with a timer": {[]int{3}, "it has a timer: true", func(w *subscriptionStore, p *fixture.Corrupter) {
 			p.ChangeRecord(w.FirstDemo.Org, ledger.Source{Kind: ledger.Subscription, ID: w.paused}, func(e *store.RecordHeader, payload []byte) []byte {
-				e.Due = e.Updated + 1
+				e.Due = e.UpdatedAt + 1
 				return payload
 			})
 		}},

@@ -64,7 +64,7 @@ func setTurnover(p *fixture.Corrupter, w *fixture.Store, r turnoverRow) {
 func anyFigures(p *fixture.Corrupter, r turnoverRow) *turnover.Figures {
 	p.T.Helper()
 	for _, figures := range r.Day {
-		if figures.Charged.Count > 0 {
+		if figures.Charges.Count > 0 {
 			return figures
 		}
 	}
@@ -102,13 +102,13 @@ func TestEveryWrongTurnoverIsFound(t *testing.T) {
 	}{
 		{"an amount that is one more", "differs from what its events give", func(p *fixture.Corrupter, w *fixture.Store, row turnoverRow) {
 			f := anyFigures(p, row)
-			f.Charged.Amount = fixture.MustAdd(f.Charged.Amount, 1)
+			f.Charges.Amount = fixture.MustAdd(f.Charges.Amount, 1)
 			setTurnover(p, w, row)
 		}},
 		{"a charge that is counted as declined", "differs from what its events give", func(p *fixture.Corrupter, w *fixture.Store, row turnoverRow) {
 			f := anyFigures(p, row)
-			f.Charged.Count--
-			f.Declined[10]++
+			f.Charges.Count--
+			f.DeclineCounts[10]++
 			setTurnover(p, w, row)
 		}},
 		{"an event that was not counted", "lacks event", func(p *fixture.Corrupter, w *fixture.Store, row turnoverRow) {

@@ -333,7 +333,9 @@ var stateFaults = []fault{
 		})
 	}, []int{3}, ""},
 	{"a version that no event led to", func(t *testing.T, w *fixture.Store) { w.RewriteHeader(t, func(e *store.RecordHeader) { e.Version++ }) }, []int{3}, ""},
-	{"another time of creation", func(t *testing.T, w *fixture.Store) { w.RewriteHeader(t, func(e *store.RecordHeader) { e.Started-- }) }, []int{3}, ""},
+	{"another time of creation", func(t *testing.T, w *fixture.Store) {
+		w.RewriteHeader(t, func(e *store.RecordHeader) { e.StartedAt-- })
+	}, []int{3}, ""},
 	{"a hold that does not exist", func(t *testing.T, w *fixture.Store) {
 		w.RewriteHeader(t, func(e *store.RecordHeader) { e.HeldSeq = 9 })
 	}, []int{3}, ""},

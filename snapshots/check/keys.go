@@ -93,7 +93,7 @@ func (c *orgCheck) checkPaymentReply(r *scan.Record) {
 		return
 	}
 	h := r.Organization.Histories.Find(ledger.Source{Kind: ledger.Transaction, ID: reply.Record.ID})
-	if h == nil || uint64(h.Version) < reply.Header.Version || h.LastSeq < reply.Header.LastSeq || h.Started != reply.Header.Started {
+	if h == nil || uint64(h.Version) < reply.Header.Version || h.LastSeq < reply.Header.LastSeq || h.StartedAt != reply.Header.StartedAt {
 		c.Fault(r, "shows transaction %v as it never was", reply.Record.ID)
 	}
 	c.replies.Shown[scan.RecordKey{Org: r.Organization.ID, ID: r.Source.ID}] = reply.Record.ID

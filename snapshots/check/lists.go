@@ -105,7 +105,7 @@ func (c *orgCheck) checkListed(list ledger.List, row *store.ListRow) {
 	if row.IsCreation {
 		h.ListedAtCreation |= listBit
 	}
-	if row.Booked == h.Updated {
+	if row.Booked == h.UpdatedAt {
 		h.ListedAtLastEvent |= listBit
 	}
 }

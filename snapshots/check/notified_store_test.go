@@ -209,7 +209,7 @@ func (n *notifyingServer) delivery(w *notifiedStore, r *payment.Record) notifier
 	if err != nil || !found {
 		n.T.Fatal(found, err)
 	}
-	return notifier.ID{Booked: stored.Header.Updated, Channel: 1}
+	return notifier.ID{Booked: stored.Header.UpdatedAt, Channel: 1}
 }
 
 // fill makes the partners, terminals and payments of the store.

@@ -76,7 +76,7 @@ func (c *orgCheck) checkHeader(r *scan.Record) {
 		c.Fault(r, "is at version %d and event %d, and its events are at %d and %d", s.Version, s.LastSeq, h.Version, h.LastSeq)
 	case s.FirstSeq != h.FirstSeq:
 		c.Fault(r, "begins with event %d, and its events with %d", s.FirstSeq, h.FirstSeq)
-	case s.Started != h.Started || s.Updated != h.Updated:
+	case s.StartedAt != h.StartedAt || s.UpdatedAt != h.UpdatedAt:
 		c.Fault(r, "has other times than its events")
 	case s.HeldSeq != h.HeldSeq || s.SettledSeq != h.SettledSeq:
 		c.Fault(r, "holds %d and settled at %d, and its events say %d and %d", s.HeldSeq, s.SettledSeq, h.HeldSeq, h.SettledSeq)

@@ -108,8 +108,8 @@ func (c *checker) hashOfClaim(key, owner []byte) (ledger.Hash, bool) {
 	if !store.ClaimIsHashed(owner) {
 		return ledger.Hash{}, false
 	}
-	c.hashed = store.AppendHashedClaim(c.hashed[:0], key, owner)
-	return store.HashClaim(c.hashed), true
+	c.hashInput = store.AppendHashedClaim(c.hashInput[:0], key, owner)
+	return store.HashClaim(c.hashInput), true
 }
 
 // checkClaimsStored compares the stored claims with the claims in events. A claim and its event may belong to two

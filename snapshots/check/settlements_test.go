@@ -65,19 +65,19 @@ var settlementFaults = []fault{
 	{"a settlement that is listed twice", func(t *testing.T, w *fixture.Store) {
 		incoming, _, _ := makeSettlements(t, w)
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			addListRow(p, w, w.FirstDemo.Partner, directory.SettlementsWithBank, incoming.ID, incoming.Created-1)
+			addListRow(p, w, w.FirstDemo.Partner, directory.SettlementsWithBank, incoming.ID, incoming.CreatedAt-1)
 		})
 	}, []int{4}, "is listed twice"},
 	{"a settlement in the list of the other kind", func(t *testing.T, w *fixture.Store) {
 		incoming, _, _ := makeSettlements(t, w)
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			addListRow(p, w, w.FirstDemo.Partner, directory.SettlementsWithProvider, incoming.ID, incoming.Created-1)
+			addListRow(p, w, w.FirstDemo.Partner, directory.SettlementsWithProvider, incoming.ID, incoming.CreatedAt-1)
 		})
 	}, []int{4}, "is listed where it does not belong"},
 	{"a settlement in another partner's list", func(t *testing.T, w *fixture.Store) {
 		_, outgoing, _ := makeSettlements(t, w)
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			addListRow(p, w, w.FirstDemo.Partner+1, directory.SettlementsWithBank, outgoing.ID, outgoing.Created)
+			addListRow(p, w, w.FirstDemo.Partner+1, directory.SettlementsWithBank, outgoing.ID, outgoing.CreatedAt)
 		})
 	}, []int{4}, "is listed where it does not belong"},
 	{"a settlement in a list of transactions", func(t *testing.T, w *fixture.Store) {

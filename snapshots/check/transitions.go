@@ -76,12 +76,12 @@ func (j *journal) followTransition(e *ledger.Event, closedHold scan.Hold) {
 		j.EventFault(j.organization.ID, e, "it begins in a state that the record was not in")
 	}
 	if e.Version == 1 {
-		h.FirstSeq, h.Started = e.Seq, e.Booked
+		h.FirstSeq, h.StartedAt = e.Seq, e.Booked
 	}
 	if e.Source.Kind == ledger.Transaction {
 		j.transactions.FollowIntent(h, e)
 		if transactions.Finishes(payment.Status(e.From), payment.Status(e.To)) {
-			h.Finished = e.Booked
+			h.FinishedAt = e.Booked
 		}
 		if e.Name == string(payment.Authorise) && e.Previous != e.Seq-1 {
 			j.EventFault(j.organization.ID, e, "it is not part of the step that chose its terminal")
@@ -96,7 +96,7 @@ func (j *journal) followTransition(e *ledger.Event, closedHold scan.Hold) {
 	if e.Source.Kind == ledger.Reply {
 		j.contracts.FollowReply(h, e)
 	}
-	h.Version, h.LastSeq, h.Updated = uint32(e.Version), e.Seq, e.Booked
+	h.Version, h.LastSeq, h.UpdatedAt = uint32(e.Version), e.Seq, e.Booked
 	h.RecordHash = hash64(o.Histories.Seed, e.StoredHashes.Record)
 	if h.RecordHash != 0 {
 		o.Histories.FollowChange(h, e.Booked)

@@ -70,10 +70,10 @@ func kindOf(a *Attempt) int {
 
 // Log is the log of an organization. The zero value is empty.
 type Log struct {
-	mu       sync.Mutex
-	last     uint64              // guarded by mu: the number of the last attempt
-	attempts [kinds][]Attempt    // guarded by mu: oldest first
-	failures map[string]Failures // guarded by mu: by the account's login
+	mu         sync.Mutex
+	lastNumber uint64              // guarded by mu: the number of the last attempt
+	attempts   [kinds][]Attempt    // guarded by mu: oldest first
+	failures   map[string]Failures // guarded by mu: by the account's login
 }
 
 // Add adds an attempt and sets its Number and Count.
@@ -90,8 +90,8 @@ func (l *Log) Add(a Attempt) {
 			}
 		}
 	}
-	l.last++
-	a.Number, a.Count = l.last, 1
+	l.lastNumber++
+	a.Number, a.Count = l.lastNumber, 1
 	if len(*kept) == maxOfKind {
 		*kept = append((*kept)[:0], (*kept)[1:]...)
 	}

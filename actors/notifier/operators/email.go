@@ -84,12 +84,12 @@ func newMailer(s SMTP, roots *x509.CertPool, b bounds) (*mailer, error) {
 
 // client makes the mail library's client for one connection. The client opens the connection with dial, or by itself if
 // dial is nil.
-func (p *mailer) client(dial mail.DialContextFunc) (*mail.Client, error) {
-	options := []mail.Option{mail.WithPort(p.server.Port), mail.WithTimeout(p.bounds.attempt), mail.WithTLSConfig(p.tlsConfig)}
+func (m *mailer) client(dial mail.DialContextFunc) (*mail.Client, error) {
+	options := []mail.Option{mail.WithPort(m.server.Port), mail.WithTimeout(m.bounds.attempt), mail.WithTLSConfig(m.tlsConfig)}
 	if dial != nil {
 		options = append(options, mail.WithDialContextFunc(dial))
 	}
-	switch p.server.TLS {
+	switch m.server.TLS {
 	case TLS:
 		options = append(options, mail.WithSSL())
 	case StartTLS:
@@ -97,41 +97,41 @@ func (p *mailer) client(dial mail.DialContextFunc) (*mail.Client, error) {
 	case Plain:
 		options = append(options, mail.WithTLSPolicy(mail.NoTLS))
 	}
-	if p.server.User != "" {
+	if m.server.User != "" {
 		// The authentication mechanisms are listed, because the mail library's own choice of them depends on whether the
 		// library itself has opened the connection with TLS. But here dial opens the connection.
-		options = append(options, mail.WithUsername(p.server.User), mail.WithPassword(string(p.server.Password)),
+		options = append(options, mail.WithUsername(m.server.User), mail.WithPassword(string(m.server.Password)),
 			mail.WithOpportunisticSMTPAuth(mail.SMTPAuthSCRAMSHA256, mail.SMTPAuthPlain, mail.SMTPAuthLogin, mail.SMTPAuthCramMD5))
 	}
-	return mail.NewClient(p.server.Host, options...)
+	return mail.NewClient(m.server.Host, options...)
 }
 
 // send sends the e-mail to the addresses one by one, over one connection.
-func (p *mailer) send(ctx context.Context, addresses []string, l Email, date time.Time) (result outcome) {
+func (m *mailer) send(ctx context.Context, addresses []string, l Email, date time.Time) (result outcome) {
 	// The connection is closed when send returns, at the latest: the mail library leaves it open if the greeting fails, and
 	// ignores the context after the greeting.
 	connCtx, closeConn := context.WithCancel(ctx)
 	defer closeConn()
 	deadline, _ := ctx.Deadline()
-	client, err := p.client(func(context.Context, string, string) (net.Conn, error) {
-		conn, err := p.open(ctx, deadline)
+	client, err := m.client(func(context.Context, string, string) (net.Conn, error) {
+		conn, err := m.open(ctx, deadline)
 		if err == nil {
 			context.AfterFunc(connCtx, func() { _ = conn.Close() })
 		}
 		return conn, err
 	})
 	if err != nil {
-		return p.failAll(addresses, failure{reason: notConnected})
+		return m.failAll(addresses, failure{reason: notConnected})
 	}
 	session, err := client.DialToSMTPClientWithContext(ctx)
 	if err != nil {
-		return p.failAll(addresses, p.openFailure(ctx, deadline, err))
+		return m.failAll(addresses, m.openFailure(ctx, deadline, err))
 	}
 	takesUTF8, _ := session.Extension("SMTPUTF8") // the extension of RFC 6531; if the server offers it, the mail library uses it
 	letters := make([]*mail.Msg, len(addresses))
 	for i, address := range addresses {
 		if takesUTF8 || isASCII(address) {
-			letters[i] = p.newMessage(address, l, date)
+			letters[i] = m.newMessage(address, l, date)
 		}
 	}
 	err = client.SendWithSMTPClient(session, letters...)
@@ -141,7 +141,7 @@ func (p *mailer) send(ctx context.Context, addresses []string, l Email, date tim
 		} else if letter == nil {
 			result.addFailure(addresses[i], failure{reason: invalidAddress})
 		} else if !letter.IsDelivered() {
-			result.addFailure(addresses[i], p.emailFailure(ctx, deadline, letter, err))
+			result.addFailure(addresses[i], m.emailFailure(ctx, deadline, letter, err))
 		}
 	}
 	_ = client.CloseWithSMTPClient(session) // accepted messages stay accepted
@@ -153,25 +153,25 @@ func isASCII(s string) bool {
 }
 
 // failAll returns the outcome of an attempt that reached none of the addresses.
-func (p *mailer) failAll(addresses []string, f failure) (o outcome) {
+func (m *mailer) failAll(addresses []string, f failure) (o outcome) {
 	for _, address := range addresses {
 		o.addFailure(address, f)
 	}
 	return o
 }
 
-func (p *mailer) open(ctx context.Context, deadline time.Time) (net.Conn, error) {
-	options := dialOptions{timeout: p.bounds.connect, deadline: deadline}
-	if p.server.TLS == TLS {
-		options.tlsConfig = p.tlsConfig
+func (m *mailer) open(ctx context.Context, deadline time.Time) (net.Conn, error) {
+	options := dialOptions{timeout: m.bounds.connect, deadline: deadline}
+	if m.server.TLS == TLS {
+		options.tlsConfig = m.tlsConfig
 	}
-	return dial(ctx, net.JoinHostPort(p.server.Host, strconv.Itoa(p.server.Port)), options)
+	return dial(ctx, net.JoinHostPort(m.server.Host, strconv.Itoa(m.server.Port)), options)
 }
 
 // newMessage makes the mail library's message for one address. If the address is invalid, newMessage returns nil.
-func (p *mailer) newMessage(address string, l Email, date time.Time) *mail.Msg {
+func (m *mailer) newMessage(address string, l Email, date time.Time) *mail.Msg {
 	letter := mail.NewMsg(mail.WithNoDefaultUserAgent())
-	if letter.From(p.server.From) != nil || letter.To(address) != nil {
+	if letter.From(m.server.From) != nil || letter.To(address) != nil {
 		return nil
 	}
 	letter.Subject(l.Subject)
@@ -183,7 +183,7 @@ func (p *mailer) newMessage(address string, l Email, date time.Time) *mail.Msg {
 }
 
 // openFailure returns the reason why no SMTP session was opened.
-func (p *mailer) openFailure(ctx context.Context, deadline time.Time, err error) failure {
+func (m *mailer) openFailure(ctx context.Context, deadline time.Time, err error) failure {
 	var response *textproto.Error
 	switch {
 	case errors.As(err, &response):
@@ -193,21 +193,21 @@ func (p *mailer) openFailure(ctx context.Context, deadline time.Time, err error)
 	case strings.Contains(err.Error(), "SMTP AUTH"):
 		return failure{reason: noSignIn}
 	}
-	return p.connectionFailure(ctx, deadline, err)
+	return m.connectionFailure(ctx, deadline, err)
 }
 
 // emailFailure returns the reason why the server refused an e-mail. sessionErr is the error of the whole session.
-func (p *mailer) emailFailure(ctx context.Context, deadline time.Time, letter *mail.Msg, sessionErr error) failure {
+func (m *mailer) emailFailure(ctx context.Context, deadline time.Time, letter *mail.Msg, sessionErr error) failure {
 	var sendError *mail.SendError
 	if errors.As(letter.SendError(), &sendError) && sendError.ErrorCode() != 0 {
 		return smtpRefusal(sendError.ErrorCode(), sendError.EnhancedStatusCode())
 	}
-	return p.connectionFailure(ctx, deadline, sessionErr)
+	return m.connectionFailure(ctx, deadline, sessionErr)
 }
 
 // connectionFailure translates a connection's error into a failure. It recognises that the deadline has passed even if
 // the mail library's error does not say so.
-func (p *mailer) connectionFailure(ctx context.Context, deadline time.Time, err error) failure {
+func (m *mailer) connectionFailure(ctx context.Context, deadline time.Time, err error) failure {
 	f := connectionFailure(ctx, err)
 	if f.reason == connectionBroken && !time.Now().Before(deadline) {
 		f.reason = attemptTimedOut

@@ -84,26 +84,26 @@ func newSender(o Options, b bounds) *Sender {
 
 // Close ends all connections. Deliveries in progress and later deliveries end with the failure Interrupted.
 // Close returns when no delivery is in progress any more.
-func (c *Sender) Close() {
-	c.closeOnce.Do(func() {
-		c.cancel()
-		c.connections.closeAll()
-		for range cap(c.slots) {
-			c.slots <- struct{}{}
+func (s *Sender) Close() {
+	s.closeOnce.Do(func() {
+		s.cancel()
+		s.connections.closeAll()
+		for range cap(s.slots) {
+			s.slots <- struct{}{}
 		}
 	})
 }
 
 // Deliver makes one attempt. It first waits until fewer than MaxConns deliveries are in progress; from then
 // on it returns within 16 s: 15 s for the attempt, and 1 s for reading the response's body.
-func (c *Sender) Deliver(d *Delivery) Attempt {
+func (s *Sender) Deliver(d *Delivery) Attempt {
 	select {
-	case c.slots <- struct{}{}:
-		defer func() { <-c.slots }()
-	case <-c.ctx.Done():
-		return Attempt{At: c.clock.Now(), Failure: Interrupted}
+	case s.slots <- struct{}{}:
+		defer func() { <-s.slots }()
+	case <-s.ctx.Done():
+		return Attempt{At: s.clock.Now(), Failure: Interrupted}
 	}
-	at, startTime := c.clock.Now(), time.Now()
+	at, startTime := s.clock.Now(), time.Now()
 	to, ok := parseURL(d.URL)
 	if !ok {
 		return Attempt{At: at, Failure: addressUnusable, Duration: time.Since(startTime)}
@@ -111,8 +111,8 @@ func (c *Sender) Deliver(d *Delivery) Attempt {
 	buffers := buffersPool.Get().(*requestBuffers)
 	defer buffers.release()
 	buffers.writeRequest(d, to, at)
-	v := c.send(to.destination, buffers.request, startTime.Add(c.bounds.answer))
-	if v.status == 0 && c.ctx.Err() != nil {
+	v := s.send(to.destination, buffers.request, startTime.Add(s.bounds.answer))
+	if v.status == 0 && s.ctx.Err() != nil {
 		v.failure = Interrupted
 	}
 	return Attempt{At: at, Status: v.status, Failure: v.failure, Duration: v.at.Sub(startTime)}
@@ -120,67 +120,67 @@ func (c *Sender) Deliver(d *Delivery) Attempt {
 
 // send makes the exchange (request and response) over an idle connection or over a new one. If an idle
 // connection ends before the first byte of a response, send makes the exchange again over a new one.
-func (c *Sender) send(to destination, request []byte, deadline time.Time) exchangeResult {
-	if conn := c.connections.take(to); conn != nil {
-		if v := c.exchangeOver(conn, request, deadline); !v.endedSilently {
+func (s *Sender) send(to destination, request []byte, deadline time.Time) exchangeResult {
+	if conn := s.connections.take(to); conn != nil {
+		if v := s.exchangeOver(conn, request, deadline); !v.endedSilently {
 			return v
 		}
 	}
-	conn, failure := c.open(to, deadline)
+	conn, failure := s.open(to, deadline)
 	if conn == nil {
 		return exchangeResult{failure: failure, at: time.Now()}
 	}
-	return c.exchangeOver(conn, request, deadline)
+	return s.exchangeOver(conn, request, deadline)
 }
 
 // exchangeOver makes the exchange over a connection, and then keeps the connection for reuse or closes it.
-func (c *Sender) exchangeOver(conn *connection, request []byte, deadline time.Time) exchangeResult {
-	v := conn.exchange(request, deadline, c.bounds.body)
+func (s *Sender) exchangeOver(conn *connection, request []byte, deadline time.Time) exchangeResult {
+	v := conn.exchange(request, deadline, s.bounds.body)
 	if v.isReusable {
-		c.connections.addIdle(conn)
+		s.connections.addIdle(conn)
 	} else {
-		c.connections.closeUsed(conn)
+		s.connections.closeUsed(conn)
 	}
 	return v
 }
 
 // open opens a connection. If that fails, it returns the reason.
-func (c *Sender) open(to destination, deadline time.Time) (*connection, string) {
-	c.connections.reserve()
-	conn, failure := c.connect(to, deadline)
+func (s *Sender) open(to destination, deadline time.Time) (*connection, string) {
+	s.connections.reserve()
+	conn, failure := s.connect(to, deadline)
 	if conn == nil {
-		c.connections.cancelReservation()
+		s.connections.cancelReservation()
 		return nil, failure
 	}
-	c.connections.add(conn)
+	s.connections.add(conn)
 	return conn, ""
 }
 
 // connect makes a TCP connection and, if the destination needs it, a TLS connection over it. If that fails, connect
 // returns the reason.
-func (c *Sender) connect(to destination, deadline time.Time) (*connection, string) {
-	connectBy, ifLate := time.Now().Add(c.bounds.connect), connectTimedOut
+func (s *Sender) connect(to destination, deadline time.Time) (*connection, string) {
+	connectBy, ifLate := time.Now().Add(s.bounds.connect), connectTimedOut
 	if deadline.Before(connectBy) {
 		connectBy, ifLate = deadline, attemptTimedOut
 	}
-	ctx, cancel := context.WithDeadline(c.ctx, connectBy)
+	ctx, cancel := context.WithDeadline(s.ctx, connectBy)
 	defer cancel()
-	dial := c.dialer.DialContext
-	if c.dial != nil {
-		dial = c.dial
+	dial := s.dialer.DialContext
+	if s.dial != nil {
+		dial = s.dial
 	}
 	tcp, err := dial(ctx, "tcp", net.JoinHostPort(to.host, to.port))
 	if err != nil {
 		if isOutOfResources(err) {
-			c.resourceLogLimit.Do(func() {
-				c.log.Error("notifications cannot be sent: this machine has no free ports, files or memory for connections")
+			s.resourceLogLimit.Do(func() {
+				s.log.Error("notifications cannot be sent: this machine has no free ports, files or memory for connections")
 			})
 		}
 		return nil, dialFailure(err, ifLate)
 	}
 	stream := tcp
 	if to.usesTLS {
-		secured := tls.Client(belowTLS{tcp}, &tls.Config{ServerName: to.host, RootCAs: c.roots, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}})
+		secured := tls.Client(belowTLS{tcp}, &tls.Config{ServerName: to.host, RootCAs: s.roots, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}})
 		if err := secured.HandshakeContext(ctx); err != nil {
 			_ = tcp.Close() // the handshake failed: there is no TLS session to end
 			return nil, handshakeFailure(err, ifLate)

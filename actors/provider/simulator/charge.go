@@ -31,11 +31,11 @@ type charge struct {
 	verdict   payment.Verdict  // VerdictNotFound if there is no charge
 	reason    string
 	next      nextStep
-	at        time.Time // time of the rail's next step if it is scheduled, otherwise of the charge's last change
+	changedAt time.Time // time of the rail's next step if it is scheduled, otherwise of the charge's last change
 
-	amount   money.Amount // the authorised or charged amount
-	captured money.Amount // the captured part of the amount; the whole amount if the charge was never a hold
-	refunded money.Amount // the refunded part of captured; it includes refunds in progress
+	amount         money.Amount // the authorised or charged amount
+	capturedAmount money.Amount // the captured part of the amount; the whole amount if the charge was never a hold
+	refundedAmount money.Amount // the refunded part of capturedAmount; it includes refunds in progress
 
 	refundMode  refundMode
 	payerAction payerAction // stays set after the payer has acted
@@ -77,14 +77,14 @@ func (c *charge) payload(reference ledger.ID) string {
 // apply sets the state of the charge that follows from a decision.
 func (c *charge) apply(d *decision, now time.Time) {
 	c.verdict, c.reason, c.next, c.refundMode = d.verdict, d.reason, d.next, d.refundMode
-	c.at = now.Add(d.nextIn)
-	c.captured = money.Amount{}
+	c.changedAt = now.Add(d.nextIn)
+	c.capturedAmount = money.Amount{}
 	if c.verdict == payment.VerdictCharged {
-		c.captured = c.amount
+		c.capturedAmount = c.amount
 	}
 }
 
-// isInProgress tells whether the rail finishes the charge at the time c.at, without a further call.
+// isInProgress tells whether the rail finishes the charge at the time c.changedAt, without a further call.
 func (c *charge) isInProgress() bool {
 	return c.verdict == payment.VerdictPending || c.verdict == payment.VerdictUnknown
 }
@@ -93,7 +93,7 @@ func (c *charge) isInProgress() bool {
 func (c *charge) awaitsPayer() bool { return c.verdict == payment.VerdictAction && c.answer == "" }
 
 // isDue tells whether the charge's line says that it is in progress, but the time at which it finishes has come.
-func (c *charge) isDue(now time.Time) bool { return c.isInProgress() && !now.Before(c.at) }
+func (c *charge) isDue(now time.Time) bool { return c.isInProgress() && !now.Before(c.changedAt) }
 
 // asOf returns the charge's state at the instant now.
 func (c charge) asOf(now time.Time) charge {
@@ -102,7 +102,7 @@ func (c charge) asOf(now time.Time) charge {
 	}
 	c.verdict = payment.VerdictHeld
 	if c.next == willCharge {
-		c.verdict, c.captured = payment.VerdictCharged, c.amount
+		c.verdict, c.capturedAmount = payment.VerdictCharged, c.amount
 	}
 	c.next = ""
 	return c
@@ -119,7 +119,7 @@ func (c *charge) outcome(reference ledger.ID, now time.Time) actors.Outcome {
 	case c.verdict == payment.VerdictCharged || c.verdict == payment.VerdictHeld:
 		outcome.RRN, outcome.Meta = retrievalNumber(reference), c.cryptoMeta(metaConfirmed)
 	case c.isInProgress():
-		outcome.InquireAfter = c.at.Sub(now)
+		outcome.InquireAfter = c.changedAt.Sub(now)
 	case c.awaitsPayer():
 		outcome.KeepCard, outcome.Meta = c.payerAction.needsCardAgain(), c.cryptoMeta(metaAwaiting)
 	case c.verdict == payment.VerdictAction:

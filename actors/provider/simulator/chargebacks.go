@@ -34,7 +34,7 @@ func chargeKeyOf(r *actors.Report) chargeKey { return chargeKey{r.Terminal, r.Re
 func (line *record) chargeback() actors.Report {
 	return actors.Report{
 		Org: line.org, Reference: line.reference, Terminal: line.terminal,
-		At: line.charge.at, Kind: actors.Reversal,
+		At: line.charge.changedAt, Kind: actors.Reversal,
 	}
 }
 

@@ -174,7 +174,7 @@ func readCheckpoint(path string) []byte {
 // checkpointIfDue starts to write a checkpoint in the background if the log has grown enough since the last checkpoint.
 // The caller holds mu.
 func (s *Simulator) checkpointIfDue() {
-	if s.isCheckpointing || s.isDamaged || s.log.durable-s.checkpointed < s.checkpointEvery {
+	if s.isCheckpointing || s.isDamaged || s.log.durable-s.checkpointedUpTo < s.checkpointEvery {
 		return
 	}
 	s.isCheckpointing = true
@@ -200,7 +200,7 @@ func (s *Simulator) writeCheckpoint() {
 	}
 	content = content[:0]
 	s.mu.Lock()
-	s.checkpointed = s.log.durable
+	s.checkpointedUpTo = s.log.durable
 	last, err := s.log.readLine(s.log.lastLine, s.log.durable)
 	if err == nil {
 		content = s.appendCheckpoint(content, last)

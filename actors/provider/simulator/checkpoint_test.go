@@ -103,12 +103,12 @@ func TestAStartFromACheckpointLearnsWhatAWholeReadLearns(t *testing.T) {
 			t.Fatal("there is no checkpoint")
 		}
 		sim.open()
-		if sim.checkpointed == 0 {
+		if sim.checkpointedUpTo == 0 {
 			t.Error("the checkpoint was not used")
 		}
 		withCheckpoint := sim.memory()
 		sim.reopenWithoutCheckpoint()
-		if sim.checkpointed != 0 {
+		if sim.checkpointedUpTo != 0 {
 			t.Error("a checkpoint was used that is not there")
 		}
 		if whole := sim.memory(); !reflect.DeepEqual(withCheckpoint, whole) {
@@ -205,13 +205,13 @@ func TestCheckpointsAreWrittenWhileTheLogGrows(t *testing.T) {
 	for n := range uint64(200) {
 		sim.submit(cardCall(n, actors.Pay, "4242424242424242"))
 		sim.background.Wait()
-		if sim.log.durable-sim.checkpointed >= sim.within.checkpointEvery+maxLine {
-			t.Fatalf("after %d calls the log has %d bytes, and the checkpoint covers %d", n+1, sim.log.durable, sim.checkpointed)
+		if sim.log.durable-sim.checkpointedUpTo >= sim.within.checkpointEvery+maxLine {
+			t.Fatalf("after %d calls the log has %d bytes, and the checkpoint covers %d", n+1, sim.log.durable, sim.checkpointedUpTo)
 		}
-		if sim.checkpointed != last && !sim.isCheckpointed() {
+		if sim.checkpointedUpTo != last && !sim.isCheckpointed() {
 			t.Fatal("there is no checkpoint")
 		}
-		last = sim.checkpointed
+		last = sim.checkpointedUpTo
 	}
 	leftover := filepath.Join(filepath.Dir(sim.path), "."+filepath.Base(sim.checkpointPath)+".123.tmp")
 	if err := os.WriteFile(leftover, nil, 0o600); err != nil {
@@ -220,8 +220,8 @@ func TestCheckpointsAreWrittenWhileTheLogGrows(t *testing.T) {
 	killed := sim.Simulator
 	sim.open()
 	defer func() { _ = killed.log.file.Close() }()
-	if sim.checkpointed != last {
-		t.Errorf("the checkpoint covers %d bytes, want %d", sim.checkpointed, last)
+	if sim.checkpointedUpTo != last {
+		t.Errorf("the checkpoint covers %d bytes, want %d", sim.checkpointedUpTo, last)
 	}
 	if _, err := os.Stat(leftover); err == nil {
 		t.Error("what a killed write left is still there")

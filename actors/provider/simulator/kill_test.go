@@ -82,7 +82,7 @@ func TestKillLosesNoReturnedOutcome(t *testing.T) {
 		runVictim(t, path, round, answers)
 		sim := &testSimulator{t: t, path: path, clock: clock.NewManual(start), within: victimBounds}
 		sim.open()
-		if round > 0 && sim.checkpointed == 0 {
+		if round > 0 && sim.checkpointedUpTo == 0 {
 			t.Error("the victim has written no checkpoint")
 		}
 		for call, verdict := range answers {

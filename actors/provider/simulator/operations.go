@@ -158,9 +158,9 @@ func (c charge) capture(amount money.Amount, now time.Time) (result, charge) {
 	case c.amount.Less(amount):
 		return refusedResult(reasonAboveHeld), c
 	}
-	c.verdict, c.captured, c.at = payment.VerdictCharged, amount, now
+	c.verdict, c.capturedAmount, c.changedAt = payment.VerdictCharged, amount, now
 	if c.next == willChargeBack {
-		c.at = now.Add(chargebackAfter)
+		c.changedAt = now.Add(chargebackAfter)
 	}
 	return grantedResult, c
 }
@@ -184,10 +184,10 @@ func (c charge) refund(amount money.Amount, now time.Time) (result, charge) {
 	if c.verdict != payment.VerdictCharged {
 		return refusedResult(reasonNotSettled), c
 	}
-	if c.next == willChargeBack && !now.Before(c.at) {
+	if c.next == willChargeBack && !now.Before(c.changedAt) {
 		return refusedResult(reasonTakenBack), c
 	}
-	refundable, err := c.captured.Sub(c.refunded)
+	refundable, err := c.capturedAmount.Sub(c.refundedAmount)
 	switch {
 	case amount.IsZero():
 		return refusedResult(reasonNoAmount), c
@@ -196,10 +196,10 @@ func (c charge) refund(amount money.Amount, now time.Time) (result, charge) {
 	case c.refundMode == refusesRefunds:
 		return refusedResult(reasonRefundRefused), c
 	}
-	if c.refunded, err = c.refunded.Add(amount); err != nil {
+	if c.refundedAmount, err = c.refundedAmount.Add(amount); err != nil {
 		return refusedResult(reasonAboveCharge), c
 	}
-	if c.next == willChargeBack && c.refunded == c.captured {
+	if c.next == willChargeBack && c.refundedAmount == c.capturedAmount {
 		c.next = chargebackCancelled
 	}
 	if c.refundMode == delaysRefunds {

@@ -147,8 +147,8 @@ func appendState(dst []byte, c *charge) []byte {
 	}
 	dst = appendField(dst, `,"status":"`, c.verdict.String())
 	dst = appendField(dst, `,"cause":"`, c.reason)
-	dst = appendAmount(dst, `,"captured":"`, c.captured)
-	return appendAmount(dst, `,"refunded":"`, c.refunded)
+	dst = appendAmount(dst, `,"captured":"`, c.capturedAmount)
+	return appendAmount(dst, `,"refunded":"`, c.refundedAmount)
 }
 
 // appendCharge writes the fields of the charge that every line contains: then (the rail's next step), at
@@ -156,7 +156,7 @@ func appendState(dst []byte, c *charge) []byte {
 // answer, asset and return_url. If the payer signs a payload, the fields sequence and expires follow.
 func appendCharge(dst []byte, c *charge) []byte {
 	dst = appendField(dst, `,"then":"`, string(c.next))
-	dst = appendTime(dst, `,"at":"`, c.at)
+	dst = appendTime(dst, `,"at":"`, c.changedAt)
 	dst = appendAmount(dst, `,"amount":"`, c.amount)
 	dst = appendField(dst, `,"refunds":"`, string(c.refundMode))
 	dst = appendField(dst, `,"challenge":"`, string(c.payerAction))
@@ -317,15 +317,15 @@ func parseLine(text []byte, offset int64) (*record, error) {
 // charge returns the charge whose fields appendState and appendCharge wrote.
 func (f *lineFields) charge() charge {
 	c := charge{
-		operation: openingOperations[f.Charge], verdict: verdicts[f.Status], reason: f.Cause, next: f.Then, at: f.At.UTC(),
-		amount: f.Amount, captured: f.Captured, refunded: f.Refunded,
+		operation: openingOperations[f.Charge], verdict: verdicts[f.Status], reason: f.Cause, next: f.Then, changedAt: f.At.UTC(),
+		amount: f.Amount, capturedAmount: f.Captured, refundedAmount: f.Refunded,
 		refundMode: f.Refunds, payerAction: f.Challenge, answer: f.Answer, asset: f.Asset, returnURL: f.ReturnURL,
 		sequence: f.Sequence, expires: f.Expires.UTC(),
 	}
 	if f.Before == nil {
 		c.operation, c.verdict, c.reason = openingOperations[f.Operation], verdicts[f.Outcome], f.Reason
 		if c.verdict == payment.VerdictCharged {
-			c.captured = c.amount
+			c.capturedAmount = c.amount
 		}
 	}
 	return c
@@ -338,7 +338,7 @@ func (line *record) isConsistent() bool {
 	if _, known := verdicts[line.call.outcome]; !known && line.call.operation != challengeOperation {
 		return false
 	}
-	if (c.operation == 0) != (c.verdict == payment.VerdictNotFound) || (c.operation != 0) == c.at.IsZero() {
+	if (c.operation == 0) != (c.verdict == payment.VerdictNotFound) || (c.operation != 0) == c.changedAt.IsZero() {
 		return false
 	}
 	if (c.payerAction == actionSignature) != (c.sequence > 0) || (c.sequence > 0) == c.expires.IsZero() {

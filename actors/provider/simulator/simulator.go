@@ -71,10 +71,10 @@ type Simulator struct {
 	index       index
 	chargebacks chargebacks
 
-	checkpointEvery int64
-	checkpointed    int64 // offset up to which the newest checkpoint covers the log
-	isCheckpointing bool  // a checkpoint is being written
-	isDamaged       bool  // the log is damaged, so there must be no checkpoint
+	checkpointEvery  int64
+	checkpointedUpTo int64 // offset up to which the newest checkpoint covers the log
+	isCheckpointing  bool  // a checkpoint is being written
+	isDamaged        bool  // the log is damaged, so there must be no checkpoint
 }
 
 // bounds are the sizes that a test may set to small values.

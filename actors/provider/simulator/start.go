@@ -30,7 +30,7 @@ func (s *Simulator) readLog(length int64) (covered section, err error) {
 		err = s.log.file.Sync() // after a crash, lines may be in the page cache but not on the disk
 	}
 	s.log.durable, s.log.paddedTo, s.log.lineCount = part.begin, part.begin, part.lineCount
-	s.checkpointed = covered.end
+	s.checkpointedUpTo = covered.end
 	return covered, err
 }
 

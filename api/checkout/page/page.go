@@ -130,7 +130,7 @@ type Signature struct {
 }
 
 // ReloadAfter is the time until the page reloads.
-func (p Signature) ReloadAfter() time.Duration { return p.Left + time.Second }
+func (s Signature) ReloadAfter() time.Duration { return s.Left + time.Second }
 
 // Scan shows a QR code. The code contains a link for the payer's other device, or the blockchain address to which the payer
 // pays. The page reloads to show the current state.
@@ -225,10 +225,10 @@ type Outcome struct {
 }
 
 // Leads tells whether the page has a link to Back.
-func (p Outcome) Leads() bool { return IsWebAddress(p.Back) }
+func (o Outcome) Leads() bool { return IsWebAddress(o.Back) }
 
 // LeavesAfter is the number of seconds after which the page sends the payer to Back.
-func (p Outcome) LeavesAfter() int { return 5 }
+func (o Outcome) LeavesAfter() int { return 5 }
 
 // Receipt confirms a payment or a payout.
 type Receipt struct {

@@ -142,35 +142,35 @@ func (p formPage) HTML(csrf, formKey string) template.HTML {
 }
 
 // run shows the form or, if the form was posted, sends its values to the API.
-func (w *formSubmission) run(v *visit.Visit, done func(record map[string]any) error) error {
+func (s *formSubmission) run(v *visit.Visit, done func(record map[string]any) error) error {
 	if v.Form == nil || form.WantsRow(v.Form) {
-		return w.show(v, 0, nil)
+		return s.show(v, 0, nil)
 	}
-	object, problems, _ := w.form.Parse(v.Form)
+	object, problems, _ := s.form.Parse(v.Form)
 	if !problems.None() {
-		return w.show(v, fiber.StatusUnprocessableEntity, problems)
+		return s.show(v, fiber.StatusUnprocessableEntity, problems)
 	}
-	answer := v.Do(fiber.MethodPost, w.api, form.Body(object))
+	answer := v.Do(fiber.MethodPost, s.api, form.Body(object))
 	switch {
 	case answer.IsOK():
 		return done(dataOf(answer.Body))
 	case answer.Status == fiber.StatusUnauthorized || answer.Status == fiber.StatusNotFound || answer.Status == fiber.StatusInternalServerError:
 		return answer.Refusal()
 	}
-	return w.show(v, answer.Status, form.RefusedBy(answer.Refusal()))
+	return s.show(v, answer.Status, form.RefusedBy(answer.Refusal()))
 }
 
 // show shows the form. If the form was posted, it shows the posted values.
-func (w *formSubmission) show(v *visit.Visit, status int, problems *form.Problems) error {
-	page := formPage{Intro: w.intro, Why: w.why, Back: link{v.T.Common.Back, w.cancel}, View: w.form.View(v.Form, problems),
-		Post: form.Post{Action: w.path, Submit: w.submit, Cancel: w.cancel, Danger: w.danger}}
+func (s *formSubmission) show(v *visit.Visit, status int, problems *form.Problems) error {
+	page := formPage{Intro: s.intro, Why: s.why, Back: link{v.T.Common.Back, s.cancel}, View: s.form.View(v.Form, problems),
+		Post: form.Post{Action: s.path, Submit: s.submit, Cancel: s.cancel, Danger: s.danger}}
 	for i := range page.View.Inputs {
 		in := &page.View.Inputs[i]
-		if bound := w.bounds[in.Name]; bound != "" {
+		if bound := s.bounds[in.Name]; bound != "" {
 			in.Hint = strings.TrimSpace(in.Hint + " " + bound)
 		}
 	}
-	return v.Show(templates, "form", visit.PageContent{Status: status, Title: w.title, Crumbs: w.crumbs, Page: page})
+	return v.Show(templates, "form", visit.PageContent{Status: status, Title: s.title, Crumbs: s.crumbs, Page: page})
 }
 
 // act serves the page with the form of an action. If the action is not possible now, the page shows the reasons instead of the

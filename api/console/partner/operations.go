@@ -54,9 +54,9 @@ var operations = []*operation{
 }
 
 // possible returns the names of the operations that a merchant may try in the transaction's current status.
-func (x *transaction) possible() (names []string) {
+func (t *transaction) possible() (names []string) {
 	for _, o := range operations {
-		if slices.Contains(o.statuses, x.Status) && (o.name != refundName || x.Type == "payment" && !x.left().IsZero()) {
+		if slices.Contains(o.statuses, t.Status) && (o.name != refundName || t.Type == "payment" && !t.left().IsZero()) {
 			names = append(names, o.name)
 		}
 	}

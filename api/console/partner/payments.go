@@ -57,15 +57,15 @@ type refund struct {
 }
 
 // left returns the amount of a payment that can still be refunded.
-func (x *transaction) left() money.Amount {
-	settled := x.Amount
-	if x.Captured != nil {
-		settled = *x.Captured
+func (t *transaction) left() money.Amount {
+	settled := t.Amount
+	if t.Captured != nil {
+		settled = *t.Captured
 	}
 	left, _ := money.Parse(settled)
-	for i := range x.Refunds {
-		amount, err := money.Parse(x.Refunds[i].Amount)
-		if remaining, underflow := left.Sub(amount); err == nil && underflow == nil && x.Refunds[i].Status != "failed" {
+	for i := range t.Refunds {
+		amount, err := money.Parse(t.Refunds[i].Amount)
+		if remaining, underflow := left.Sub(amount); err == nil && underflow == nil && t.Refunds[i].Status != "failed" {
 			left = remaining
 		}
 	}
@@ -86,10 +86,10 @@ func Tone(status string) string {
 }
 
 // Tone returns the CSS class for the status.
-func (x *transaction) Tone() string { return Tone(x.Status) }
+func (t *transaction) Tone() string { return Tone(t.Status) }
 
 // Tone returns the CSS class for the status.
-func (f refund) Tone() string { return Tone(f.Status) }
+func (r refund) Tone() string { return Tone(r.Status) }
 
 // paymentsPage is the data for the template that lists payments.
 type paymentsPage struct {

@@ -25,33 +25,33 @@ type valueWriter struct {
 func escape(text string) template.HTML { return template.HTML(template.HTMLEscapeString(text)) }
 
 // absent returns the mark that is shown instead of an absent value.
-func (s *valueWriter) absent() template.HTML {
-	return `<span class="muted" aria-hidden="true">—</span><span class="off">` + escape(s.t.List.NoValue) + `</span>`
+func (w *valueWriter) absent() template.HTML {
+	return `<span class="muted" aria-hidden="true">—</span><span class="off">` + escape(w.t.List.NoValue) + `</span>`
 }
 
 // cell writes a value in a list. The record's id is a link to the record's page.
-func (s *valueWriter) cell(f *apispec.Field, value any, row map[string]any, k *kind) template.HTML {
+func (w *valueWriter) cell(f *apispec.Field, value any, row map[string]any, k *kind) template.HTML {
 	if write := k.Cells[f.Name]; write != nil {
-		return write(s.t, row)
+		return write(w.t, row)
 	}
 	if f.Kind == apispec.Object {
-		return s.compact(f, value)
+		return w.compact(f, value)
 	}
 	if f.Name == k.Key && k.Record.Read != nil {
 		id := textOf(value)
 		return `<a href="` + escape(k.path(escapePath(id))) + `">` + shortID(f, id) + `</a>`
 	}
-	return s.value(f, join(s.context, f.Name), value, []map[string]any{row})
+	return w.value(f, join(w.context, f.Name), value, []map[string]any{row})
 }
 
 // compact writes the members of an object on one line, without their names.
-func (s *valueWriter) compact(f *apispec.Field, value any) template.HTML {
+func (w *valueWriter) compact(f *apispec.Field, value any) template.HTML {
 	object, _ := value.(map[string]any)
 	var parts []string
 	for i := range f.Fields {
 		member := &f.Fields[i]
 		if v := object[member.Name]; v != nil && v != "" && member.Kind != apispec.Object {
-			text := s.value(member, join(s.context, f.Name+"."+member.Name), v, []map[string]any{object})
+			text := w.value(member, join(w.context, f.Name+"."+member.Name), v, []map[string]any{object})
 			if id, ok := v.(string); ok && member.Kind == apispec.ID {
 				text = shortID(member, id)
 			}
@@ -59,7 +59,7 @@ func (s *valueWriter) compact(f *apispec.Field, value any) template.HTML {
 		}
 	}
 	if len(parts) == 0 {
-		return s.absent()
+		return w.absent()
 	}
 	return template.HTML(strings.Join(parts, " · "))
 }
@@ -77,44 +77,44 @@ func shortID(f *apispec.Field, id string) template.HTML {
 
 // value writes a value. around are the objects that contain the value, innermost first. They are needed to find the currency of
 // an amount.
-func (s *valueWriter) value(f *apispec.Field, path string, value any, around []map[string]any) template.HTML {
+func (w *valueWriter) value(f *apispec.Field, path string, value any, around []map[string]any) template.HTML {
 	switch v := value.(type) {
 	case nil:
-		return s.absent()
+		return w.absent()
 	case bool:
 		if v {
-			return escape(s.t.Common.Yes)
+			return escape(w.t.Common.Yes)
 		}
-		return escape(s.t.Common.No)
+		return escape(w.t.Common.No)
 	case json.Number:
-		return s.number(f, v.String(), around)
+		return w.number(f, v.String(), around)
 	case string:
-		return s.text(f, path, v, around)
+		return w.text(f, path, v, around)
 	case []any:
-		return s.list(f, path, v, around)
+		return w.list(f, path, v, around)
 	case map[string]any:
-		return s.object(f, path, v, around)
+		return w.object(f, path, v, around)
 	}
 	return escape(fmt.Sprint(value))
 }
 
-func (s *valueWriter) number(f *apispec.Field, digits string, around []map[string]any) template.HTML {
+func (w *valueWriter) number(f *apispec.Field, digits string, around []map[string]any) template.HTML {
 	n, err := strconv.ParseInt(digits, 10, 64)
 	switch {
 	case f.Kind == apispec.Amount && f.Numeric:
-		return s.amount(digits, around)
+		return w.amount(digits, around)
 	case err != nil:
 	case strings.HasSuffix(f.Name, "bytes"):
-		return escape(s.size(n))
+		return escape(w.size(n))
 	case strings.HasSuffix(f.Name, "_seconds"):
-		return escape(s.duration(n))
+		return escape(w.duration(n))
 	}
-	return s.linked(f, digits, escape(digits))
+	return w.linked(f, digits, escape(digits))
 }
 
 // size writes a number of bytes in the largest unit in which the number is at least 1.
-func (s *valueWriter) size(n int64) string {
-	units, unit := []string{s.t.List.Bytes, s.t.List.KB, s.t.List.MB, s.t.List.GB}, 0
+func (w *valueWriter) size(n int64) string {
+	units, unit := []string{w.t.List.Bytes, w.t.List.KB, w.t.List.MB, w.t.List.GB}, 0
 	value := float64(n)
 	for value >= 1000 && unit < len(units)-1 {
 		value /= 1000
@@ -124,45 +124,45 @@ func (s *valueWriter) size(n int64) string {
 	if unit > 0 && value < 100 {
 		decimals = 1
 	}
-	number := strings.Replace(strconv.FormatFloat(value, 'f', decimals, 64), ".", string(s.t.Separators().Decimal), 1)
-	return s.t.Fill(units[unit], "n", number)
+	number := strings.Replace(strconv.FormatFloat(value, 'f', decimals, 64), ".", string(w.t.Separators().Decimal), 1)
+	return w.t.Fill(units[unit], "n", number)
 }
 
 // duration writes a number of seconds in the largest unit in which the number is at least 2.
-func (s *valueWriter) duration(n int64) string {
+func (w *valueWriter) duration(n int64) string {
 	for _, unit := range []struct {
 		seconds int64
 		text    string
-	}{{86400, s.t.List.Days}, {3600, s.t.List.Hours}, {60, s.t.List.Minutes}} {
+	}{{86400, w.t.List.Days}, {3600, w.t.List.Hours}, {60, w.t.List.Minutes}} {
 		if n >= 2*unit.seconds {
-			return s.t.Fill(unit.text, "n", s.t.Number(int(n/unit.seconds)))
+			return w.t.Fill(unit.text, "n", w.t.Number(int(n/unit.seconds)))
 		}
 	}
-	return s.t.Fill(s.t.List.Seconds, "n", s.t.Number(int(n)))
+	return w.t.Fill(w.t.List.Seconds, "n", w.t.Number(int(n)))
 }
 
-func (s *valueWriter) text(f *apispec.Field, path, text string, around []map[string]any) template.HTML {
+func (w *valueWriter) text(f *apispec.Field, path, text string, around []map[string]any) template.HTML {
 	switch {
 	case text == "":
-		return s.absent()
+		return w.absent()
 	case f.Secret:
-		return `<span class="muted">` + escape(s.t.List.IsSet) + `</span>`
+		return `<span class="muted">` + escape(w.t.List.IsSet) + `</span>`
 	}
 	switch f.Kind {
 	case apispec.Amount:
-		return s.amount(text, around)
+		return w.amount(text, around)
 	case apispec.Word:
-		return s.word(path, text)
+		return w.word(path, text)
 	case apispec.Instant:
-		return s.instant(text, s.t.ShortDateTime, time.RFC3339Nano)
+		return w.instant(text, w.t.ShortDateTime, time.RFC3339Nano)
 	case apispec.Day:
-		return s.instant(text, s.t.ShortDate, time.DateOnly)
+		return w.instant(text, w.t.ShortDate, time.DateOnly)
 	case apispec.ID:
-		return s.linked(f, text, `<code class="id" dir="ltr" translate="no">`+escape(text)+`</code>`)
+		return w.linked(f, text, `<code class="id" dir="ltr" translate="no">`+escape(text)+`</code>`)
 	case apispec.Decimal:
-		return `<bdi>` + escape(strings.Replace(text, ".", string(s.t.Separators().Decimal), 1)) + `</bdi>`
+		return `<bdi>` + escape(strings.Replace(text, ".", string(w.t.Separators().Decimal), 1)) + `</bdi>`
 	}
-	return s.linked(f, text, `<bdi>`+escape(text)+`</bdi>`)
+	return w.linked(f, text, `<bdi>`+escape(text)+`</bdi>`)
 }
 
 // tones are the CSS classes of words that a page highlights, because the word needs attention or says that all is well.
@@ -172,8 +172,8 @@ var tones = map[string]string{
 }
 
 // word writes a word of the API in the page's language, highlighted if it has a tone.
-func (s *valueWriter) word(path, word string) template.HTML {
-	label := escape(s.t.Word(path, word))
+func (w *valueWriter) word(path, word string) template.HTML {
+	label := escape(w.t.Word(path, word))
 	if tone := tones[word]; tone != "" {
 		return `<span class="tag ` + template.HTML(tone) + `">` + label + `</span>`
 	}
@@ -181,7 +181,7 @@ func (s *valueWriter) word(path, word string) template.HTML {
 }
 
 // instant writes a time.
-func (s *valueWriter) instant(text string, write func(time.Time) string, layout string) template.HTML {
+func (w *valueWriter) instant(text string, write func(time.Time) string, layout string) template.HTML {
 	at, err := time.Parse(layout, text)
 	if err != nil {
 		return escape(text)
@@ -190,8 +190,8 @@ func (s *valueWriter) instant(text string, write func(time.Time) string, layout 
 }
 
 // linked makes a link from a record's id to the record's page. If the record has no page, the id stays plain text.
-func (s *valueWriter) linked(f *apispec.Field, id string, html template.HTML) template.HTML {
-	if path := s.area.linkTo(f.Name); path != "" && id != "0" {
+func (w *valueWriter) linked(f *apispec.Field, id string, html template.HTML) template.HTML {
+	if path := w.area.linkTo(f.Name); path != "" && id != "0" {
 		return `<a href="` + escape(path+escapePath(id)) + `">` + html + `</a>`
 	}
 	return html
@@ -212,7 +212,7 @@ func (p *Pages) linkTo(field string) string {
 }
 
 // amount writes an amount with its currency.
-func (s *valueWriter) amount(minor string, around []map[string]any) template.HTML {
+func (w *valueWriter) amount(minor string, around []map[string]any) template.HTML {
 	digits, isNegative := strings.CutPrefix(minor, "-")
 	amount, err := money.Parse(digits)
 	if err != nil {
@@ -226,40 +226,40 @@ func (s *valueWriter) amount(minor string, around []map[string]any) template.HTM
 	if !ok {
 		return `<bdi class="money">` + escape(minor) + `</bdi>`
 	}
-	return `<bdi class="money">` + escape(sign+s.t.BreakableAmount(amount, asset)) + `</bdi>`
+	return `<bdi class="money">` + escape(sign+w.t.BreakableAmount(amount, asset)) + `</bdi>`
 }
 
 // list writes a list. Objects become the rows of a table, and simple entries are written on one line.
-func (s *valueWriter) list(f *apispec.Field, path string, list []any, around []map[string]any) template.HTML {
+func (w *valueWriter) list(f *apispec.Field, path string, list []any, around []map[string]any) template.HTML {
 	if len(list) == 0 {
-		return s.absent()
+		return w.absent()
 	}
 	if f.Entry == nil {
-		return s.json(list)
+		return w.json(list)
 	}
 	if f.Entry.Kind == apispec.Object && len(f.Entry.Fields) > 0 {
-		return s.rows(f.Entry.Fields, path, list, around)
+		return w.rows(f.Entry.Fields, path, list, around)
 	}
 	var entries []string
 	for _, entry := range list {
-		entries = append(entries, string(s.value(f.Entry, path, entry, around)))
+		entries = append(entries, string(w.value(f.Entry, path, entry, around)))
 	}
 	return template.HTML(strings.Join(entries, ", "))
 }
 
 // rows writes a list of objects as a table.
-func (s *valueWriter) rows(fields []apispec.Field, path string, list []any, around []map[string]any) template.HTML {
+func (w *valueWriter) rows(fields []apispec.Field, path string, list []any, around []map[string]any) template.HTML {
 	var out strings.Builder
-	out.WriteString(`<div class="scroll" tabindex="0" role="group" aria-label="` + string(escape(s.t.Field(path))) + `"><table><thead><tr>`)
+	out.WriteString(`<div class="scroll" tabindex="0" role="group" aria-label="` + string(escape(w.t.Field(path))) + `"><table><thead><tr>`)
 	for i := range fields {
-		out.WriteString(`<th scope="col">` + string(escape(s.t.Field(join(path, fields[i].Name)))) + `</th>`)
+		out.WriteString(`<th scope="col">` + string(escape(w.t.Field(join(path, fields[i].Name)))) + `</th>`)
 	}
 	out.WriteString(`</tr></thead><tbody>`)
 	for _, entry := range list {
 		members, _ := entry.(map[string]any)
 		out.WriteString(`<tr>`)
 		for i := range fields {
-			value := s.value(&fields[i], join(path, fields[i].Name), members[fields[i].Name], append([]map[string]any{members}, around...))
+			value := w.value(&fields[i], join(path, fields[i].Name), members[fields[i].Name], append([]map[string]any{members}, around...))
 			out.WriteString(`<td>` + string(value) + `</td>`)
 		}
 		out.WriteString(`</tr>`)
@@ -269,23 +269,23 @@ func (s *valueWriter) rows(fields []apispec.Field, path string, list []any, arou
 }
 
 // object writes the members of an object: first the members that the description names, then the others.
-func (s *valueWriter) object(f *apispec.Field, path string, object map[string]any, around []map[string]any) template.HTML {
+func (w *valueWriter) object(f *apispec.Field, path string, object map[string]any, around []map[string]any) template.HTML {
 	if len(f.Fields) == 0 {
-		return s.json(object)
+		return w.json(object)
 	}
 	var out strings.Builder
-	for _, pair := range s.pairs(f.Fields, path, object, around) {
+	for _, pair := range w.pairs(f.Fields, path, object, around) {
 		if object[pair.Name] != nil {
 			out.WriteString(`<div><dt>` + string(escape(pair.Label)) + `</dt><dd>` + string(pair.HTML) + `</dd></div>`)
 		}
 	}
 	if out.Len() == 0 {
-		return s.absent()
+		return w.absent()
 	}
 	return template.HTML(`<dl class="rows">` + out.String() + `</dl>`)
 }
 
-func (s *valueWriter) json(value any) template.HTML {
+func (w *valueWriter) json(value any) template.HTML {
 	return `<pre dir="ltr" tabindex="0">` + escape(form.Indented(value)) + `</pre>`
 }
 
@@ -296,16 +296,16 @@ type pair struct {
 }
 
 // pairs writes the members of an object that fields describes, and after them the object's other members as JSON.
-func (s *valueWriter) pairs(fields []apispec.Field, path string, object map[string]any, around []map[string]any) (pairs []pair) {
+func (w *valueWriter) pairs(fields []apispec.Field, path string, object map[string]any, around []map[string]any) (pairs []pair) {
 	inside := append([]map[string]any{object}, around...)
 	for i := range fields {
 		f := &fields[i]
 		if value, isThere := object[f.Name]; isThere || f.Required {
-			pairs = append(pairs, pair{f.Name, s.t.Field(join(path, f.Name)), s.value(f, join(path, f.Name), value, inside)})
+			pairs = append(pairs, pair{f.Name, w.t.Field(join(path, f.Name)), w.value(f, join(path, f.Name), value, inside)})
 		}
 	}
 	for _, name := range othersOf(fields, object) {
-		pairs = append(pairs, pair{name, s.t.Field(join(path, name)), s.json(object[name])})
+		pairs = append(pairs, pair{name, w.t.Field(join(path, name)), w.json(object[name])})
 	}
 	return pairs
 }

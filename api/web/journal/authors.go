@@ -44,46 +44,46 @@ func AuthorsFor(view *posting.View, caller *auth.Principal, records Directory) *
 
 // Of returns the author's kind and, if the caller may see them, the id and the present name of the author's record. An error
 // comes from the store.
-func (s *Authors) Of(author ledger.Author) (*jsonform.Author, error) {
-	if shown, known := s.found[author]; known {
+func (a *Authors) Of(author ledger.Author) (*jsonform.Author, error) {
+	if shown, known := a.found[author]; known {
 		return shown, nil
 	}
 	shown := &jsonform.Author{Kind: author.Kind}
 	if author.Kind.HasRecord() {
-		creation, _, found, err := s.view.Event(s.org, author.Seq)
+		creation, _, found, err := a.view.Event(a.org, author.Seq)
 		if err != nil {
 			return nil, err
 		}
 		if found {
-			s.describe(shown, creation.Source)
+			a.describe(shown, creation.Source)
 		}
 	}
-	if len(s.found) >= maxAuthors {
-		clear(s.found)
+	if len(a.found) >= maxAuthors {
+		clear(a.found)
 	}
-	s.found[author] = shown
+	a.found[author] = shown
 	return shown, nil
 }
 
 // describe copies the id and the present name of the author's record into shown, if the caller may see them.
-func (s *Authors) describe(shown *jsonform.Author, record ledger.Source) {
+func (a *Authors) describe(shown *jsonform.Author, record ledger.Source) {
 	var owner int64 // number of the partner to which the record belongs; 0 if it belongs to none
 	id, name := record.ID.String(), ""
 	switch record.Kind {
 	case ledger.APIKey:
-		if k, found := s.directory.APIKey(s.org, record.ID); found {
+		if k, found := a.directory.APIKey(a.org, record.ID); found {
 			owner, name = k.Partner, k.Name
 		}
 	case ledger.User:
-		if u, found := s.directory.User(s.org, record.ID); found {
+		if u, found := a.directory.User(a.org, record.ID); found {
 			owner, name = u.Partner, u.Login
 		}
 	case ledger.Partner:
-		if p, found := s.directory.PartnerByID(s.org, record.ID); found {
+		if p, found := a.directory.PartnerByID(a.org, record.ID); found {
 			owner, id, name = p.Number, strconv.FormatInt(p.Number, 10), p.Login
 		}
 	}
-	if s.partner == nil || s.partner.Number == owner {
+	if a.partner == nil || a.partner.Number == owner {
 		shown.ID, shown.Name = id, name
 	}
 }

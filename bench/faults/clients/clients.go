@@ -32,19 +32,19 @@ type Clients struct {
 
 	path string
 
-	mu        sync.Mutex
-	file      *os.File
-	answers   *bufio.Writer
-	next      int                // number of the next transaction or contract
-	idle      []*requestSequence // sequences that no client works on
-	errs      []error            // one for each response that no server may give
-	statuses  map[string]string  // id of a transaction → its status in the last response
-	answered  int
-	unknown   int
-	awaited   int // onAwaited is called at the response with this number
-	onAwaited func()
-	busy      int // number of responses 503
-	kinds     map[string]int
+	mu              sync.Mutex
+	file            *os.File
+	answers         *bufio.Writer
+	next            int                // number of the next transaction or contract
+	idle            []*requestSequence // sequences that no client works on
+	errs            []error            // one for each response that no server may give
+	statuses        map[string]string  // id of a transaction → its status in the last response
+	answered        int
+	unknown         int
+	awaitedResponse int // onAwaited is called at the response with this number
+	onAwaited       func()
+	busy            int // number of responses 503
+	kinds           map[string]int
 }
 
 // Open creates the file in which the requests and responses are recorded.
@@ -85,7 +85,7 @@ func (c *Clients) Answered() int {
 func (c *Clients) AfterResponses(n int, fn func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.awaited, c.onAwaited = c.answered+n, fn
+	c.awaitedResponse, c.onAwaited = c.answered+n, fn
 }
 
 // String returns the numbers of requests with and without a response, for a log.
@@ -166,9 +166,9 @@ type clientSession struct {
 
 // work makes the next request of a sequence. It returns false if no response came.
 func (s *clientSession) work(ctx context.Context) bool {
-	story := s.acquire(s.random)
-	defer s.release(story)
-	request := story.next(s.random)
+	sequence := s.acquire(s.random)
+	defer s.release(sequence)
+	request := sequence.next(s.random)
 	line := answerLine{
 		Method: request.method, Path: request.path, Organization: s.OrganizationID, IdempotencyKey: request.key, Body: request.recordedBody,
 	}
@@ -178,15 +178,15 @@ func (s *clientSession) work(ctx context.Context) bool {
 	line.Status, line.Response = s.send(ctx, &request)
 	err := s.record(request.kind, &line)
 	if err == nil && line.Status != 0 && line.Status != http.StatusServiceUnavailable {
-		err = story.handleResponse(&request, line.Status, line.Response)
+		err = sequence.handleResponse(&request, line.Status, line.Response)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil {
 		s.errs = append(s.errs, fmt.Errorf("%s %s %s answered %d %s: %w", request.method, request.path, request.recordedBody, line.Status, line.Response, err))
 	}
-	if !request.byUser && story.id != "" && story.status != "" {
-		s.statuses[story.id] = story.status
+	if !request.byUser && sequence.id != "" && sequence.status != "" {
+		s.statuses[sequence.id] = sequence.status
 	}
 	return line.Status != 0
 }
@@ -238,10 +238,10 @@ func (s *clientSession) record(kind string, line *answerLine) error {
 	default:
 		s.answered++
 		s.kinds[kind+" "+strconv.Itoa(line.Status)]++
-		if s.answered == s.awaited && line.Method != http.MethodGet {
+		if s.answered == s.awaitedResponse && line.Method != http.MethodGet {
 			s.onAwaited()
-		} else if s.answered == s.awaited {
-			s.awaited++ // a read changes nothing that could be lost, so the next response is awaited
+		} else if s.answered == s.awaitedResponse {
+			s.awaitedResponse++ // a read changes nothing that could be lost, so the next response is awaited
 		}
 	}
 	return err

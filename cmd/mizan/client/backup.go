@@ -102,10 +102,10 @@ type stallReader struct {
 }
 
 // Read implements io.Reader.
-func (w *stallReader) Read(p []byte) (int, error) {
-	n, err := w.Reader.Read(p)
+func (r *stallReader) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
 	if n > 0 {
-		w.timer.Reset(backupStallTimeout)
+		r.timer.Reset(backupStallTimeout)
 	}
 	return n, err
 }

@@ -43,11 +43,11 @@ func (n PartnerNumber) Validate() error {
 type NullText string
 
 // MarshalJSON implements json.Marshaler.
-func (a NullText) MarshalJSON() ([]byte, error) {
-	if a == "null" {
+func (t NullText) MarshalJSON() ([]byte, error) {
+	if t == "null" {
 		return []byte("null"), nil
 	}
-	return json.Marshal(string(a))
+	return json.Marshal(string(t))
 }
 
 // StringList holds the values of a flag that may be repeated. A single empty value stands for an empty list.

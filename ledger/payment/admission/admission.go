@@ -50,7 +50,7 @@ func Refuse(s TerminalSearch, missing payment.Code) (Admission, Task) {
 	return a, a.step(Unacceptable)
 }
 
-// Failover begins the search for another terminal after a provider has refused the transaction. s.Tried must list the
+// Failover begins the search for another terminal after a provider has refused the transaction. s.TriedTerminals must list the
 // earlier attempts in the record and its present terminal.
 func Failover(s TerminalSearch, r *payment.Record) (Admission, Task) {
 	s.ListedTerminals = r.ListedTerminals()
@@ -99,7 +99,7 @@ func (a *Admission) OnFunds(covered bool) Task {
 // ExcludeTerminal is called in failover if the terms of the found terminal exclude the transaction. This terminal is not tried
 // again and does not appear in the record's attempts.
 func (a *Admission) ExcludeTerminal() Task {
-	a.Tried = append(a.Tried, payment.Attempt{Terminal: a.Terms.Terminal})
+	a.TriedTerminals = append(a.TriedTerminals, payment.Attempt{Terminal: a.Terms.Terminal})
 	return a.step(RuledOut)
 }
 
@@ -145,7 +145,7 @@ func (a *Admission) handleObjection(objection payment.Failure) Task {
 func (a *Admission) skipTerminal() {
 	attempts := a.Terms.AttemptsIfStopped(a.Reason, a.At.Time())
 	a.SkippedTerminals = append(a.SkippedTerminals, attempts...)
-	a.Tried = append(a.Tried, attempts...)
+	a.TriedTerminals = append(a.TriedTerminals, attempts...)
 	a.Reason = payment.Failure{}
 }
 

@@ -90,7 +90,7 @@ func (f *fixture) start(amount uint64, missing payment.Code) (admission.Admissio
 func (f *fixture) failOver(attempts ...payment.Attempt) (admission.Admission, admission.Task) {
 	s := newSearch(10)
 	r := &payment.Record{Terminal: f.terminals[0].ID, Request: *s.Request, Attempts: attempts}
-	s.Tried = append(slices.Clone(attempts), payment.Attempt{Terminal: r.Terminal})
+	s.TriedTerminals = append(slices.Clone(attempts), payment.Attempt{Terminal: r.Terminal})
 	a, task := admission.Failover(s, r)
 	task = f.resume(&a, task)
 	return a, task

@@ -16,7 +16,7 @@ type TerminalSearch struct {
 	Partner         *directory.Partner
 	Request         *payment.Request
 	Route           string            // the rail that the payer chose; empty if any
-	Tried           []payment.Attempt // terminals that must not be tried again
+	TriedTerminals  []payment.Attempt // terminals that must not be tried again
 	ListedTerminals int               // number of terminals that the record already lists as skipped or tried
 	At              ledger.Micros     // the instant of the search
 }
@@ -152,7 +152,7 @@ func (s *TerminalSearch) termsOf(terminal *directory.Terminal, rails Rails) paym
 }
 
 func (s *TerminalSearch) wasTried(terminal *directory.Terminal) bool {
-	return slices.ContainsFunc(s.Tried, func(a payment.Attempt) bool { return a.Terminal == terminal.ID })
+	return slices.ContainsFunc(s.TriedTerminals, func(a payment.Attempt) bool { return a.Terminal == terminal.ID })
 }
 
 func (s *TerminalSearch) newAttempt(terminal *directory.Terminal, outcome, reason string) payment.Attempt {

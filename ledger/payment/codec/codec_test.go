@@ -92,7 +92,7 @@ func fillScalar(v reflect.Value, random *rand.Rand) {
 func recordWith(random *rand.Rand, isChosen func() bool) *payment.Record {
 	r := new(payment.Record)
 	fill(reflect.ValueOf(r).Elem(), random, isChosen)
-	r.Finished = 0 // stored in the row around the payload
+	r.FinishedAt = 0 // stored in the row around the payload
 	if r.SettlementAsset.Env = r.Asset.Env; r.Rate.IsZero() {
 		r.SettlementAsset = money.Asset{} // a record without a conversion has none
 	}

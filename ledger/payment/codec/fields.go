@@ -221,8 +221,8 @@ func (c *coder) refund(v *payment.RefundRecord) {
 		c.amount(&v.RefundedFee)
 		number(c, &v.Status)
 		c.failure(&v.Failure)
-		number(c, &v.Created)
-		number(c, &v.Finished)
+		number(c, &v.CreatedAt)
+		number(c, &v.FinishedAt)
 	})
 }
 

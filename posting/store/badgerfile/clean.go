@@ -16,17 +16,17 @@ const fileMode = 0o600
 // Clean makes the examined files ready for Badger, and returns the length of the new list of tables in bytes. It writes the
 // list anew and syncs it, because after a crash or a failed sync the old list may exist only in the kernel's page cache. Then
 // it removes the files that the store does not use. Errors are I/O errors that name the path.
-func (inspection *Inspection) Clean() (listEnd int64, err error) {
-	if listEnd, err = inspection.manifest.write(ManifestPath(inspection.dir)); err != nil {
+func (i *Inspection) Clean() (listEnd int64, err error) {
+	if listEnd, err = i.manifest.write(ManifestPath(i.dir)); err != nil {
 		return 0, err
 	}
-	durable.RemoveLeftovers(inspection.dir, badger.ManifestFilename)
-	for _, name := range inspection.removable {
-		if err := os.Remove(filepath.Join(inspection.dir, name)); err != nil {
+	durable.RemoveLeftovers(i.dir, badger.ManifestFilename)
+	for _, name := range i.removable {
+		if err := os.Remove(filepath.Join(i.dir, name)); err != nil {
 			return 0, err
 		}
 	}
-	return listEnd, durable.SyncDir(inspection.dir)
+	return listEnd, durable.SyncDir(i.dir)
 }
 
 func ignoreEOF(err error) error {

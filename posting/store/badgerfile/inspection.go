@@ -54,9 +54,9 @@ func isUnusedFile(name string) bool {
 
 // readTables checks the list of tables and every table in it. It returns the highest version of any row in the
 // tables.
-func (inspection *Inspection) readTables() (lastFlushed uint64, err error) {
-	path := ManifestPath(inspection.dir)
-	inspection.manifest, err = readManifest(path)
+func (i *Inspection) readTables() (lastFlushed uint64, err error) {
+	path := ManifestPath(i.dir)
+	i.manifest, err = readManifest(path)
 	var errno syscall.Errno
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -66,7 +66,7 @@ func (inspection *Inspection) readTables() (lastFlushed uint64, err error) {
 	case err != nil:
 		return 0, damage.New(path, "%s", Cause(err))
 	}
-	inspection.OmittedTable = inspection.manifest.omitLostRecords(inspection.dir)
-	inspection.Tables = make(map[uint64]Table, len(inspection.manifest.tables))
-	return inspection.checkTables()
+	i.OmittedTable = i.manifest.omitLostRecords(i.dir)
+	i.Tables = make(map[uint64]Table, len(i.manifest.tables))
+	return i.checkTables()
 }

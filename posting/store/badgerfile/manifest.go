@@ -103,32 +103,32 @@ func LastFlush(dir string) (table uint64, ok bool, err error) {
 //
 // Any other missing table is damage and stays on the list, so that Examine reports the table as missing.
 // omitLostRecords returns the number of a table that a left-out record created, or 0 if no record was left out.
-func (l *manifest) omitLostRecords(dir string) (table uint64) {
+func (m *manifest) omitLostRecords(dir string) (table uint64) {
 	exists := func(id uint64) bool {
 		info, err := os.Stat(TablePath(dir, id))
 		return err == nil && info.Size() > 0 // Badger truncates a file before it deletes the file
 	}
 	var records []*pb.ManifestChangeSet
-	for i, set := range l.records {
+	for i, set := range m.records {
 		missing := slices.IndexFunc(set.Changes, func(c *pb.ManifestChange) bool {
-			return c.Op == pb.ManifestChange_CREATE && l.tables[c.Id] == c && !exists(c.Id)
+			return c.Op == pb.ManifestChange_CREATE && m.tables[c.Id] == c && !exists(c.Id)
 		})
-		if missing >= 0 && l.isReplaceable(i, exists) {
+		if missing >= 0 && m.isReplaceable(i, exists) {
 			table = set.Changes[missing].Id
 			continue
 		}
 		records = append(records, set)
 	}
 	if table != 0 {
-		l.records, l.tables = records, tablesOf(records)
+		m.records, m.tables = records, tablesOf(records)
 	}
 	return table
 }
 
 // isReplaceable tells whether record i can be left out, because the rows of its tables also exist elsewhere.
-func (l *manifest) isReplaceable(i int, exists func(uint64) bool) bool {
+func (m *manifest) isReplaceable(i int, exists func(uint64) bool) bool {
 	createdIDs, replacedIDs := make(map[uint64]bool), make(map[uint64]bool)
-	for _, c := range l.records[i].Changes {
+	for _, c := range m.records[i].Changes {
 		if c.Op == pb.ManifestChange_CREATE {
 			createdIDs[c.Id] = true
 		} else if replacedIDs[c.Id] = true; !exists(c.Id) {
@@ -138,7 +138,7 @@ func (l *manifest) isReplaceable(i int, exists func(uint64) bool) bool {
 	if len(replacedIDs) == 0 && len(createdIDs) != 1 {
 		return false // not a flush, but the first record of a rewritten list, which creates all tables
 	}
-	for _, later := range l.records[i+1:] {
+	for _, later := range m.records[i+1:] {
 		if len(replacedIDs) == 0 && isFlush(later) {
 			return false
 		}
@@ -160,16 +160,16 @@ func isFlush(record *pb.ManifestChangeSet) bool {
 // two reasons. First, after a failed sync the kernel marks a file's pages as clean, so a second sync of the old file could
 // succeed although the data is not on the disk. Second, Badger must not append records after an incomplete or left-out
 // record.
-func (l *manifest) write(path string) (end int64, err error) {
+func (m *manifest) write(path string) (end int64, err error) {
 	set := new(pb.ManifestChangeSet)
-	for _, id := range slices.Sorted(maps.Keys(l.tables)) {
-		set.Changes = append(set.Changes, l.tables[id])
+	for _, id := range slices.Sorted(maps.Keys(m.tables)) {
+		set.Changes = append(set.Changes, m.tables[id])
 	}
 	b, err := proto.Marshal(set)
 	if err != nil {
 		return 0, err
 	}
-	file := slices.Clone(l.header)
+	file := slices.Clone(m.header)
 	file = binary.BigEndian.AppendUint32(file, uint32(len(b)))
 	file = binary.BigEndian.AppendUint32(file, crc32.Checksum(b, castagnoli))
 	file = append(file, b...)

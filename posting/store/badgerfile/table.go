@@ -37,7 +37,7 @@ type Table struct {
 
 // checkTables checks every listed table, and returns the highest version of any row in the tables. Badger's own checks are
 // not used: at some damage they would end the process with a stack trace, and they would miss other damage.
-func (inspection *Inspection) checkTables() (lastFlushed uint64, err error) {
+func (i *Inspection) checkTables() (lastFlushed uint64, err error) {
 	ids := make(chan uint64)
 	var (
 		mu       sync.Mutex
@@ -47,20 +47,20 @@ func (inspection *Inspection) checkTables() (lastFlushed uint64, err error) {
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
 			for id := range ids {
-				t, err := readTable(TablePath(inspection.dir, id))
+				t, err := readTable(TablePath(i.dir, id))
 				mu.Lock()
 				if err != nil && firstErr == nil {
 					firstErr = err
 				}
 				if err == nil {
 					lastFlushed = max(lastFlushed, t.maxVersion)
-					inspection.Tables[id] = t
+					i.Tables[id] = t
 				}
 				mu.Unlock()
 			}
 		})
 	}
-	for id := range inspection.manifest.tables {
+	for id := range i.manifest.tables {
 		ids <- id
 	}
 	close(ids)

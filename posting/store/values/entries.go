@@ -31,29 +31,29 @@ func headSize(key []byte) uint32 { return lengthsSize + uint32(len(key)) + sumSi
 
 // appendEntry appends an entry in stored form to dst. The entry belongs to the extent x, and begins in the file at the
 // offset at.
-func (x *Extent) appendEntry(dst []byte, at int64, key, stored []byte) []byte {
+func (e *Extent) appendEntry(dst []byte, at int64, key, stored []byte) []byte {
 	from := len(dst)
 	dst = binary.BigEndian.AppendUint16(dst, uint16(len(key)))
 	dst = binary.BigEndian.AppendUint32(dst, uint32(len(stored)))
 	dst = append(dst, key...)
-	dst = binary.BigEndian.AppendUint32(dst, x.sum(at, dst[from:]))
+	dst = binary.BigEndian.AppendUint32(dst, e.sum(at, dst[from:]))
 	dst = append(dst, stored...)
-	return binary.BigEndian.AppendUint32(dst, x.sum(at+int64(headSize(key)), stored))
+	return binary.BigEndian.AppendUint32(dst, e.sum(at+int64(headSize(key)), stored))
 }
 
 // sum returns the checksum of content that begins at this offset of the file: the CRC-32C of the extent's epoch, the offset
 // and the content.
-func (x *Extent) sum(offset int64, content []byte) uint32 {
+func (e *Extent) sum(offset int64, content []byte) uint32 {
 	var place [epochSize + 8]byte
-	copy(place[:], x.epoch[:])
+	copy(place[:], e.epoch[:])
 	binary.BigEndian.PutUint64(place[epochSize:], uint64(offset))
 	return crc32.Update(crc32.Checksum(place[:], castagnoli), castagnoli, content)
 }
 
 // isIntact tells whether b, which was read at this offset of the file, ends with the checksum of its other bytes.
-func (x *Extent) isIntact(offset int64, b []byte) bool {
+func (e *Extent) isIntact(offset int64, b []byte) bool {
 	end := len(b) - sumSize
-	return binary.BigEndian.Uint32(b[end:]) == x.sum(offset, b[:end])
+	return binary.BigEndian.Uint32(b[end:]) == e.sum(offset, b[:end])
 }
 
 // Entry is an entry of a file. Its slices are valid until the next entry is read.

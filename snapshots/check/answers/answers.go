@@ -226,9 +226,9 @@ func (l *responseLine) shownObjects(isList bool) (records []jsonObject, ok bool)
 }
 
 // hash returns a hash of the texts. The hash is never 0.
-func (a *receivedResponses) hash(texts ...string) uint64 {
+func (r *receivedResponses) hash(texts ...string) uint64 {
 	var m maphash.Hash
-	m.SetSeed(a.seed)
+	m.SetSeed(r.seed)
 	for _, text := range texts {
 		_, _ = m.WriteString(strconv.Itoa(len(text))) // WriteString of maphash never fails
 		_, _ = m.WriteString(":" + text)

@@ -144,7 +144,7 @@ func (c *Check) CompareContract(r *scan.Record, p *contract.Record) {
 		c.Report.Breach(findings.RuleAnswers, "line %d: contract %v was shown with another product or reading than it has", record.line, p.ID)
 		return
 	}
-	current, err := c.asShown(org, p, r.Header.Started, r.Header.Updated)
+	current, err := c.asShown(org, p, r.Header.StartedAt, r.Header.UpdatedAt)
 	if err != nil {
 		c.Report.Breach(findings.RuleStates, "organization %v: %v", org, err)
 	}
@@ -171,7 +171,7 @@ func (c *Check) CompareContract(r *scan.Record, p *contract.Record) {
 			report("with other metadata than was sent")
 		}
 		pastContract, excludedNames := *current, contracts.NotStored
-		if pastContract.Status = pastEvents[eventIndex].To; response.changedAt != r.Header.Updated {
+		if pastContract.Status = pastEvents[eventIndex].To; response.changedAt != r.Header.UpdatedAt {
 			excludedNames = contracts.NotStoredBefore(p.Product)
 		}
 		if names := c.contractDiffers(org, &pastContract, &r.Header, response, excludedNames); names != nil {
@@ -197,7 +197,7 @@ func (c *Check) asShown(org ledger.ID, p *contract.Record, created, changed ledg
 // contractDiffers returns the names of the members in which a response differs from the JSON form of a contract. It ignores the
 // members in excludedNames.
 func (c *Check) contractDiffers(org ledger.ID, p *contract.Record, header *posting.RecordHeader, response *shownContract, excludedNames []string) []string {
-	view := jsonform.ContractView{Org: org, Started: header.Started, Updated: response.changedAt, Number: header.Number, InList: response.inList}
+	view := jsonform.ContractView{Org: org, StartedAt: header.StartedAt, UpdatedAt: response.changedAt, Number: header.Number, InList: response.inList}
 	form := c.answers.membersWritten(func(e *schema.Encoder) { jsonform.AppendContract(e, p, &view) })
 	return c.answers.differingNames(form, response.members, excludedNames)
 }
@@ -225,7 +225,7 @@ func (c *Check) compareReply(keyed *keyedResponse, record *shownRecord[shownCont
 	if err != nil || record.variant != (contracts.Variant{Product: p.Product, Reading: p.Reading}) {
 		return // rule 3 reports the fault in the reply
 	}
-	if p, err = c.asShown(keyed.org, p, stored.Header.Started, response.changedAt); err != nil {
+	if p, err = c.asShown(keyed.org, p, stored.Header.StartedAt, response.changedAt); err != nil {
 		return // rule 3 reports the fault in the register of certificate holders
 	}
 	if names := c.contractDiffers(keyed.org, p, &stored.Header, response, contracts.NotStored); names != nil {

@@ -53,7 +53,7 @@ func (c *Check) readEntry(lineNumber uint32, rest string, l *responseLine) bool 
 // entryDiffers returns the names of the fields in which the response differs from the entry. An auditor and the entry's partners
 // see different parts of the entry, so the response is compared with what each of them sees. entryDiffers returns the
 // differences from the view that is most similar to the response.
-func (a *receivedResponses) entryDiffers(shown members, e *ledger.Event, totalsAfter []ledger.Totals) (names []string) {
+func (r *receivedResponses) entryDiffers(shown members, e *ledger.Event, totalsAfter []ledger.Totals) (names []string) {
 	owners := []string{""} // whose accounts are visible; "": all accounts
 	for _, p := range e.Entry.Postings {
 		if owner := ownerOf(p.Account); !slices.Contains(owners, owner) {
@@ -65,8 +65,8 @@ func (a *receivedResponses) entryDiffers(shown members, e *ledger.Event, totalsA
 		for k, p := range e.Entry.Postings {
 			balances.After[k], balances.Shown[k] = totalsAfter[k].Balance(p.Account.NormalSide()), owner == "" || ownerOf(p.Account) == owner
 		}
-		form := a.membersWritten(func(out *schema.Encoder) { jsonform.AppendEntry(out, e, &balances) })
-		if differing := a.differingNames(form, shown, nil); i == 0 || len(differing) < len(names) {
+		form := r.membersWritten(func(out *schema.Encoder) { jsonform.AppendEntry(out, e, &balances) })
+		if differing := r.differingNames(form, shown, nil); i == 0 || len(differing) < len(names) {
 			names = differing
 		}
 	}

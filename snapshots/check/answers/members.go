@@ -29,27 +29,27 @@ type members struct {
 }
 
 // membersOf returns an object's members.
-func (a *receivedResponses) membersOf(object jsonObject) members {
+func (r *receivedResponses) membersOf(object jsonObject) members {
 	names := slices.Sorted(maps.Keys(object))
 	key := fmt.Sprintf("%q", names)
-	index, known := a.memberListIndex[key]
+	index, known := r.memberListIndex[key]
 	if !known {
-		index = int32(len(a.memberLists))
-		a.memberListIndex[key], a.memberLists = index, append(a.memberLists, names)
+		index = int32(len(r.memberLists))
+		r.memberListIndex[key], r.memberLists = index, append(r.memberLists, names)
 	}
 	m := members{index, make([]uint32, len(names))}
 	for i, name := range names {
-		m.hashes[i] = a.hashOf(object[name])
+		m.hashes[i] = r.hashOf(object[name])
 	}
 	return m
 }
 
 // membersWritten returns the members of the JSON object whose fields writeFields appends to an encoder.
-func (a *receivedResponses) membersWritten(writeFields func(*schema.Encoder)) members {
+func (r *receivedResponses) membersWritten(writeFields func(*schema.Encoder)) members {
 	e := schema.Encoder{Buf: []byte{'{'}}
 	writeFields(&e)
 	e.Close('}')
-	return a.membersOf(parseObject(e.Buf))
+	return r.membersOf(parseObject(e.Buf))
 }
 
 // equal tells whether two objects have the same members.
@@ -59,15 +59,15 @@ func (m members) equal(other members) bool {
 
 // differingNames returns the names of the members that only one of two objects has, or whose values differ. It ignores the
 // members in excluded.
-func (a *receivedResponses) differingNames(x, y members, excluded []string) (names []string) {
+func (r *receivedResponses) differingNames(x, y members, excluded []string) (names []string) {
 	if x.equal(y) {
 		return nil
 	}
-	allNames := slices.Concat(a.memberLists[x.names], a.memberLists[y.names])
+	allNames := slices.Concat(r.memberLists[x.names], r.memberLists[y.names])
 	slices.Sort(allNames)
 	for _, name := range slices.Compact(allNames) {
-		xHash, inX := a.hashIn(x, name)
-		yHash, inY := a.hashIn(y, name)
+		xHash, inX := r.hashIn(x, name)
+		yHash, inY := r.hashIn(y, name)
 		if (xHash != yHash || inX != inY) && !slices.Contains(excluded, name) {
 			names = append(names, name)
 		}
@@ -76,8 +76,8 @@ func (a *receivedResponses) differingNames(x, y members, excluded []string) (nam
 }
 
 // hashIn returns the hash of the member with this name. found is false if m has no such member.
-func (a *receivedResponses) hashIn(m members, name string) (hash uint32, found bool) {
-	i, found := slices.BinarySearch(a.memberLists[m.names], name)
+func (r *receivedResponses) hashIn(m members, name string) (hash uint32, found bool) {
+	i, found := slices.BinarySearch(r.memberLists[m.names], name)
 	if found {
 		hash = m.hashes[i]
 	}
@@ -118,8 +118,8 @@ func canonicalForm(v jsontext.Value) string {
 }
 
 // hashOf returns a hash of a value's canonical form.
-func (a *receivedResponses) hashOf(v jsontext.Value) uint32 {
-	return uint32(maphash.String(a.seed, canonicalForm(v)))
+func (r *receivedResponses) hashOf(v jsontext.Value) uint32 {
+	return uint32(maphash.String(r.seed, canonicalForm(v)))
 }
 
 func joinNames(names []string) string { return strings.Join(names, ", ") }

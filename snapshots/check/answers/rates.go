@@ -66,13 +66,13 @@ func (c *Check) eachPastRate(org, id ledger.ID, fn func(*directory.Rate)) error 
 	if err != nil || !found {
 		return err
 	}
-	r, err := directory.Rates.Read(schema.RowMetadata{Org: org, ID: id, Created: stored.Header.Started}, stored.Payload, schema.NoKeys)
+	r, err := directory.Rates.Read(schema.RowMetadata{Org: org, ID: id, CreatedAt: stored.Header.StartedAt}, stored.Payload, schema.NoKeys)
 	if err != nil {
 		return nil // rule 3 (states of records) reports the record, and checkRates reports the response
 	}
 	return c.View.SourceEvents(org, source, func(e ledger.Event) (bool, error) {
 		value, err := money.ParseRate(e.To)
-		if r.Value, r.Updated = value, e.Booked; err == nil {
+		if r.Value, r.UpdatedAt = value, e.Booked; err == nil {
 			fn(r)
 		}
 		return true, c.Interrupted()

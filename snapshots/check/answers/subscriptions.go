@@ -101,7 +101,7 @@ func (c *Check) subscriptionDiffers(o *scan.Organization, pastRecords []subscrip
 				excluded = []string{"next_renewal_at"}
 			}
 		}
-		started := o.Histories.Find(ledger.Source{Kind: ledger.Subscription, ID: past.ID}).Started
+		started := o.Histories.Find(ledger.Source{Kind: ledger.Subscription, ID: past.ID}).StartedAt
 		form := a.membersWritten(func(e *schema.Encoder) { jsonform.AppendSubscription(e, &past, started) })
 		if differing := a.differingNames(form, shown.members, excluded); i == 0 || len(differing) < len(names) {
 			names = differing

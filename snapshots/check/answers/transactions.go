@@ -124,7 +124,7 @@ func (c *Check) noteTransaction(lineNumber uint32, l *responseLine, object jsonO
 
 // readRefunds removes the refunds from a response and returns them. Refunds are compared one by one,
 // because a transaction's record drops failed refunds to make room for others.
-func (a *receivedResponses) readRefunds(object jsonObject) (refunds []shownRefund) {
+func (r *receivedResponses) readRefunds(object jsonObject) (refunds []shownRefund) {
 	var list []jsontext.Value
 	if json.Unmarshal(object["refunds"], &list) != nil {
 		return nil
@@ -135,7 +135,7 @@ func (a *receivedResponses) readRefunds(object jsonObject) (refunds []shownRefun
 		if err != nil {
 			return nil
 		}
-		refunds = append(refunds, shownRefund{id, a.states.Code(refund.text("status")), a.hashOf(value)})
+		refunds = append(refunds, shownRefund{id, r.states.Code(refund.text("status")), r.hashOf(value)})
 	}
 	delete(object, "refunds")
 	return refunds
@@ -177,9 +177,9 @@ func (c *Check) CompareTransaction(r *scan.Record, p *payment.Record) {
 
 // transactionDiffers compares a response with each form that the transaction may have had. It returns the names of the members
 // in which the response differs from the most similar form. If a form is equal to the response, it returns no names.
-func (a *receivedResponses) transactionDiffers(past *transactions.PastResponse, shown *shownTransaction) (names []string) {
+func (r *receivedResponses) transactionDiffers(past *transactions.PastResponse, shown *shownTransaction) (names []string) {
 	record := past.PastRecord()
-	view := jsonform.TransactionView{Started: past.Record.Header.Started}
+	view := jsonform.TransactionView{StartedAt: past.Record.Header.StartedAt}
 	if ledgerdirectory.IsLanguage(shown.lang) {
 		view.Lang = shown.lang
 	}
@@ -202,10 +202,10 @@ func (a *receivedResponses) transactionDiffers(past *transactions.PastResponse, 
 	excluded := past.UncomparedMembers()
 	for i, form := range forms {
 		object := parseObject(form)
-		refunds := a.readRefunds(object)
-		differing := a.differingNames(a.membersOf(object), shown.members, excluded)
+		refunds := r.readRefunds(object)
+		differing := r.differingNames(r.membersOf(object), shown.members, excluded)
 		if !slices.EqualFunc(refunds, shown.refunds, func(stored, shown shownRefund) bool {
-			return stored == shown || stored.id == shown.id && past.IsDropped(shown.id) && a.states.Names[shown.status] != payment.RefundSucceeded.String()
+			return stored == shown || stored.id == shown.id && past.IsDropped(shown.id) && r.states.Names[shown.status] != payment.RefundSucceeded.String()
 		}) {
 			differing = append(differing, "refunds")
 		}

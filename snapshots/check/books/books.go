@@ -50,12 +50,12 @@ type Books struct {
 
 // account is the state of one account after the entries so far.
 type account struct {
-	totals    ledger.Totals
-	forced    money.Amount  // part of the pending debits that was held although too little was available
-	linesHash hash.Hash     // running hash of all lines in the form in which they must be stored
-	loweredAt ledger.Micros // time of the last debit that lowered the available balance
-	lineCount uint64
-	pagesRead bool // the account's pages have been read
+	totals       ledger.Totals
+	forcedDebits money.Amount  // part of the pending debits that was held although too little was available
+	linesHash    hash.Hash     // running hash of all lines in the form in which they must be stored
+	loweredAt    ledger.Micros // time of the last debit that lowered the available balance
+	lineCount    uint64
+	pagesRead    bool // the account's pages have been read
 }
 
 func newBooks() *Books {
@@ -83,7 +83,7 @@ func (b *Books) book(e *ledger.Event) (closedHold scan.Hold, fault string) {
 	switch entry.Phase {
 	case ledger.Posted:
 	case ledger.Pending:
-		b.holds[e.Seq] = scan.Hold{Source: e.Source, Postings: entry.Postings, Forced: isForced(e)}
+		b.holds[e.Seq] = scan.Hold{Source: e.Source, Postings: entry.Postings, IsForced: isForced(e)}
 	case ledger.Capture, ledger.Void:
 		var open bool
 		if closedHold, open = b.holds[entry.Closes]; !open {
@@ -132,7 +132,7 @@ func (b *Books) apply(e *ledger.Event, closedHold *scan.Hold) (inRange bool, spl
 		switch {
 		case entry.Phase == ledger.Pending && isForced(e):
 			a.changeForced(money.Amount.Add, p)
-		case entry.Phase == ledger.Void && closedHold.Forced:
+		case entry.Phase == ledger.Void && closedHold.IsForced:
 			a.changeForced(money.Amount.Sub, p)
 		}
 		b.addLine(accountID, a, e, i, p, entry.Phase)
@@ -152,7 +152,7 @@ func (b *Books) release(e *ledger.Event, closedHold *scan.Hold) (inRange bool) {
 		accountID := ledger.Account{Path: p.Account, Asset: p.Asset}
 		a := b.account(accountID)
 		inRange = a.totals.Release(p.Side, p.Amount) == nil && inRange
-		if closedHold.Forced {
+		if closedHold.IsForced {
 			a.changeForced(money.Amount.Sub, p)
 		}
 		if !slices.ContainsFunc(e.Entry.Postings, func(q ledger.Posting) bool { return q.Account == p.Account && q.Asset == p.Asset }) {

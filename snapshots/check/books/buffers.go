@@ -55,64 +55,64 @@ type bufferReader struct {
 }
 
 // readRow checks the key of one row of a page buffer, and the row's chunks.
-func (d *bufferReader) readRow(key, row []byte) error {
-	org := d.organization.ID
+func (b *bufferReader) readRow(key, row []byte) error {
+	org := b.organization.ID
 	k, ok := store.ParseBufferKey(key)
 	if !ok {
-		d.Report.Breach(findings.RuleJournal, "organization %v: a page buffer row with an unknown key", org)
+		b.Report.Breach(findings.RuleJournal, "organization %v: a page buffer row with an unknown key", org)
 		return nil
 	}
-	followingKey := d.position
+	followingKey := b.position
 	followingKey.Part++
 	if k != followingKey {
-		d.head, d.pageSpan = nil, span{}
+		b.head, b.pageSpan = nil, span{}
 		if k.Part != 0 {
-			d.Report.Breach(findings.RuleJournal, "organization %v: part %d of group %d's page buffer does not follow another", org, k.Part, k.Group)
+			b.Report.Breach(findings.RuleJournal, "organization %v: part %d of group %d's page buffer does not follow another", org, k.Part, k.Group)
 		}
 	}
-	d.position = k
-	if k.Group == 0 || k.Group > d.LastGroup {
-		d.Report.Breach(findings.RuleJournal, "organization %v: a page buffer row of group %d, and group %d was the last", org, k.Group, d.LastGroup)
+	b.position = k
+	if k.Group == 0 || k.Group > b.LastGroup {
+		b.Report.Breach(findings.RuleJournal, "organization %v: a page buffer row of group %d, and group %d was the last", org, k.Group, b.LastGroup)
 	}
-	return store.EachChunk(bytes.Clone(row), d.checkChunk)
+	return store.EachChunk(bytes.Clone(row), b.checkChunk)
 }
 
 // checkChunk checks that a chunk's lines were booked after the previous lines. head is the stored form of the chunk's account or list.
-func (d *bufferReader) checkChunk(head, lines []byte) error {
-	prefix := store.PagePrefix(nil, d.organization.ID, head)
+func (b *bufferReader) checkChunk(head, lines []byte) error {
+	prefix := store.PagePrefix(nil, b.organization.ID, head)
 	first, last, err := store.BookedTimes(head[0], lines)
 	if err != nil {
 		return err
 	}
 	rule := ruleOf(prefix)
-	sameHead := bytes.Equal(head, d.head)
-	if first > last || sameHead && first <= d.pageSpan.last || !sameHead && first < d.pageSpan.first {
-		d.Report.Breach(rule, "organization %v: group %d's page buffer has %s out of the order of booking", d.organization.ID, d.position.Group, NameOfPages(prefix))
+	sameHead := bytes.Equal(head, b.head)
+	if first > last || sameHead && first <= b.pageSpan.last || !sameHead && first < b.pageSpan.first {
+		b.Report.Breach(rule, "organization %v: group %d's page buffer has %s out of the order of booking", b.organization.ID, b.position.Group, NameOfPages(prefix))
 	}
 	if !sameHead {
-		d.head, d.pageSpan.first = head, first
+		b.head, b.pageSpan.first = head, first
 	}
-	d.pageSpan.last = last
-	d.extendGroupSpan(first, last)
-	d.bufferedChunks[string(prefix)] = append(d.bufferedChunks[string(prefix)], bufferedLines{d.position.Group, lines})
+	b.pageSpan.last = last
+	b.extendGroupSpan(first, last)
+	b.bufferedChunks[string(prefix)] = append(b.bufferedChunks[string(prefix)], bufferedLines{b.position.Group, lines})
 	return nil
 }
 
 // extendGroupSpan records the booked times of more lines of the current group.
-func (d *bufferReader) extendGroupSpan(first, last ledger.Micros) {
-	groupSpan, known := d.groupSpans[d.position.Group]
+func (b *bufferReader) extendGroupSpan(first, last ledger.Micros) {
+	groupSpan, known := b.groupSpans[b.position.Group]
 	if !known {
 		groupSpan = span{first, last}
 	}
-	d.groupSpans[d.position.Group] = span{min(groupSpan.first, first), max(groupSpan.last, last)}
+	b.groupSpans[b.position.Group] = span{min(groupSpan.first, first), max(groupSpan.last, last)}
 }
 
 // compareGroups checks that the lines in a group's buffer rows were booked after the lines of all earlier groups.
-func (d *bufferReader) compareGroups() {
+func (b *bufferReader) compareGroups() {
 	var previous uint64
-	for _, group := range slices.Sorted(maps.Keys(d.groupSpans)) {
-		if previous != 0 && d.groupSpans[group].first <= d.groupSpans[previous].last {
-			d.Report.Breach(findings.RuleJournal, "organization %v: the page buffer of group %d has lines that were booked before those of group %d", d.organization.ID, group, previous)
+	for _, group := range slices.Sorted(maps.Keys(b.groupSpans)) {
+		if previous != 0 && b.groupSpans[group].first <= b.groupSpans[previous].last {
+			b.Report.Breach(findings.RuleJournal, "organization %v: the page buffer of group %d has lines that were booked before those of group %d", b.organization.ID, group, previous)
 		}
 		previous = group
 	}
@@ -185,14 +185,14 @@ type ListOrder struct {
 // Follows tells whether rows are in the order of booking and were booked after the previous rows of the same list. A reader
 // goes backward through the list and stops at the first row that is older than the rows that it looks for. If rows were out of
 // order, the reader would stop too early.
-func (s *ListOrder) Follows(prefix []byte, rows []store.ListRow) bool {
-	if !bytes.Equal(s.prefix, prefix) {
-		s.prefix, s.lastBooked = append(s.prefix[:0], prefix...), 0
+func (o *ListOrder) Follows(prefix []byte, rows []store.ListRow) bool {
+	if !bytes.Equal(o.prefix, prefix) {
+		o.prefix, o.lastBooked = append(o.prefix[:0], prefix...), 0
 	}
 	inOrder := true
 	for i := range rows {
-		inOrder = inOrder && rows[i].Booked > s.lastBooked
-		s.lastBooked = rows[i].Booked
+		inOrder = inOrder && rows[i].Booked > o.lastBooked
+		o.lastBooked = rows[i].Booked
 	}
 	return inOrder
 }

@@ -16,7 +16,7 @@ import (
 // contain the movement of each account: the sum of the account's postings since the checkpoint's base (an earlier
 // checkpoint). It must also contain the sum of each group of accounts.
 
-// addMovements adds an event's postings to the movements in p.moved. It does nothing after the last checkpoint, or after a
+// addMovements adds an event's postings to the movements in p.movements. It does nothing after the last checkpoint, or after a
 // comparison has failed.
 func (p *Checkpoints) addMovements(e *ledger.Event, closedHold scan.Hold) {
 	if p.nextHead.Seq == 0 || e.Entry == nil || p.hasMismatch {
@@ -42,10 +42,10 @@ func (p *Checkpoints) addMovements(e *ledger.Event, closedHold scan.Hold) {
 // move adds a posting to the movement of its account.
 func (p *Checkpoints) move(posting *ledger.Posting, add func(*ledger.Movement, ledger.Side, money.Amount) error) {
 	key := string(store.AccountKey(nil, ledger.Account{Path: posting.Account, Asset: posting.Asset}))
-	m := p.moved[key]
+	m := p.movements[key]
 	if m == nil {
 		m = new(ledger.Movement)
-		p.moved[key] = m
+		p.movements[key] = m
 	}
 	if add(m, posting.Side, posting.Amount) != nil {
 		p.hasMismatch = !p.isSecondPass // a total is out of range, which package check reports
@@ -56,8 +56,8 @@ func (p *Checkpoints) move(posting *ledger.Posting, add func(*ledger.Movement, l
 // order of the accounts' keys. Each movement is valid until the next one is yielded.
 func (p *Checkpoints) contentSince(checkpoints []checkpoint) iter.Seq2[string, *ledger.Movement] {
 	content := func(yield func(string, *ledger.Movement) bool) {
-		for _, key := range slices.Sorted(maps.Keys(p.moved)) {
-			if !yield(key, p.moved[key]) {
+		for _, key := range slices.Sorted(maps.Keys(p.movements)) {
+			if !yield(key, p.movements[key]) {
 				return
 			}
 		}

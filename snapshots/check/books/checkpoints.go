@@ -29,7 +29,7 @@ type Checkpoints struct {
 	*Check
 	isSecondPass bool
 	hasMismatch  bool                        // a comparison has failed in the first pass
-	moved        map[string]*ledger.Movement // the accounts' movements since the last head, by the accounts' keys
+	movements    map[string]*ledger.Movement // the accounts' movements since the last head, by the accounts' keys
 	holds        map[uint64]scan.Hold        // in the second pass: open pending entries, by the seq of their event
 	next         func() (scan.KV, bool)      // returns the next row with a head
 	Stop         func()
@@ -61,7 +61,7 @@ type movedAccount struct {
 func (c *Check) ReadCheckpoints() *Checkpoints { return c.newCheckpoints(false) }
 
 func (c *Check) newCheckpoints(isSecondPass bool) *Checkpoints {
-	p := &Checkpoints{Check: c, isSecondPass: isSecondPass, rows: make(map[uint64][]int), moved: make(map[string]*ledger.Movement), holds: make(map[uint64]scan.Hold)}
+	p := &Checkpoints{Check: c, isSecondPass: isSecondPass, rows: make(map[uint64][]int), movements: make(map[string]*ledger.Movement), holds: make(map[uint64]scan.Hold)}
 	p.next, p.Stop = iter.Pull(func(yield func(scan.KV) bool) {
 		err := c.View.KVsAscending(c.organization.ID, store.CheckpointHeads(), nil, func(key, row []byte) (bool, error) {
 			return yield(scan.KV{Key: key, Row: row}), c.Interrupted()
@@ -176,7 +176,7 @@ func (p *Checkpoints) compare() {
 	computed.chainAccounts = w.Head.ChainAccounts
 	p.chain = append(p.chain[:merged:merged], computed)
 	p.rows[head.Seq], p.lastSeq = rows, head.Seq
-	clear(p.moved)
+	clear(p.movements)
 }
 
 // compareRow compares one stored row of a checkpoint with the computed one.

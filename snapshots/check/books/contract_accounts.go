@@ -44,52 +44,52 @@ func newContractAccounts(h *scan.Histories) *contractAccounts {
 // covers tells whether the account belongs to the event's own contract, or to another contract that has events. An entry on such
 // an account must have the phase Posted. If the entry has another phase, covers returns false, and the check later books
 // everything again.
-func (b *contractAccounts) covers(e *ledger.Event, path ledger.Path) bool {
+func (a *contractAccounts) covers(e *ledger.Event, path ledger.Path) bool {
 	id, isOfContract := scan.OwnerContract(path)
-	if !isOfContract || e.Source != (ledger.Source{Kind: ledger.Contract, ID: id}) && !b.hasEvents(id) {
+	if !isOfContract || e.Source != (ledger.Source{Kind: ledger.Contract, ID: id}) && !a.hasEvents(id) {
 		return false
 	}
 	if e.Entry.Phase != ledger.Posted {
-		b.hasMismatch = true
+		a.hasMismatch = true
 		return false
 	}
 	return true
 }
 
 // hash returns the hash of a line without its running totals.
-func (b *contractAccounts) hash(accountID ledger.Account, l *store.Line) uint64 {
+func (a *contractAccounts) hash(accountID ledger.Account, l *store.Line) uint64 {
 	withoutTotals := *l
 	withoutTotals.Totals = ledger.Totals{}
-	b.row = store.EncodeLine(b.row[:0], &withoutTotals)
+	a.row = store.EncodeLine(a.row[:0], &withoutTotals)
 	var m maphash.Hash
-	m.SetSeed(b.seed)
+	m.SetSeed(a.seed)
 	_, _ = m.WriteString(string(accountID.Path)) // maphash never fails, here and below
 	_ = m.WriteByte(0)
 	_, _ = m.WriteString(string(accountID.Asset.Currency))
 	_ = m.WriteByte(0)
 	_, _ = m.WriteString(string(accountID.Asset.Network))
 	_ = m.WriteByte(byte(accountID.Asset.Env))
-	_, _ = m.Write(b.row)
+	_, _ = m.Write(a.row)
 	return m.Sum64()
 }
 
 // post adds a posting to the journal's sum of lines and to the totals of its asset.
-func (b *contractAccounts) post(accountID ledger.Account, e *ledger.Event, index int, p *ledger.Posting) (inRange bool) {
+func (a *contractAccounts) post(accountID ledger.Account, e *ledger.Event, index int, p *ledger.Posting) (inRange bool) {
 	l := store.Line{Seq: e.Seq, Index: index, Booked: e.Booked, Side: p.Side, Phase: e.Entry.Phase, Amount: p.Amount}
-	h := b.hash(accountID, &l)
-	b.journalSum.lines++
-	b.journalSum.sum += h
+	h := a.hash(accountID, &l)
+	a.journalSum.lines++
+	a.journalSum.sum += h
 	if e.Entry.Effective != e.Booked.Date() {
-		b.shiftedLines[h] = e.Entry.Effective
+		a.shiftedLines[h] = e.Entry.Effective
 	}
-	if b.sums[accountID.Asset] == nil {
-		b.sums[accountID.Asset] = new(ledger.Totals)
+	if a.sums[accountID.Asset] == nil {
+		a.sums[accountID.Asset] = new(ledger.Totals)
 	}
-	return b.sums[accountID.Asset].Post(p.Side, p.Amount) == nil
+	return a.sums[accountID.Asset].Post(p.Side, p.Amount) == nil
 }
 
 // agrees tells whether the pages have exactly the lines that follow from the journal.
-func (b *contractAccounts) agrees() bool { return b.journalSum == b.pageSum && !b.hasMismatch }
+func (a *contractAccounts) agrees() bool { return a.journalSum == a.pageSum && !a.hasMismatch }
 
 // contractLines reads the lines of an account that belongs to one contract from the account's pages.
 type contractLines struct {

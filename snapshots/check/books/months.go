@@ -175,9 +175,9 @@ func (m *Months) addClosedMonth(monthIndex int) {
 
 // add adds the effect of a month. A total that would leave its range stays unchanged. The check still finds this fault, because
 // the hash of the month is then different.
-func (f *effect) add(month *effect) {
+func (e *effect) add(month *effect) {
 	for _, side := range [...]ledger.Side{ledger.Debit, ledger.Credit} {
-		for _, s := range [...]struct{ sum, addend *ledger.Totals }{{&f.added, &month.added}, {&f.removed, &month.removed}} {
+		for _, s := range [...]struct{ sum, addend *ledger.Totals }{{&e.added, &month.added}, {&e.removed, &month.removed}} {
 			posted, pending := s.addend.DebitsPosted, s.addend.DebitsPending
 			if side == ledger.Credit {
 				posted, pending = s.addend.CreditsPosted, s.addend.CreditsPending
@@ -189,12 +189,12 @@ func (f *effect) add(month *effect) {
 
 // totals returns an account's totals. If a hold takes effect later than the entry that closes it, more may have been
 // released than reserved. In this case nothing is pending.
-func (f *effect) totals() ledger.Totals {
-	t := f.added
-	if t.Release(ledger.Debit, f.removed.DebitsPending) != nil {
+func (e *effect) totals() ledger.Totals {
+	t := e.added
+	if t.Release(ledger.Debit, e.removed.DebitsPending) != nil {
 		t.DebitsPending = money.Amount{}
 	}
-	if t.Release(ledger.Credit, f.removed.CreditsPending) != nil {
+	if t.Release(ledger.Credit, e.removed.CreditsPending) != nil {
 		t.CreditsPending = money.Amount{}
 	}
 	return t

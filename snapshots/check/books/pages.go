@@ -320,13 +320,13 @@ func addTotals(sum, totals *ledger.Totals) bool {
 // were made even if too little was available do not count. If the overdraft was set after the balance was last lowered,
 // nothing is checked, because an earlier overdraft may have allowed the balance.
 func (c *Check) checkOverdraft(accountID ledger.Account, number int64, a *account) {
-	available, err := a.totals.Available().Add(money.Signed{Abs: a.forced})
+	available, err := a.totals.Available().Add(money.Signed{Abs: a.forcedDebits})
 	if err != nil || !available.Negative {
 		return
 	}
 	var overdraft money.Amount
 	if p := c.directory.Partner(c.organization.ID, number); p != nil {
-		if p.Changed && a.loweredAt < p.Updated+scan.MaxDecisionTime {
+		if p.Changed && a.loweredAt < p.UpdatedAt+scan.MaxDecisionTime {
 			return
 		}
 		overdraft = p.Overdraft[accountID.Asset]

@@ -24,8 +24,8 @@ func (a *account) changeForced(change func(money.Amount, money.Amount) (money.Am
 	if p.Side != ledger.Debit {
 		return
 	}
-	if forced, err := change(a.forced, p.Amount); err == nil { // an error means that a total is out of range too, which is reported
-		a.forced = forced
+	if forced, err := change(a.forcedDebits, p.Amount); err == nil { // an error means that a total is out of range too, which is reported
+		a.forcedDebits = forced
 	}
 }
 

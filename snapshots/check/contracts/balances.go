@@ -139,7 +139,7 @@ func (c *Check) checkTimer(r *scan.Record, p *contract.Record) {
 	if p.Product.Due != nil {
 		if day, _ := p.Product.Due(p); day != 0 {
 			requiredDue = ledger.MicrosOf(day.Time())
-			latestDue = max(requiredDue, r.Header.Updated)
+			latestDue = max(requiredDue, r.Header.UpdatedAt)
 		}
 	}
 	if r.Header.Due < requiredDue || r.Header.Due > latestDue {
@@ -147,10 +147,10 @@ func (c *Check) checkTimer(r *scan.Record, p *contract.Record) {
 	}
 	var requiredFinish ledger.Micros
 	if p.Ended() {
-		requiredFinish = r.Header.Updated
+		requiredFinish = r.Header.UpdatedAt
 	}
-	if r.Header.Finished != requiredFinish {
-		c.Fault(r, "is %q, and was finished at %d", p.Status, r.Header.Finished)
+	if r.Header.FinishedAt != requiredFinish {
+		c.Fault(r, "is %q, and was finished at %d", p.Status, r.Header.FinishedAt)
 	}
 }
 

@@ -27,11 +27,11 @@ func linesOf(t *contract.ControlTotal) countedLines { return countedLines{t.Acco
 
 // path returns the account path under which the postings enter a fingerprint. If only one action's postings count, it is the
 // path of a pseudo-account: the account's path and the action's name.
-func (k countedLines) path() ledger.Path {
-	if k.action == "" {
-		return k.account
+func (l countedLines) path() ledger.Path {
+	if l.action == "" {
+		return l.account
 	}
-	return k.account + ":" + ledger.Path(k.action)
+	return l.account + ":" + ledger.Path(l.action)
 }
 
 // countedByAny is the set of postings that the control totals of at least one product add up. An event does not name

@@ -102,7 +102,7 @@ func (c *Check) CheckScreening(r *scan.Record) {
 	if decision, findings := contract.Screen(&screening.Input); decision != screening.Decision || !slices.Equal(findings, screening.Findings) {
 		c.Fault(r, "has the decision %q, and its rules give %q for the same input", screening.Decision, decision)
 	}
-	if r.Header.Due != 0 || r.Header.Finished != r.Header.Updated {
+	if r.Header.Due != 0 || r.Header.FinishedAt != r.Header.UpdatedAt {
 		c.Fault(r, "is not over")
 	}
 }

@@ -47,7 +47,7 @@ func (d *deliveryReader) checkState(delivery *notifier.StoredDelivery) {
 	if fault := stateFault(delivery); fault != "" {
 		d.reportFault(delivery.ID, fault)
 	}
-	if delivery.Channel < posting.Webhook || delivery.Channel > posting.OperatorBulletin || !notifiesOperators(delivery.Channel) && delivery.Reached != nil {
+	if delivery.Channel < posting.Webhook || delivery.Channel > posting.OperatorBulletin || !notifiesOperators(delivery.Channel) && delivery.ReachedOperators != nil {
 		d.reportFault(delivery.ID, "has a channel that it can't have")
 	}
 	if key := delivery.KeyOfWaiting(d.organization.ID); key != nil {

@@ -47,8 +47,8 @@ type OtherRows interface {
 	EndRows()                         // called after all rows have been read
 }
 
-// CheckRows checks the delivery state of each notice. A mark says that a notice was acknowledged at its first attempt.
-// A stored delivery is a row with the attempts of a notice. Notices, marks and stored deliveries have the same order,
+// CheckRows checks the delivery state of each notice. An acknowledgement says that a notice was acknowledged at its first attempt.
+// A stored delivery is a row with the attempts of a notice. Notices, acknowledgements and stored deliveries have the same order,
 // so CheckRows reads them side by side. The rows of waiting and given-up deliveries have another order: by destination.
 // CheckRows adds up the hashes of these rows, and compares the sum with the sum for the required rows.
 func (c *Check) CheckRows(otherRows OtherRows) error {
@@ -78,10 +78,10 @@ type deliveryReader struct {
 	reachedCursor bool          // whether the page that the cursor names has been read
 
 	pullMarks, pullStored func() (scan.KV, bool)
-	marks                 scan.KV                                  // the next row of marks; its key is nil if there is none
-	marksPage             ledger.Micros                            // time of the first notice on the page to which these marks belong
+	marks                 scan.KV                                  // the next row of acknowledgements; its key is nil if there is none
+	marksPage             ledger.Micros                            // time of the first notice on the page to which these acknowledgements belong
 	nextDelivery          *notifier.StoredDelivery                 // the next stored delivery; nil if there is none
-	pageMarks             map[notifier.ID]notifier.Acknowledgement // the marks of the page being read
+	pageMarks             map[notifier.ID]notifier.Acknowledgement // the acknowledgements of the page being read
 
 	seed                                     maphash.Seed
 	requiredWaiting, storedWaiting           scan.Multiset // the required and the stored rows about waiting and given-up deliveries
@@ -101,7 +101,7 @@ func (d *deliveryReader) reportFault(id notifier.ID, text string) {
 // summary.
 var summariesKey = []byte("summaries")
 
-// readRow reads one key-value row. It skips marks and stored deliveries, because they are read along with the notices.
+// readRow reads one key-value row. It skips acknowledgements and stored deliveries, because they are read along with the notices.
 func (d *deliveryReader) readRow(key, row []byte) error {
 	key = store.KVKey(key)
 	if d.organization.ID == ledgerdirectory.PlatformOrg && bytes.Equal(key, summariesKey) && len(row) == 4 {
@@ -220,7 +220,7 @@ func (d *deliveryReader) destinationOf(destination ledger.ID) (number int64, env
 	return number, []money.Env{money.Prod, money.Test}, known
 }
 
-// gatherAcknowledgements reads the marks of one page of notices. If there are marks of a page that does not exist, it reports a
+// gatherAcknowledgements reads the acknowledgements of one page of notices. If there are acknowledgements of a page that does not exist, it reports a
 // fault, unless retention may have removed the page.
 func (d *deliveryReader) gatherAcknowledgements(pageTime ledger.Micros) {
 	clear(d.pageMarks)
@@ -250,7 +250,7 @@ func (d *deliveryReader) addAcknowledgement(m *notifier.Acknowledgement) {
 	d.pageMarks[m.ID] = *m
 }
 
-// advanceAcknowledgements reads the next row of marks.
+// advanceAcknowledgements reads the next row of acknowledgements.
 func (d *deliveryReader) advanceAcknowledgements() {
 	for {
 		var more bool
@@ -349,7 +349,7 @@ func (d *deliveryReader) compareWithNotice(delivery *notifier.StoredDelivery, pa
 	}
 }
 
-// end is called after the last page of notices. It reads the remaining marks and stored deliveries, and compares the
+// end is called after the last page of notices. It reads the remaining acknowledgements and stored deliveries, and compares the
 // sums of the hashes.
 func (d *deliveryReader) end() error {
 	d.otherRows.EndRows()

@@ -74,7 +74,7 @@ func (c *Check) CheckRetention(r *scan.Record) {
 		c.Fault(r, "is not the organization's own")
 	case err != nil:
 		c.Fault(r, "can't be read: %v", err)
-	case at > r.Header.Updated:
+	case at > r.Header.UpdatedAt:
 		c.Fault(r, "says that deliveries were removed up to %s, which was yet to come", at.Time())
 	}
 }

@@ -40,35 +40,35 @@ func (c *Check) noteAddress(r *scan.Record, t *directory.Terminal, fact *Termina
 
 // UnchangedSince tells whether the record was certainly last written before the transaction began. If the record was written
 // only shortly before the transaction, UnchangedSince returns false.
-func (s *LastWrite) UnchangedSince(transaction *scan.Record) bool {
-	return s.Updated+scan.MaxDecisionTime < transaction.Header.Started
+func (w *LastWrite) UnchangedSince(transaction *scan.Record) bool {
+	return w.UpdatedAt+scan.MaxDecisionTime < transaction.Header.StartedAt
 }
 
 // NotifiesByDefault tells whether a transaction's merchant was certainly notified of exactly the default statuses. This
 // is certain if the transaction's terminal selects no statuses and has not been written since the transaction began.
-func (d *Facts) NotifiesByDefault(r *scan.Record, p *payment.Record) bool {
+func (f *Facts) NotifiesByDefault(r *scan.Record, p *payment.Record) bool {
 	if p.Terminal == (ledger.ID{}) || wasAtOtherTerminals(p) {
 		return false
 	}
-	t := d.Terminal(r.Organization.ID, p.Terminal)
+	t := f.Terminal(r.Organization.ID, p.Terminal)
 	return t != nil && !t.selectsStatuses && t.UnchangedSince(r)
 }
 
 // CertainlyHadAddress tells whether an address for the notifications of a transaction was certainly set during the
 // whole transaction. A terminal without an address uses its partner's address. A transaction without
 // a terminal uses the address of the partner's first notification-only terminal, if there is one.
-func (d *Facts) CertainlyHadAddress(r *scan.Record, p *payment.Record) bool {
+func (f *Facts) CertainlyHadAddress(r *scan.Record, p *payment.Record) bool {
 	org := r.Organization.ID
-	if owner := d.Partner(org, p.Partner); owner != nil && owner.hasAddress && owner.UnchangedSince(r) {
+	if owner := f.Partner(org, p.Partner); owner != nil && owner.hasAddress && owner.UnchangedSince(r) {
 		return true
 	}
 	if wasAtOtherTerminals(p) {
 		return false // the address of another terminal may have applied
 	}
 	if p.Terminal == (ledger.ID{}) {
-		return d.merchantTerminalHadAddress(r, p)
+		return f.merchantTerminalHadAddress(r, p)
 	}
-	t := d.Terminal(org, p.Terminal)
+	t := f.Terminal(org, p.Terminal)
 	return t != nil && t.hasAddress && t.UnchangedSince(r)
 }
 
@@ -85,9 +85,9 @@ func wasTriedAndLeft(a payment.Attempt) bool {
 
 // merchantTerminalHadAddress tells whether the partner's first notification-only terminal certainly had
 // an address when the transaction began.
-func (d *Facts) merchantTerminalHadAddress(r *scan.Record, p *payment.Record) bool {
+func (f *Facts) merchantTerminalHadAddress(r *scan.Record, p *payment.Record) bool {
 	var firstTerminal *MerchantTerminal
-	list := d.merchantTerminals[PartnerKey{Org: r.Organization.ID, Number: p.Partner}]
+	list := f.merchantTerminals[PartnerKey{Org: r.Organization.ID, Number: p.Partner}]
 	for i := range list {
 		t := &list[i]
 		switch {

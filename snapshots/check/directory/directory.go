@@ -26,7 +26,7 @@ func Read(r *scan.Record) (record any, err error) {
 		return nil, errKind
 	}
 	return records.ReadRecord(schema.RowMetadata{
-		Org: r.Organization.ID, ID: r.Source.ID, Created: r.Header.Started, Updated: r.Header.Updated, Seq: r.Header.SettledSeq,
+		Org: r.Organization.ID, ID: r.Source.ID, CreatedAt: r.Header.StartedAt, UpdatedAt: r.Header.UpdatedAt, Seq: r.Header.SettledSeq,
 	}, r.Payload, schema.NoKeys)
 }
 
@@ -106,16 +106,18 @@ type Rate struct {
 
 // LastWrite says when a record of the directory was last written.
 type LastWrite struct {
-	Changed bool // whether the record was written again after its creation
-	Updated ledger.Micros
+	Changed   bool // whether the record was written again after its creation
+	UpdatedAt ledger.Micros
 }
 
-func lastWriteOf(r *scan.Record) LastWrite { return LastWrite{r.Header.Version > 1, r.Header.Updated} }
+func lastWriteOf(r *scan.Record) LastWrite {
+	return LastWrite{r.Header.Version > 1, r.Header.UpdatedAt}
+}
 
 // ChangedSince tells whether the settings in the record may have been different when the transaction was decided. If so, the
 // check does not judge the transaction by the present settings.
-func (s *LastWrite) ChangedSince(transaction *scan.Record) bool {
-	return s.Changed && transaction.Header.Started < s.Updated+scan.MaxDecisionTime
+func (w *LastWrite) ChangedSince(transaction *scan.Record) bool {
+	return w.Changed && transaction.Header.StartedAt < w.UpdatedAt+scan.MaxDecisionTime
 }
 
 // RecordName identifies a record of the directory by the name that responses use for it.
@@ -135,13 +137,13 @@ func newFacts() *Facts {
 }
 
 // Partner returns the partner with this number. It returns nil if the partner does not exist.
-func (d *Facts) Partner(org ledger.ID, number int64) *Partner {
-	return d.partners[PartnerKey{org, number}]
+func (f *Facts) Partner(org ledger.ID, number int64) *Partner {
+	return f.partners[PartnerKey{org, number}]
 }
 
 // Terminal returns the terminal with this id. It returns nil if the terminal does not exist.
-func (d *Facts) Terminal(org, id ledger.ID) *Terminal {
-	return d.terminals[scan.RecordKey{Org: org, ID: id}]
+func (f *Facts) Terminal(org, id ledger.ID) *Terminal {
+	return f.terminals[scan.RecordKey{Org: org, ID: id}]
 }
 
 // CheckRecord compares a record of the directory with the record's events, and notes on which keys the record must have
@@ -166,9 +168,9 @@ func (c *Check) CheckRecord(r *scan.Record, record any) (name string) {
 		c.CheckState(r, activityState(p.Active))
 		c.checkTerminal(r, p)
 	case *directory.APIKey:
-		c.checkRevocable(r, p.Hash, p.Revoked)
+		c.checkRevocable(r, p.Hash, p.RevokedAt)
 	case *directory.Session:
-		c.checkRevocable(r, p.Hash, p.Revoked)
+		c.checkRevocable(r, p.Hash, p.RevokedAt)
 		c.users = append(c.users, userReferences{r.Organization, r.Source, p.Partner, p.User})
 	case *directory.Settlement:
 		c.CheckState(r, string(directory.StateSettled))

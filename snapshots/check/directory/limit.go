@@ -32,5 +32,5 @@ func (l *Limit) Covers(p *payment.Record) bool {
 // counts.
 func (l *Limit) InForceFor(p *payment.Record) bool {
 	hasSubject := l.Scope == directory.ScopePartner || l.Scope == directory.ScopeCard && p.CardFingerprint != "" || l.Scope == directory.ScopeIP && p.PayerIP.IsValid()
-	return l.active && l.Kind.IsVolume() && hasSubject && p.AttemptedAt >= l.Updated+scan.MaxDecisionTime
+	return l.active && l.Kind.IsVolume() && hasSubject && p.AttemptedAt >= l.UpdatedAt+scan.MaxDecisionTime
 }

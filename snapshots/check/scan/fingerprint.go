@@ -23,22 +23,22 @@ const prime = 1<<61 - 1
 var bigPrime = big.NewInt(prime)
 
 // Plus returns the fingerprint of two sets of postings together.
-func (m Fingerprint) Plus(other Fingerprint) Fingerprint {
-	if m += other; m >= prime {
-		m -= prime
+func (f Fingerprint) Plus(other Fingerprint) Fingerprint {
+	if f += other; f >= prime {
+		f -= prime
 	}
-	return m
+	return f
 }
 
-func (m Fingerprint) negated() Fingerprint {
-	if m == 0 {
+func (f Fingerprint) negated() Fingerprint {
+	if f == 0 {
 		return 0
 	}
-	return prime - m
+	return prime - f
 }
 
-func (m Fingerprint) times(other Fingerprint) Fingerprint {
-	high, low := bits.Mul64(uint64(m), uint64(other))
+func (f Fingerprint) times(other Fingerprint) Fingerprint {
+	high, low := bits.Mul64(uint64(f), uint64(other))
 	_, remainder := bits.Div64(high, low, prime)
 	return Fingerprint(remainder)
 }

@@ -13,36 +13,36 @@ import (
 // History summarizes what a record's events say. It is compact, because memory holds one History for every record of
 // the store. If a field is a hash, 0 means that there is no value.
 type History struct {
-	FirstSeq, LastSeq   uint64 // seqs of the record's first and last event, as in posting.RecordHeader
-	HeldSeq, SettledSeq uint64 // seq of the event with the open hold, and with the first settling entry; 0 if there is none
-	Started, Updated    ledger.Micros
-	Finished            ledger.Micros // time at which a transaction last reached a final status
-	visitedStates       uint64        // one bit for each state that the record was in
-	EntryHash           uint64        // fingerprint of the settling entry, or hash of the value of a rate or a closed month
-	HoldFingerprint     Fingerprint   // fingerprint of the last hold for the transaction's charge
-	NetFingerprint      Fingerprint   // fingerprint of all the record's entries
-	ClaimHash           uint64        // hash of the key on which the record must have a claim (the row that makes the key unique)
-	Version             uint32
-	ProviderMoney       int32  // index in Histories.MovedMoney; -1: the record moved no money
-	Refunds             int32  // index of the last refund in Histories.Refunds; -1: none
-	Lists               int32  // index of the lists that must show the record; 0: none
-	TerminalHash        uint32 // hash of the terminal to which the charge was routed last
-	CalledTerminal      uint32 // hash of the terminal that was last called
-	ContractIndex       int32  // index in package contracts' lists of contracts or of cached replies; -1: none
-	state               uint8
-	ClaimKind           ledger.ClaimKind  // kind of the claim in ClaimHash; 0: none
-	OpenRequest         OpenRequest       // the open request to the provider, besides the charge
-	Holds               uint8             // number of charges for which money was already held when they were sent
-	ListedAtCreation    uint8             // one bit for each list that must show the record; set if the list has a row from the record's creation
-	ListedAtLastEvent   uint8             // one bit for each list that must show the record; set if the list has a row from the record's last event
-	Intents             IntentCounts      // intents of the transaction or, if it is a hosted payment, of its last attempt
-	Calls               [Operations]uint8 // for each operation, the number of calls that the simulator received
-	Marks               Marks
-	Notifications       NotificationCounts
-	RecordHash          uint64 // short hash of the record after its last event
-	SealedHash          uint64 // short hash of the sealed (encrypted) row beside the record; 0: none
-	changeTimes         uint64 // sum of the hashes of the times at which the record was changed
-	listedTimes         uint64 // sum of the hashes of the times in the record's rows in lists
+	FirstSeq, LastSeq    uint64 // seqs of the record's first and last event, as in posting.RecordHeader
+	HeldSeq, SettledSeq  uint64 // seq of the event with the open hold, and with the first settling entry; 0 if there is none
+	StartedAt, UpdatedAt ledger.Micros
+	FinishedAt           ledger.Micros // time at which a transaction last reached a final status
+	visitedStates        uint64        // one bit for each state that the record was in
+	EntryHash            uint64        // fingerprint of the settling entry, or hash of the value of a rate or a closed month
+	HoldFingerprint      Fingerprint   // fingerprint of the last hold for the transaction's charge
+	NetFingerprint       Fingerprint   // fingerprint of all the record's entries
+	ClaimHash            uint64        // hash of the key on which the record must have a claim (the row that makes the key unique)
+	Version              uint32
+	ProviderMoney        int32  // index in Histories.MovedMoney; -1: the record moved no money
+	Refunds              int32  // index of the last refund in Histories.Refunds; -1: none
+	Lists                int32  // index of the lists that must show the record; 0: none
+	TerminalHash         uint32 // hash of the terminal to which the charge was routed last
+	CalledTerminal       uint32 // hash of the terminal that was last called
+	ContractIndex        int32  // index in package contracts' lists of contracts or of cached replies; -1: none
+	state                uint8
+	ClaimKind            ledger.ClaimKind  // kind of the claim in ClaimHash; 0: none
+	OpenRequest          OpenRequest       // the open request to the provider, besides the charge
+	Holds                uint8             // number of charges for which money was already held when they were sent
+	ListedAtCreation     uint8             // one bit for each list that must show the record; set if the list has a row from the record's creation
+	ListedAtLastEvent    uint8             // one bit for each list that must show the record; set if the list has a row from the record's last event
+	Intents              IntentCounts      // intents of the transaction or, if it is a hosted payment, of its last attempt
+	Calls                [Operations]uint8 // for each operation, the number of calls that the simulator received
+	Marks                Marks
+	Notifications        NotificationCounts
+	RecordHash           uint64 // short hash of the record after its last event
+	SealedHash           uint64 // short hash of the sealed (encrypted) row beside the record; 0: none
+	changeTimes          uint64 // sum of the hashes of the times at which the record was changed
+	listedTimes          uint64 // sum of the hashes of the times in the record's rows in lists
 }
 
 // IntentCounts holds the number of intents for each operation. An intent is an event that is stored before a call to a provider.

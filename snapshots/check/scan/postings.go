@@ -49,7 +49,7 @@ func SumOf(postings []ledger.Posting, isSelected func(*ledger.Posting) bool) (su
 type Hold struct {
 	Source   ledger.Source
 	Postings []ledger.Posting
-	Forced   bool // the money was held even if too little was available
+	IsForced bool // the money was held even if too little was available
 }
 
 // PostingsFault says what is wrong with an entry's postings. If nothing is wrong, it returns an empty string.

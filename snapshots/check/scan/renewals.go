@@ -23,13 +23,13 @@ type SubscriptionHistory struct {
 
 // Renewal is a renewal of a subscription, as the renewal's transaction describes it.
 type Renewal struct {
-	ID      ledger.ID
-	Details payment.Renewal
-	Amount  money.Amount
-	Asset   money.Asset
-	Paid    bool
-	Ended   bool
-	Partner int64
+	ID       ledger.ID
+	Details  payment.Renewal
+	Amount   money.Amount
+	Asset    money.Asset
+	IsPaid   bool
+	HasEnded bool
+	Partner  int64
 }
 
 // HistoryOf returns a subscription's history. If the history does not exist yet, HistoryOf creates it.

@@ -17,7 +17,7 @@ type Check struct {
 	*scan.Scan
 	organization *scan.Organization
 	hasIndex     bool           // whether the organization has an index
-	indexed      uint64         // seq up to which the server has indexed all events
+	indexedUpTo  uint64         // seq up to which the server has indexed all events
 	lastSeq      uint64         // seq of the last event
 	transactions bits           // seqs of the events of transactions
 	newest       bits           // seqs of the last events of transactions
@@ -37,7 +37,7 @@ func New(s *scan.Scan, o *scan.Organization) *Check {
 		err = readErr
 	}
 	if err == nil && found {
-		c.indexed, err = search.DecodePosition(row)
+		c.indexedUpTo, err = search.DecodePosition(row)
 	}
 	if err != nil {
 		c.breach("%v", err)
@@ -68,8 +68,8 @@ func (c *Check) CheckTransaction(r *scan.Record, p *payment.Record) {
 // CheckRows compares the stored rows with the entries that CheckTransaction has computed. It is called after all events and
 // transactions have been read.
 func (c *Check) CheckRows() error {
-	if c.indexed > c.lastSeq {
-		c.breach("transactions are indexed up to event %d, which does not exist", c.indexed)
+	if c.indexedUpTo > c.lastSeq {
+		c.breach("transactions are indexed up to event %d, which does not exist", c.indexedUpTo)
 	}
 	slices.SortFunc(c.expected, search.Entry.Compare)
 	c.expected = slices.Compact(c.expected)
@@ -85,7 +85,7 @@ func (c *Check) CheckRows() error {
 		return err
 	}
 	for i, entry := range c.expected {
-		if entry.Seq <= c.indexed && !found.has(uint64(i)) && !c.unreadable {
+		if entry.Seq <= c.indexedUpTo && !found.has(uint64(i)) && !c.unreadable {
 			c.breach("the index of transactions lacks a value of the transaction of event %d", entry.Seq)
 		}
 	}

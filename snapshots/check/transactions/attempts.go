@@ -81,7 +81,7 @@ func (c *Check) checkAttempts(r *scan.Record, p *payment.Record) {
 // isDueAtPayersDeadline tells whether the timer of a hosted payment that waits for its payer has the right time. The right time
 // is the end of the payer's time to pay. If the record was written after this end, the timer may be as late as the last write.
 func isDueAtPayersDeadline(r *scan.Record, p *payment.Record) bool {
-	return r.Header.Due == p.HostedUntil || r.Header.Due > p.HostedUntil && r.Header.Due <= r.Header.Updated
+	return r.Header.Due == p.HostedUntil || r.Header.Due > p.HostedUntil && r.Header.Due <= r.Header.UpdatedAt
 }
 
 // noteReference checks that the charges of a transaction have different references, and that the reference of the first charge

@@ -108,7 +108,7 @@ func (p *PastResponse) WasInStatus() bool {
 // PastRecord returns the record as it was when the response was sent: the stored record without later changes.
 func (p *PastResponse) PastRecord() *payment.Record {
 	record, isCurrent, isSettled := *p.Stored, p.isCurrent(), wasSettled(p.Status)
-	record.Status, record.Finished = p.Status, p.finishedAt()
+	record.Status, record.FinishedAt = p.Status, p.finishedAt()
 	record.Refunds, record.RefundedAmount = p.refunds()
 	if !isCurrent {
 		record.Failure, record.HoldUntil = payment.Failure{}, 0
@@ -163,7 +163,7 @@ func (p *PastResponse) refunds() (refunds []payment.RefundRecord, refunded money
 	}
 	if n := len(refunds); n > 0 && p.Pending {
 		last := &refunds[n-1]
-		last.Status, last.Failure, last.Finished = payment.RefundRequested, payment.Failure{}, 0
+		last.Status, last.Failure, last.FinishedAt = payment.RefundRequested, payment.Failure{}, 0
 		if p.Status == payment.Refunding {
 			last.Status = payment.RefundIsPending
 		}
@@ -190,7 +190,7 @@ func (p *PastResponse) finishedAt() (at ledger.Micros) {
 	status := p.Status
 	switch isSettled := wasSettled(status); {
 	case p.isCurrent(), isSettled && p.Stored.Status != payment.Reversed:
-		return p.Record.Header.Finished
+		return p.Record.Header.FinishedAt
 	case isSettled:
 		status = payment.Charged
 	case !status.IsFinal():

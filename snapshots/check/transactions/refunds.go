@@ -71,11 +71,11 @@ func (c *Check) checkRefundStatuses(r *scan.Record, p *payment.Record) {
 		refund := &p.Refunds[i]
 		isPending, isFailed := refund.Status.IsPending(), refund.Status == payment.RefundFailed
 		switch {
-		case isPending != (refund.Finished == 0), isFailed == refund.Failure.IsZero():
+		case isPending != (refund.FinishedAt == 0), isFailed == refund.Failure.IsZero():
 			c.Fault(r, "has a refund that is %v, and its times or its failure contradict that", refund.Status)
 		case isPending && (i < len(p.Refunds)-1 || p.Op == nil || p.Op.Kind != payment.OpRefund || p.Op.ID != refund.ID):
 			c.Fault(r, "has a pending refund without an open request")
-		case !isPending && refund.Finished < refund.Created:
+		case !isPending && refund.FinishedAt < refund.CreatedAt:
 			c.Fault(r, "has a refund that ended before it was requested")
 		}
 	}

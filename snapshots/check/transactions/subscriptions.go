@@ -79,7 +79,7 @@ func (c *Check) noteRenewal(r *scan.Record, p *payment.Record) {
 	key := name.Key()
 	h.ClaimKind, h.ClaimHash = ledger.ClaimIdempotency, histories.Hash(byte(ledger.ClaimIdempotency), key.ClaimKey())
 	paid, ended := p.ChargeProgress()
-	renewal := scan.Renewal{ID: p.ID, Details: *p.Renewal, Amount: p.Amount, Asset: p.Asset, Paid: paid, Ended: ended, Partner: p.Partner}
+	renewal := scan.Renewal{ID: p.ID, Details: *p.Renewal, Amount: p.Amount, Asset: p.Asset, IsPaid: paid, HasEnded: ended, Partner: p.Partner}
 	s := &histories.Subscriptions
 	if s.ByTransaction == nil {
 		s.ByTransaction = make(map[ledger.ID]scan.Renewal)
@@ -121,7 +121,7 @@ func (c *Check) CheckRenewals() {
 			report(r.ID, "transaction "+renewal.ID.String()+" renews something else")
 		}
 		counted := countedRenewals[r.ID]
-		if counted.found++; renewal.Paid {
+		if counted.found++; renewal.IsPaid {
 			counted.paid++
 		}
 		countedRenewals[r.ID] = counted
@@ -143,7 +143,7 @@ func (c *Check) CheckRenewals() {
 			report(id, strconv.FormatUint(history.Paid, 10)+" renewals are paid, and "+strconv.FormatUint(counted.paid, 10)+" have settled")
 		case found && (last.Details.Subscription != id || last.Details.Number != history.Record.RenewalsBegun), !found && openRenewals == 0 && history.Begun > 0:
 			report(id, "its last renewal is not the one that it names")
-		case openRenewals == 0 && found && !last.Ended:
+		case openRenewals == 0 && found && !last.HasEnded:
 			report(id, "its last renewal is still under way")
 		}
 	}

@@ -195,7 +195,7 @@ func (c *Check) checkRefunds(r *scan.Record, p *payment.Record) {
 // refundSum says how much of a charge's amount, fee and converted amount one or more refunds return.
 type refundSum struct{ amount, fee, dest *big.Int }
 
-func (t *refundSum) init() { t.amount, t.fee, t.dest = new(big.Int), new(big.Int), new(big.Int) }
+func (s *refundSum) init() { s.amount, s.fee, s.dest = new(big.Int), new(big.Int), new(big.Int) }
 
 // nextRefund is the result of adding one refund to a refundSum: the new sum, and the amounts of the refund itself.
 type nextRefund struct {
@@ -205,14 +205,14 @@ type nextRefund struct {
 }
 
 // add returns the sum after one more refund. The amounts of the refund are taken from its entry.
-func (t *refundSum) add(p *payment.Record, costs *price, settled *big.Int, refund *scan.Refund) (next nextRefund) {
+func (s *refundSum) add(p *payment.Record, costs *price, settled *big.Int, refund *scan.Refund) (next nextRefund) {
 	next.part = refundSum{scan.BigAmount(refund.Provider), scan.BigAmount(refund.Fees), scan.BigAmount(refund.Dest)}
 	if p.Fees.OnTop {
 		next.part.amount.Sub(next.part.amount, next.part.fee)
 	}
-	next.amount = new(big.Int).Add(t.amount, next.part.amount)
-	next.fee = new(big.Int).Add(t.fee, next.part.fee)
-	next.dest = new(big.Int).Add(t.dest, next.part.dest)
+	next.amount = new(big.Int).Add(s.amount, next.part.amount)
+	next.fee = new(big.Int).Add(s.fee, next.part.fee)
+	next.dest = new(big.Int).Add(s.dest, next.part.dest)
 	partnerPart := new(big.Int).Sub(next.amount, next.fee)
 	if p.Fees.OnTop {
 		partnerPart = next.amount

@@ -49,7 +49,7 @@ func (c *Check) CheckTransaction(r *scan.Record) *payment.Record {
 	if p.ID != r.Source.ID {
 		c.Fault(r, "has the id %v in its payload", p.ID)
 	}
-	if r.Header.Finished != h.Finished {
+	if r.Header.FinishedAt != h.FinishedAt {
 		c.Fault(r, "is %q and finished at another time than its events say", p.Status)
 	}
 	c.checkTerms(r, p)

@@ -81,7 +81,7 @@ func (c *Check) checkVolume(r *scan.Record, p *payment.Record, v *payment.Volume
 		return
 	}
 	layout := limit.Kind.Period()
-	firstWindow, lastWindow := (r.Header.Started - scan.MaxDecisionTime).Time().Format(layout), r.Header.Updated.Time().Format(layout)
+	firstWindow, lastWindow := (r.Header.StartedAt - scan.MaxDecisionTime).Time().Format(layout), r.Header.UpdatedAt.Time().Format(layout)
 	switch {
 	case !limit.Covers(p):
 		c.Fault(r, "counts towards limit %v, which does not bound it", limit.ID)

@@ -16,8 +16,8 @@ type Check struct {
 	*scan.Scan
 	organization *scan.Organization
 	rows         uint64                       // number of stored rows
-	compared     uint64                       // number of stored rows that were compared
-	counted      uint64                       // seq up to which the server has counted all events
+	comparedRows uint64                       // number of stored rows that were compared
+	countedUpTo  uint64                       // seq up to which the server has counted all events
 	lastSeq      uint64                       // seq of the last event
 	day          ledger.Date                  // the day that is being counted
 	days         map[turnover.PartnerDay]*day // the figures of the day that is being counted
@@ -46,7 +46,7 @@ func New(s *scan.Scan, o *scan.Organization) *Check {
 		err = readErr
 	}
 	if err == nil && found {
-		c.counted, err = turnover.DecodePosition(row)
+		c.countedUpTo, err = turnover.DecodePosition(row)
 	}
 	if err != nil && c.Ctx.Err() == nil {
 		c.breach("%v", err)
@@ -61,7 +61,7 @@ func (c *Check) breach(format string, args ...any) {
 // Follow adds an event to the recomputed figures of its day. Events must be passed in order.
 func (c *Check) Follow(e *ledger.Event) {
 	c.lastSeq = e.Seq
-	if c.rows == 0 && e.Seq > c.counted || e.Source.Kind != ledger.Transaction || !turnover.IsCounted(e.Name) {
+	if c.rows == 0 && e.Seq > c.countedUpTo || e.Source.Kind != ledger.Transaction || !turnover.IsCounted(e.Name) {
 		return
 	}
 	item, err := c.itemOf(e)
@@ -82,7 +82,7 @@ func (c *Check) Follow(e *ledger.Event) {
 	case e.Seq <= d.row.Seq:
 		d.recomputed.Seq = e.Seq
 		err = d.recomputed.Day.AddItem(&item)
-	case e.Seq <= c.counted:
+	case e.Seq <= c.countedUpTo:
 		c.breach("turnover of partner %d on %v lacks event %d", item.Partner, item.Day, e.Seq)
 	}
 	if err != nil {
@@ -104,7 +104,7 @@ func (c *Check) read(place turnover.PartnerDay) *day {
 	d := &day{row: new(turnover.Row), recomputed: turnover.Row{Day: make(turnover.Day)}}
 	stored, found, err := c.View.KV(c.organization.ID, place.Key())
 	if err == nil && found {
-		c.compared++
+		c.comparedRows++
 		var row *turnover.Row
 		if row, err = turnover.Decode(stored); err == nil {
 			d.stored, d.row = bytes.Clone(stored), row
@@ -131,10 +131,10 @@ func (c *Check) compare() {
 func (c *Check) End() {
 	c.compare()
 	c.Report.Count(findings.RuleTotals, c.rows)
-	if c.compared != c.rows {
-		c.breach("%d rows of turnover are of days on which nothing is counted", c.rows-c.compared)
+	if c.comparedRows != c.rows {
+		c.breach("%d rows of turnover are of days on which nothing is counted", c.rows-c.comparedRows)
 	}
-	if c.counted > c.lastSeq {
-		c.breach("turnover is counted up to event %d, which does not exist", c.counted)
+	if c.countedUpTo > c.lastSeq {
+		c.breach("turnover is counted up to event %d, which does not exist", c.countedUpTo)
 	}
 }
