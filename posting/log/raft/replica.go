@@ -36,6 +36,10 @@ const (
 	snapshotAfter  = 8_192    // entries after which the next snapshot is due
 	snapshotEvery  = 30 * time.Second
 	enqueueTimeout = 5 * time.Second
+
+	// commitTimeout is how long a follower of an idle leader may wait to hear that a frame is committed. Raft sends a message to
+	// each follower about as often, so a short time costs processor time even if nobody writes.
+	commitTimeout = 50 * time.Millisecond
 )
 
 // Member is a replica of a group, by the name and the address of its node.
@@ -123,7 +127,7 @@ func (r *Replica) start(o *Options, logger hclog.Logger, n *notes) error {
 		c.HeartbeatTimeout = 500 * time.Millisecond
 	}
 	c.ElectionTimeout, c.LeaderLeaseTimeout = c.HeartbeatTimeout, c.HeartbeatTimeout/2
-	c.CommitTimeout = 5 * time.Millisecond
+	c.CommitTimeout = commitTimeout
 	c.MaxAppendEntries = maxInAppend
 	c.TrailingLogs, c.SnapshotThreshold, c.SnapshotInterval = maxTrailing, snapshotAfter, snapshotEvery
 	if o.Trailing != 0 {
