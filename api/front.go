@@ -5,7 +5,6 @@ import (
 	"net"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -47,6 +46,9 @@ type FrontConfig struct {
 	// CreateWait is how long a request that creates a transaction may wait for the provider's first outcome.
 	CreateWait time.Duration
 
+	// MaxPeerConns is the maximum number of connections to each other node.
+	MaxPeerConns int
+
 	// Dial connects to another node's peer listener (see Front.ServePeers).
 	Dial func(node string) (net.Conn, error)
 
@@ -69,7 +71,6 @@ type Front struct {
 	cfg    FrontConfig
 	peers  sync.Map         // *fasthttp.HostClient by the name of the node
 	server *fasthttp.Server // for the requests of other nodes
-	bodies atomic.Int64     // bytes of the bodies that are being forwarded
 }
 
 // Headers of a node's answers.
@@ -95,6 +96,10 @@ func NewFront(cfg FrontConfig) *Front {
 
 // route handles a client's request.
 func (f *Front) route(ctx *fasthttp.RequestCtx) {
+	if uri := ctx.Request.Header.RequestURI(); len(uri) == 0 || uri[0] != '/' {
+		web.WriteError(ctx, ledger.Refuse("api.front", web.BadRequest, "the request's target must be a path"))
+		return
+	}
 	removeAssertions(&ctx.Request.Header)
 	path := string(ctx.Path())
 	if isCheck(path) || isOfCluster(path) {
@@ -121,16 +126,28 @@ func (f *Front) route(ctx *fasthttp.RequestCtx) {
 // serveAny lets the first of the shards answer that knows what the request is about. All but the last are asked again only if
 // they answer 404.
 func (f *Front) serveAny(ctx *fasthttp.RequestCtx, shards []int, isOperator bool) {
-	sent, err := f.takeBody(ctx, len(shards) > 1)
-	if err != nil {
-		web.WriteError(ctx, err)
-		return
-	}
-	defer sent.release()
-	for i, shard := range shards {
-		f.serve(ctx, shard, isOperator, sent)
-		if i == len(shards)-1 || ctx.Response.StatusCode() != fiber.StatusNotFound {
+	if len(shards) > 1 {
+		if err := f.take(ctx, maxOpen); err != nil {
+			web.WriteError(ctx, err)
 			return
+		}
+	}
+	silent := 0 // a shard that has no leader
+	for i, shard := range shards {
+		f.serve(ctx, shard, isOperator)
+		isLast, status := i == len(shards)-1, ctx.Response.StatusCode()
+		switch {
+		case status == fiber.StatusNotFound && isLast && silent != 0:
+			f.clearAnswer(ctx)
+			web.WriteError(ctx, noLeader(silent))
+			return
+		case isLast || status != fiber.StatusNotFound && status != fiber.StatusServiceUnavailable:
+			return
+		case status == fiber.StatusServiceUnavailable:
+			if !isBodyless(ctx) {
+				return // it may be unknown whether a command happened
+			}
+			silent = shard
 		}
 		f.clearAnswer(ctx)
 	}
@@ -141,6 +158,7 @@ func (f *Front) clearAnswer(ctx *fasthttp.RequestCtx) {
 	id := string(ctx.Response.Header.PeekBytes(web.HeaderRequestID))
 	isSecure := len(ctx.Response.Header.PeekBytes(web.HeaderTLSOnly)) > 0
 	ctx.Response.Reset()
+	ctx.RemoveUserValue(forwardedKey{})
 	ctx.Response.Header.SetCanonical(web.HeaderRequestID, []byte(id))
 	setPolicy(ctx)
 	if isSecure {
@@ -156,19 +174,18 @@ const (
 
 // serve answers a request with the shard's server, on this node or on the node that leads the shard. While no leader is known,
 // it waits for leaderWait.
-func (f *Front) serve(ctx *fasthttp.RequestCtx, shard int, isOperator bool, sent *sentBody) {
+func (f *Front) serve(ctx *fasthttp.RequestCtx, shard int, isOperator bool) {
 	deadline := time.Now().Add(leaderWait)
 	for {
 		if lead, ok := f.cfg.Shards.Enter(shard); ok {
 			if isOperator {
 				web.AssertOperator(ctx)
 			}
-			sent.giveTo(&ctx.Request)
 			f.serveHere(ctx, shard, lead)
 			return
 		}
 		if node := f.cfg.Shards.Leader(shard); node != "" && node != f.cfg.Node {
-			isAnswered, err := f.forward(ctx, node, shard, isOperator, sent)
+			isAnswered, err := f.forward(ctx, node, shard, isOperator)
 			if isAnswered {
 				return
 			}

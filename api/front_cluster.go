@@ -13,6 +13,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"mizan/api/web"
+	"mizan/api/web/body"
 	"mizan/internal/peer"
 	"mizan/ledger"
 )
@@ -171,6 +172,7 @@ func describeShard(shard int, statuses []NodeStatus) shardBody {
 type shardChange struct {
 	Shard    int    `json:"shard"`
 	Transfer string `json:"transfer,omitempty"` // the node that is to lead the shard
+	Resign   bool   `json:"resign,omitempty"`   // some other node is to lead the shard
 	Remove   string `json:"remove,omitempty"`   // the node that is to leave
 	Add      string `json:"add,omitempty"`      // the node that is to join, or to become a voter
 	Address  string `json:"address,omitempty"`  // its address for other nodes
@@ -208,7 +210,7 @@ func (f *Front) changeHere(c shardChange) error {
 	switch {
 	case c.Transfer == f.cfg.Node:
 		return nil
-	case c.Transfer != "":
+	case c.Transfer != "" || c.Resign:
 		return f.cfg.Transfer(c.Shard, c.Transfer)
 	case c.Remove != "":
 		return f.cfg.RemoveNode(c.Shard, c.Remove)
@@ -218,14 +220,9 @@ func (f *Front) changeHere(c shardChange) error {
 
 // answerChange carries out a change for another node.
 func (f *Front) answerChange(ctx *fasthttp.RequestCtx) {
-	sent, err := f.takeBody(ctx, true)
-	if err != nil {
-		ctx.SetStatusCode(fiber.StatusBadRequest)
-		return
-	}
-	defer sent.release()
+	defer body.Wipe(ctx)
 	var c shardChange
-	if json.Unmarshal(sent.content, &c) != nil || c.Shard < 0 || c.Shard >= f.cfg.Shards.Count() {
+	if f.take(ctx, maxOpen) != nil || json.Unmarshal(ctx.Request.Body(), &c) != nil || c.Shard < 0 || c.Shard >= f.cfg.Shards.Count() {
 		ctx.SetStatusCode(fiber.StatusBadRequest)
 		return
 	}
@@ -292,23 +289,11 @@ func (f *Front) removeNode(req *web.Request) error {
 		if f.cfg.Shards.Leader(shard) != name {
 			continue
 		}
-		if err := f.change(shardChange{Shard: shard, Transfer: f.otherThan(name)}); err != nil {
+		if err := f.change(shardChange{Shard: shard, Resign: true}); err != nil {
 			return ledger.Refuse("api.front", ledger.Unavailable, "shard %d has no other leader than %s: %v", shard, name, err)
 		}
 	}
 	return f.changeAll(req, shardChange{Remove: name})
-}
-
-// otherThan returns the name of another node.
-func (f *Front) otherThan(name string) string {
-	if name != f.cfg.Node {
-		return f.cfg.Node
-	}
-	others := f.cfg.Others()
-	if len(others) == 0 {
-		return ""
-	}
-	return others[0]
 }
 
 // changeAll carries out a change of every shard, and answers. If a shard fails, those before it are changed, and the operator

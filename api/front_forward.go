@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"net"
+	"runtime/debug"
 	"strconv"
 	"time"
 
@@ -16,11 +17,9 @@ import (
 
 // Bounds of forwarding.
 const (
-	maxTaken      = 64 << 10 // bytes of a body that are read before it is forwarded; a longer one is forwarded as it arrives
-	maxForwarding = 64 << 20 // bytes of bodies that are being forwarded at once
-	maxPeerConns  = 4096     // connections to each other node
-	peerIdle      = time.Minute
-	answerSpare   = 20 * time.Second // how much longer than FrontConfig.CreateWait another node may take for the next piece of an answer
+	maxInMemory = 64 << 10 // bytes of an answer that is passed on as a whole; a longer one is passed on as it arrives
+	peerIdle    = time.Minute
+	answerSpare = 20 * time.Second // how much longer than FrontConfig.CreateWait another node may take for the next piece of an answer
 )
 
 // Headers with which a node asserts to another node what it knows about a request. A client's headers with these names are
@@ -53,7 +52,7 @@ func (f *Front) peer(node string) *fasthttp.HostClient {
 
 func (f *Front) newPeer(node string) *fasthttp.HostClient {
 	return &fasthttp.HostClient{
-		Addr: node, MaxConns: maxPeerConns, MaxIdleConnDuration: peerIdle, WriteTimeout: web.WriteTimeout, ReadBufferSize: 2 * headerLimit,
+		Addr: node, MaxConns: f.cfg.MaxPeerConns, MaxIdleConnDuration: peerIdle, WriteTimeout: web.WriteTimeout, ReadBufferSize: 2 * headerLimit,
 		StreamResponseBody: true, NoDefaultUserAgentHeader: true, DisablePathNormalizing: true,
 		Dial: func(string) (net.Conn, error) {
 			conn, err := f.cfg.Dial(node)
@@ -103,86 +102,28 @@ func (c *impatientConn) Read(b []byte) (int, error) {
 	return c.Conn.Read(b)
 }
 
-// sentBody is the body of a client's request.
-type sentBody struct {
-	front   *Front
-	isTaken bool      // content has the body, or its beginning
-	content []byte    // belongs to the request
-	rest    io.Reader // what follows content; nil: nothing
-	held    int64     // bytes that are counted in front.bodies
-}
+// Bounds of bodies that are read before the caller is known.
+const (
+	maxForwarded = 1 << 20  // as on routes that need a credential
+	maxImage     = 6 << 20  // an image and the parts of a form around it
+	maxOpen      = 64 << 10 // as on routes that anyone may call
+)
 
-// takeBody returns the body of a request. If now is false, the body is read when it is forwarded.
-func (f *Front) takeBody(ctx *fasthttp.RequestCtx, now bool) (*sentBody, error) {
-	b := &sentBody{front: f}
-	if !now {
-		return b, nil
-	}
-	return b, b.take(ctx)
-}
+// imagesPath is the path of the route that takes images.
+const imagesPath = "/api/v1/images"
 
-// take reads the body, or as much of it as may be kept.
-func (b *sentBody) take(ctx *fasthttp.RequestCtx) error {
-	if b.isTaken {
-		return nil
+// take reads the body of a client's request, so that it can be sent more than once. It is kept until the answer is complete.
+func (f *Front) take(ctx *fasthttp.RequestCtx, bound int) error {
+	if string(ctx.Path()) == imagesPath {
+		bound = maxImage
 	}
-	b.isTaken = true
-	if ctx.Request.Header.ContentLength() == 0 {
-		return nil
-	}
-	stream := ctx.Request.BodyStream() // a GET may have a body too
-	if stream == nil {
-		b.content = ctx.Request.Body()
-		return nil
-	}
-	b.held = maxTaken
-	if length := ctx.Request.Header.ContentLength(); length >= 0 && length < maxTaken {
-		b.held = int64(length)
-	}
-	if b.front.bodies.Add(b.held) > maxForwarding {
-		return ledger.Refuse("api.front", ledger.Unavailable, "too many requests are being forwarded: nothing was done").By(ledger.LimitBodies)
-	}
-	b.content = make([]byte, b.held)
-	n, err := io.ReadFull(stream, b.content)
-	b.content = b.content[:n]
-	switch {
-	case err == io.EOF, err == io.ErrUnexpectedEOF:
-		if length := ctx.Request.Header.ContentLength(); length > n {
-			return ledger.Refuse("api.front", web.BadRequest, "the request could not be read")
-		}
-	case err != nil:
-		return ledger.Refuse("api.front", web.RequestTimeout, "the request took too long to arrive")
-	default:
-		b.rest = stream
-		if length := ctx.Request.Header.ContentLength(); length == n {
-			b.rest = nil
-		}
-	}
-	return nil
-}
-
-// giveTo makes the body, if it was read, the body of a request again.
-func (b *sentBody) giveTo(req *fasthttp.Request) {
-	switch {
-	case !b.isTaken || b.content == nil && b.rest == nil:
-	case b.rest != nil:
-		req.SetBodyStream(io.MultiReader(bytes.NewReader(b.content), b.rest), req.Header.ContentLength())
-	default:
-		req.SetBodyRaw(b.content)
-	}
-}
-
-// release wipes the body, and makes room for others.
-func (b *sentBody) release() {
-	clear(b.content)
-	b.front.bodies.Add(-b.held)
-	b.held = 0
+	return f.Server.bodies.ReadAnonymous(ctx, bound)
 }
 
 // forward sends a request to the node that leads a shard. If that node has not taken the request, because it does not lead the
 // shard or could not be reached, isAnswered is false, and the request may be sent again unless there is an error.
-func (f *Front) forward(ctx *fasthttp.RequestCtx, node string, shard int, isOperator bool, sent *sentBody) (isAnswered bool, err error) {
-	if err := sent.take(ctx); err != nil {
+func (f *Front) forward(ctx *fasthttp.RequestCtx, node string, shard int, isOperator bool) (isAnswered bool, err error) {
+	if err := f.take(ctx, maxForwarded); err != nil {
 		return false, err
 	}
 	req, resp := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
@@ -192,6 +133,7 @@ func (f *Front) forward(ctx *fasthttp.RequestCtx, node string, shard int, isOper
 		req.Header.Del(name)
 	}
 	h := &req.Header
+	removeAssertions(h)
 	h.SetCanonical(assertedShard, strconv.AppendInt(nil, int64(shard), 10))
 	h.SetCanonical(assertedSource, []byte(ctx.RemoteAddr().String()))
 	h.SetCanonical(assertedRequestID, ctx.Response.Header.PeekBytes(web.HeaderRequestID))
@@ -201,35 +143,30 @@ func (f *Front) forward(ctx *fasthttp.RequestCtx, node string, shard int, isOper
 	if isOperator {
 		h.SetCanonical(assertedOperator, valueYes)
 	}
-	sent.giveTo(req)
+	if body := ctx.Request.Body(); len(body) > 0 {
+		req.SetBodyRaw(body)
+	}
 	err = f.peer(node).Do(req, resp)
 	_, isUnconnected := err.(*notConnectedError) //nolint:errorlint // the client passes the error of Dial on as it is
 	switch {
 	case isUnconnected, err == fasthttp.ErrNoFreeConns:
 		fasthttp.ReleaseResponse(resp)
-		return false, f.notSent(sent)
+		return false, nil
 	case err != nil:
 		fasthttp.ReleaseResponse(resp)
+		f.peer(node).CloseIdleConnections() // the node may have been started again, and then they are all broken
 		f.cfg.Log.Warn("a node has not answered a forwarded request", "node", node, "shard", shard, "error", err)
 		return false, ledger.Refuse("api.front", ledger.Unavailable, "the node that serves shard %d has not answered: it is unknown whether this happened", shard)
 	case len(resp.Header.PeekBytes(headerNotLeader)) > 0:
 		_ = resp.CloseBodyStream() // the body is empty
 		fasthttp.ReleaseResponse(resp)
-		return false, f.notSent(sent)
+		return false, nil
 	}
 	f.passOn(ctx, resp)
 	return true, nil
 }
 
 var valueYes = []byte("1")
-
-// notSent returns an error if a request that no node has taken cannot be sent again, because its body was not kept.
-func (f *Front) notSent(sent *sentBody) error {
-	if sent.rest == nil {
-		return nil
-	}
-	return ledger.Refuse("api.front", ledger.Unavailable, "the shard has got another leader: nothing was done")
-}
 
 // passOn makes another node's answer the answer to the client. Streams are passed on as they arrive.
 func (f *Front) passOn(ctx *fasthttp.RequestCtx, resp *fasthttp.Response) {
@@ -247,7 +184,12 @@ func (f *Front) passOn(ctx *fasthttp.RequestCtx, resp *fasthttp.Response) {
 		return
 	}
 	length := resp.Header.ContentLength()
-	if length >= 0 && length <= maxTaken {
+	if ctx.UserValue(askedKey{}) != nil { // this node itself has asked
+		ctx.Response.SetBody(resp.Body())
+		fasthttp.ReleaseResponse(resp)
+		return
+	}
+	if length >= 0 && length <= maxInMemory {
 		body := make([]byte, length)
 		_, err := io.ReadFull(stream, body)
 		_ = resp.CloseBodyStream()
@@ -277,15 +219,22 @@ func (s *forwardedStream) Close() error {
 	return err
 }
 
+// askedKey is the key of a value in the context of a request that this node itself sends to a shard.
+type askedKey struct{}
+
 // ask sends a request of this node itself to the server of a shard, as an operator, and waits for the whole answer.
-func (f *Front) ask(shard int, req *fasthttp.Request, resp *fasthttp.Response) error {
+func (f *Front) ask(shard int, req *fasthttp.Request, resp *fasthttp.Response) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			f.cfg.Log.Error("panic in a request of the node itself", "stack", string(debug.Stack()))
+			err = ledger.Refuse("api.front", ledger.Internal, "panic")
+		}
+	}()
 	ctx := new(fasthttp.RequestCtx)
 	ctx.Init(req, &net.TCPAddr{IP: net.IPv6loopback}, nil)
+	ctx.SetUserValue(askedKey{}, true)
 	f.begin(ctx)
-	f.serve(ctx, shard, true, &sentBody{front: f, isTaken: true})
-	if ctx.Response.IsBodyStream() {
-		resp.SetBody(ctx.Response.Body()) // reads the stream to its end
-	}
+	f.serve(ctx, shard, true)
 	ctx.Response.CopyTo(resp)
 	if resp.StatusCode() == fiber.StatusServiceUnavailable {
 		return noLeader(shard)

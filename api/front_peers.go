@@ -127,6 +127,9 @@ func (f *Front) askOperator(node string, token []byte) (bool, error) {
 	case status == fiber.StatusMisdirectedRequest:
 		return false, noLeader(platformShard)
 	}
+	if status != fiber.StatusOK && status != fiber.StatusForbidden {
+		return false, ledger.Refuse("api.front", ledger.Unavailable, "node %s answers %d", node, status)
+	}
 	return status == fiber.StatusOK, nil
 }
 

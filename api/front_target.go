@@ -12,6 +12,7 @@ import (
 
 	"mizan/api/auth"
 	"mizan/api/console/view"
+	"mizan/api/console/visit"
 	"mizan/api/web"
 	"mizan/api/web/payerpage"
 	"mizan/ledger"
@@ -69,20 +70,18 @@ func (f *Front) target(ctx *fasthttp.RequestCtx, path string, isOperator bool) (
 // targetOfConsole returns the shard of the organization in whose console a person is. A person who is not signed in names the
 // organization in the address, or in the form of the login page.
 func (f *Front) targetOfConsole(ctx *fasthttp.RequestCtx) ([]int, error) {
-	if cookie := ctx.Request.Header.Cookie(web.SessionCookie); len(cookie) > 0 {
+	isLogin := ctx.IsPost() && string(ctx.Path()) == visit.LoginPath
+	if cookie := ctx.Request.Header.Cookie(web.SessionCookie); len(cookie) > 0 && !isLogin {
 		org, _, _ := bytes.Cut(cookie, []byte{'.'})
 		return f.shardOf(auth.Organization(org)), nil
 	}
-	if !ctx.IsPost() {
+	if !isLogin {
 		return f.shardOfID(string(ctx.QueryArgs().Peek("organization"))), nil
 	}
-	sent, err := f.takeBody(ctx, true)
-	if err != nil {
+	if err := f.take(ctx, maxOpen); err != nil {
 		return nil, err
 	}
-	defer sent.release()
-	form, err := url.ParseQuery(string(sent.content))
-	sent.giveTo(&ctx.Request)
+	form, err := url.ParseQuery(string(ctx.Request.Body()))
 	if err != nil {
 		return []int{platformShard}, nil
 	}

@@ -29,6 +29,8 @@ type engine struct {
 	journal *posting.Journal
 }
 
+func (e *engine) Quit() {}
+
 func (e *engine) Stop() {
 	e.node.mu.Lock()
 	defer e.node.mu.Unlock()

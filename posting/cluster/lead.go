@@ -56,6 +56,7 @@ func (r *replica) newLead() (*Lead, error) {
 	}
 	l.drop()
 	if l.Engine != nil {
+		l.Engine.Quit()
 		l.Engine.Stop()
 	}
 	if cause := l.failure.Load(); cause != nil {
@@ -84,7 +85,10 @@ const recentLead = 2 * time.Second
 // another node has taken over meanwhile. The new leader takes a call for one that never arrived only when the provider has denied
 // twice to know it, a provider's time-out apart, which is longer.
 func (l *Lead) MayAct() error {
-	if l.replica.shard.Replica.ProvenSince() < recentLead && l.failure.Load() == nil {
+	if l.failure.Load() != nil || l.replica.shard.Replica.Term() != l.term {
+		return raft.ErrNotLeader
+	}
+	if l.replica.shard.Replica.ProvenSince() < recentLead {
 		return nil
 	}
 	return l.Verify()
@@ -151,7 +155,7 @@ func (l *Lead) Verify() error {
 	if err := r.verifier.verify(r.shard.Replica.Verify); err != nil {
 		return err
 	}
-	if r.shard.Replica.Progress().Term != l.term {
+	if r.shard.Replica.Term() != l.term {
 		return raft.ErrNotLeader
 	}
 	return nil

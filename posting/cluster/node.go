@@ -31,6 +31,8 @@ const MaxShards = 64
 
 // Engine serves a shard that the node leads.
 type Engine interface {
+	// Quit makes requests that wait for something stop waiting. It is called before Stop, while requests still use the engine.
+	Quit()
 	// Stop ends the engine. Its journal takes no changes any more, and no request uses it.
 	Stop()
 }
@@ -358,6 +360,7 @@ func (r *replica) resign() {
 		return
 	}
 	l.drop()
+	l.Engine.Quit()
 	l.users.wait(context.Background())
 	l.Engine.Stop()
 	r.node.options.Log.Info("this node leads the shard no longer", "shard", r.number, "term", l.term)

@@ -124,17 +124,28 @@ func boundOf(route *web.Route) int {
 // Read reads the whole body into Request.Body. It is called after the caller is known and
 // before the request is carried out, so that a caller that sends slowly occupies only its own connection.
 func (bodies *Bodies) Read(req *web.Request) error {
+	budget, owner := bodies.budgetOf(req)
+	return read(req.RequestCtx, budget, owner, boundOf(req.Route))
+}
+
+// ReadAnonymous reads the whole body, of at most bound bytes, before the caller is known. The memory is one of the budget for
+// routes that anyone may call.
+func (bodies *Bodies) ReadAnonymous(ctx *fasthttp.RequestCtx, bound int) error {
+	return read(ctx, bodies.anonymous, owner{source: source.Of(bodies.proxies.Source(ctx))}, bound)
+}
+
+func read(req *fasthttp.RequestCtx, from *budget, by owner, bound int) error {
 	const op = "body.read"
 	stream := req.RequestBodyStream()
 	if stream == nil {
 		return nil
 	}
-	length, bound := req.Request.Header.ContentLength(), boundOf(req.Route)
+	length := req.Request.Header.ContentLength()
 	if length > bound {
 		return tooLarge(bound)
 	}
 	b := bufferPool.Get().(*buffer)
-	b.budget, b.owner = bodies.budgetOf(req)
+	b.budget, b.owner = from, by
 	req.SetUserValue(contextKey, b)
 	var headers fasthttp.RequestHeader
 	chunked := length < 0
@@ -158,7 +169,7 @@ func (bodies *Bodies) Read(req *web.Request) error {
 	if errors.As(err, &refusal) {
 		return err
 	}
-	conn.HangUp(req.RequestCtx) // it is unknown where on the connection the next request begins
+	conn.HangUp(req) // it is unknown where on the connection the next request begins
 	if timedOut(err) {
 		return ledger.Refuse(op, web.RequestTimeout, "the request took too long to arrive")
 	}

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -212,6 +214,8 @@ func TestAnyNodeTakesAnyRequest(t *testing.T) {
 			t.Errorf("%s: %d %s", nodes[i].Name, a.status, a.body)
 		}
 	}
+	r.wantNoForgery(nodes)
+	r.wantLogins(nodes)
 	// An administration token is known on every node, and only a valid one.
 	for i := range nodes {
 		created := r.operate(&nodes[i], http.MethodPost, "/api/v1/organizations", fmt.Sprintf(`{"name":"Org %d","type":"merchant","status":"active"}`, i))
@@ -256,7 +260,7 @@ func TestAnyNodeTakesAnyRequest(t *testing.T) {
 		}
 		path = "/api/v1/organizations?limit=2&cursor=" + strings.ReplaceAll(*list.Cursor.Value, "+", "%2B")
 	}
-	if len(seen) != 5 {
+	if len(seen) != 5 { // two of the sandbox, three that were created above
 		t.Errorf("the list has %d organizations, not 5", len(seen))
 	}
 	for _, status := range []int{
@@ -266,6 +270,85 @@ func TestAnyNodeTakesAnyRequest(t *testing.T) {
 	} {
 		if status != http.StatusUnauthorized {
 			t.Errorf("a caller without a valid token gets %d", status)
+		}
+	}
+}
+
+// wantNoForgery checks that clients cannot pretend to be another node, neither with headers, nor with trailers, nor with a body
+// that looks like a further request, and that long bodies arrive whole.
+func (r *running) wantNoForgery(nodes []node) {
+	r.t.Helper()
+	org := r.value("organization_id")
+	hidden := "POST /api/v1/organizations HTTP/1.1\r\nHost: x\r\nX-Mizan-Asserted-Shard: 1\r\nX-Mizan-Asserted-Operator: 1\r\nContent-Type: application/json\r\nContent-Length: 60\r\n\r\n" +
+		`{"name":"forged","type":"merchant","status":"active"}       `
+	long := hidden + strings.Repeat(" ", 70<<10)
+	for i := range nodes {
+		n := &nodes[i]
+		for name, raw := range map[string]string{
+			"trailer": "POST /api/v1/partners HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-Organization-Id: " + org + "\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n" +
+				"2\r\n{}\r\n0\r\nX-Mizan-Asserted-Operator: 1\r\nX-Mizan-Asserted-Shard: 1\r\n\r\n",
+			"long body":   fmt.Sprintf("POST /api/v1/transactions HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-Organization-Id: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", org, len(long), long),
+			"long chunks": fmt.Sprintf("POST /api/v1/transactions HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-Organization-Id: %s\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", org, len(long), long),
+		} {
+			conn, err := net.Dial("tcp", n.Listen)
+			if err != nil {
+				r.t.Fatal(err)
+			}
+			if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+				r.t.Fatal(err)
+			}
+			if _, err := io.WriteString(conn, raw); err != nil {
+				r.t.Fatal(err)
+			}
+			line := make([]byte, 12)
+			if _, err := io.ReadFull(conn, line); err != nil || string(line) != "HTTP/1.1 401" {
+				r.t.Errorf("%s, %s: %q, %v", n.Name, name, line, err)
+			}
+			_ = conn.Close()
+		}
+		// A long body of an authenticated partner arrives whole.
+		payment := strings.Replace(testkit.CardPayment(uuid.NewString()), `"params":{`, `"params":{`+strings.Repeat(" ", 100<<10), 1)
+		if a := r.send(n, http.MethodPost, "/api/v1/transactions", payment, "x-api-key", r.value("api_key"), "x-organization-id", org); a.status != http.StatusCreated {
+			r.t.Errorf("%s: a payment of %d bytes is %d %s", n.Name, len(payment), a.status, a.body)
+		}
+	}
+	if a := r.operate(&nodes[0], http.MethodGet, "/api/v1/organizations?limit=500", ""); bytes.Contains(a.body, []byte("forged")) {
+		r.t.Error("a body was taken for a request of another node")
+	}
+}
+
+// wantLogins checks that a person can sign in to the console on every node, and is then known on every node.
+func (r *running) wantLogins(nodes []node) {
+	r.t.Helper()
+	form := url.Values{"organization": {r.value("organization_id")}, "login": {r.value("admin_login")}, "pass": {r.value("admin_pass")}}
+	for i := range nodes {
+		request, err := http.NewRequest(http.MethodPost, nodes[i].BaseURL+"/console/login", strings.NewReader(form.Encode()))
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		request.Header.Set("Sec-Fetch-Site", "same-origin")
+		request.Header.Set("Origin", nodes[i].BaseURL)
+		client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+		response, err := client.Do(request)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		_ = response.Body.Close()
+		if response.StatusCode != http.StatusSeeOther {
+			r.t.Errorf("%s: the login is %d", nodes[i].Name, response.StatusCode)
+			continue
+		}
+		cookie := ""
+		for _, c := range response.Cookies() {
+			if c.Name == "mizan_session" {
+				cookie = c.Name + "=" + c.Value
+			}
+		}
+		for k := range nodes {
+			if a := r.send(&nodes[k], http.MethodGet, "/console/", "", "cookie", cookie); a.status != http.StatusOK && a.status != http.StatusSeeOther || bytes.Contains(a.body, []byte(`name="pass"`)) {
+				r.t.Errorf("signed in on %s, %s answers %d", nodes[i].Name, nodes[k].Name, a.status)
+			}
 		}
 	}
 }

@@ -88,7 +88,7 @@ func (n *clusterNode) openNode(context.Context) error {
 		}
 	}
 	n.front = api.NewFront(api.FrontConfig{
-		Config: n.frontConfig(), Node: c.Node, Others: n.others, Shards: shardsOf{n}, Dial: n.dial, NodeStatus: n.status, CreateWait: n.cfg.CreateWait,
+		Config: n.frontConfig(), Node: c.Node, Others: n.others, Shards: shardsOf{n}, Dial: n.dial, NodeStatus: n.status, CreateWait: n.cfg.CreateWait, MaxPeerConns: maxPeerConns,
 		Transfer: n.transfer,
 		AddNode: func(shard int, name, address string, isVoter bool) error {
 			return n.node.Add(shard, raft.Member{Name: name, Address: address}, isVoter)
@@ -165,6 +165,9 @@ func (n *clusterNode) clusterExists() bool {
 	return false
 }
 
+// maxPeerConns is the maximum number of connections to each other node for forwarded requests.
+const maxPeerConns = 1024
+
 // dialTime is how long connecting to another node may take.
 const dialTime = 2 * time.Second
 
@@ -196,6 +199,7 @@ func (n *clusterNode) startShard(l *cluster.Lead) (cluster.Engine, error) {
 	openDirectory := func(context.Context) error { return s.openDirectoryOf(shard, n) }
 	for _, phase := range []func(context.Context) error{s.observeGroups, openDirectory, s.openProviders, s.startActors, s.seedShard(shard), s.openBackups} {
 		if err := phase(ctx); err != nil {
+			s.stopUnusedRuntime()
 			return nil, errors.Join(err, s.close())
 		}
 	}
@@ -219,6 +223,13 @@ func (s *server) openDirectoryOf(shard int, n *clusterNode) (err error) {
 	return nil
 }
 
+// stopUnusedRuntime ends the runtime if startActors has not registered that.
+func (s *server) stopUnusedRuntime() {
+	if s.runtime != nil && s.notifier == nil {
+		s.runtime.Stop()
+	}
+}
+
 // seedShard returns the phase that creates a shard's first data: the administration token of the platform's shard and, in a
 // sandbox, the organizations of the first shard.
 func (s *server) seedShard(shard int) func(context.Context) error {
@@ -226,7 +237,7 @@ func (s *server) seedShard(shard int) func(context.Context) error {
 		ctx, cancel := context.WithTimeout(context.Background(), seedTimeout)
 		defer cancel()
 		switch {
-		case shard == cluster.Platform:
+		case shard == cluster.Platform && s.directory.AdminTokens() == 0: // later the token may have been rotated
 			return s.directory.AdmitAdminToken(ctx, []byte(s.cfg.AdminToken))
 		case shard == 1 && s.cfg.Sandbox && s.directory.Empty():
 			return s.seedSandbox(ctx)
@@ -235,10 +246,14 @@ func (s *server) seedShard(shard int) func(context.Context) error {
 	}
 }
 
-// Stop implements cluster.Engine.
-func (s *shardServer) Stop() {
+// Quit implements cluster.Engine.
+func (s *shardServer) Quit() {
 	s.api.Quit()
 	s.runtime.Quit()
+}
+
+// Stop implements cluster.Engine.
+func (s *shardServer) Stop() {
 	if err := s.close(); err != nil {
 		s.log.Warn("a part of a shard's server has not ended well", "error", err)
 	}

@@ -23,6 +23,7 @@ const (
 	providerHandles   = 192 // for calls to providers: 64 calls at once, each with the two sockets of a DNS look-up, and 64 handles in reserve
 	operatorHandles   = 24  // for messages to operators: 8 messages at once, each with two sockets, and 8 handles in reserve
 	metricsHandles    = 32  // for connections to the metrics listener
+	shardHandles      = 32  // for Raft's log and Raft's connections of a shard
 	otherHandles      = 64  // for logs, backups, and files that are read at a start or after a signal
 
 	deliveryShare   = 32   // the number of notifications that may be sent at once is 1/32 of the limit
@@ -96,8 +97,14 @@ func (p *process) shareOpenFiles(context.Context) error {
 	if err != nil {
 		return cli.BadConfiguration("open files: " + err.Error())
 	}
-	p.handles, err = shareHandles(limit)
-	return err
+	if p.handles, err = shareHandles(limit); err != nil {
+		return err
+	}
+	if c := &p.cfg.Cluster; c.Node != "" {
+		// Each further store compacts by itself. Forwarded requests need a handle on both nodes.
+		p.handles.reserve += c.Shards*(compactionHandles+shardHandles) + 2*maxPeerConns*(len(c.Peers)-1)
+	}
+	return nil
 }
 
 // limitConnections creates the gate that limits the number of client connections, and returns that limit. It runs after the

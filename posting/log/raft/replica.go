@@ -76,6 +76,12 @@ type Replica struct {
 	meta    *metadb.BoltMetaDB // the file about the segments of wal
 	applier *applier
 	opened  time.Time
+	closed  chan struct{} // closed by Close
+
+	lastTick     atomic.Int64  // when tick ran last, as UnixNano
+	pauses       atomic.Uint64 // how often the process did not run for a while
+	barrierAfter atomic.Uint64 // the value of pauses at the last barrier, or at the last question without a pause before
+
 	proven  atomic.Int64 // see ProvenSince: time after opened, in nanoseconds
 	changes chan bool    // from Raft, which must never wait for a reader
 	leads   chan bool    // has the last change that nobody has received yet
@@ -94,7 +100,7 @@ func Open(o Options) (*Replica, error) {
 	}
 	logger := newLogger(o.Log)
 	r := &Replica{
-		opened: time.Now(), meta: new(metadb.BoltMetaDB), applier: &applier{machine: o.Machine, notes: n, fatal: o.Fatal},
+		opened: time.Now(), closed: make(chan struct{}), meta: new(metadb.BoltMetaDB), applier: &applier{machine: o.Machine, notes: n, fatal: o.Fatal},
 		changes: make(chan bool), leads: make(chan bool, 1), relayed: make(chan struct{}),
 	}
 	if r.wal, err = wal.Open(o.Dir, wal.WithSegmentSize(segmentSize), wal.WithLogger(logger), wal.WithMetaStore(r.meta)); err != nil {
@@ -103,8 +109,50 @@ func Open(o Options) (*Replica, error) {
 	if err := r.start(&o, logger, n); err != nil {
 		return nil, errors.Join(err, r.closeLog())
 	}
+	r.lastTick.Store(time.Now().UnixNano())
 	go r.relay()
+	go r.tick()
 	return r, nil
+}
+
+// Raft's VerifyLeader is not enough in two cases, in which Verify asks for a barrier, which a majority has to store. The first is
+// that the process did not run for a while: messages that were sent before may be taken for confirmations. The second is that the
+// group has a member without a vote, whose confirmation VerifyLeader counts.
+const (
+	tickInterval = 20 * time.Millisecond
+	maxPause     = 150 * time.Millisecond // shorter than the time after which a new leader can be elected
+	barrierTime  = 5 * time.Second
+)
+
+// tick notices when the process did not run for longer than maxPause.
+func (r *Replica) tick() {
+	ticks := time.NewTicker(tickInterval)
+	defer ticks.Stop()
+	for {
+		select {
+		case <-r.closed:
+			return
+		case <-ticks.C:
+			now := time.Now().UnixNano()
+			if last := r.lastTick.Swap(now); now-last > int64(maxPause) {
+				r.pauses.Add(1)
+			}
+		}
+	}
+}
+
+// hasNonvoter tells whether the group has a member whose confirmations do not count.
+func (r *Replica) hasNonvoter() bool {
+	future := r.raft.GetConfiguration()
+	if future.Error() != nil {
+		return true
+	}
+	for _, s := range future.Configuration().Servers {
+		if s.Suffrage != hraft.Voter {
+			return true
+		}
+	}
+	return false
 }
 
 // relay hands the last change of the lead to whoever reads Leads.
@@ -141,12 +189,16 @@ func (r *Replica) start(o *Options, logger hclog.Logger, n *notes) error {
 	if err != nil {
 		return fmt.Errorf("raft: %w", err)
 	}
+	if last := o.Machine.Last(); !isKnown && last.N > 0 {
+		return fmt.Errorf("raft: %s is empty, although the store has %d groups: Raft's files were lost, and the node could vote for a leader that lacks some of them", o.Dir, last.N)
+	}
 	if !isKnown && len(o.Members) > 0 {
 		if err := hraft.BootstrapCluster(c, r.wal, r.wal, n, o.Transport, servers(o.Members)); err != nil {
 			return fmt.Errorf("raft: forming the group: %w", err)
 		}
 	}
-	if r.raft, err = hraft.NewRaft(c, r.applier, r.wal, r.wal, n, o.Transport); err != nil {
+	files := &watchedFiles{r.wal, r.applier}
+	if r.raft, err = hraft.NewRaft(c, r.applier, files, files, n, o.Transport); err != nil {
 		return fmt.Errorf("raft: %w", err)
 	}
 	return nil
@@ -207,15 +259,24 @@ func (r *Replica) CatchUp(timeout time.Duration) error {
 // then another leader could have been elected without this replica's knowledge.
 func (r *Replica) Verify() error {
 	begun := time.Now()
-	if err := r.raft.VerifyLeader().Error(); err != nil {
+	ask := func() error { return r.raft.VerifyLeader().Error() }
+	pauses := r.pauses.Load()
+	if pauses != r.barrierAfter.Load() || begun.Sub(time.Unix(0, r.lastTick.Load())) > maxPause || r.hasNonvoter() {
+		ask = func() error { return r.raft.Barrier(barrierTime).Error() }
+	}
+	if err := ask(); err != nil {
 		return fmt.Errorf("%w: %w", ErrNotLeader, err)
 	}
+	r.barrierAfter.Store(pauses)
 	r.proven.Store(int64(begun.Sub(r.opened)))
 	return nil
 }
 
 // IsLeader tells whether the replica believes that it leads the group.
 func (r *Replica) IsLeader() bool { return r.raft.State() == hraft.Leader }
+
+// Term returns Raft's term.
+func (r *Replica) Term() uint64 { return r.raft.CurrentTerm() }
 
 // Leader returns the name and address of the node that leads the group; empty if none is known.
 func (r *Replica) Leader() Member {
@@ -298,6 +359,7 @@ func (r *Replica) Progress() Progress {
 
 // Close ends the replica. Other nodes elect a new leader if this one has led. The machine is not closed.
 func (r *Replica) Close() error {
+	close(r.closed)
 	err := r.raft.Shutdown().Error()
 	close(r.changes)
 	<-r.relayed
