@@ -61,6 +61,8 @@ type node struct {
 	Keyring  string `json:"keyring"`
 	TokenIn  string `json:"admin_token_file"`
 	CertsDir string `json:"cluster_tls"`
+
+	ended <-chan struct{} // closed when the process that this program has started has ended
 }
 
 type simulator struct {
@@ -158,11 +160,11 @@ func freeAddresses(n int) (addresses []string, err error) {
 
 // start starts the simulated provider and all nodes, waits until every shard has a leader, and writes cluster.json.
 func (b *sandbox) start(ctx context.Context, dir string, s *cli.Streams) (err error) {
-	if b.Simulator.PID, err = launch(b.Simulator.Log, b.simulatorArguments(dir)...); err != nil {
+	if b.Simulator.PID, _, err = launch(b.Simulator.Log, b.simulatorArguments(dir)...); err != nil {
 		return cli.StorageFault("%v", err)
 	}
 	for i := range b.Nodes {
-		if b.Nodes[i].PID, err = launch(b.Nodes[i].Log, b.nodeArguments(&b.Nodes[i])...); err != nil {
+		if b.Nodes[i].PID, b.Nodes[i].ended, err = launch(b.Nodes[i].Log, b.nodeArguments(&b.Nodes[i])...); err != nil {
 			return cli.StorageFault("%v", err)
 		}
 	}
@@ -201,25 +203,41 @@ func (b *sandbox) nodeArguments(n *node) []string {
 	}
 }
 
-// launch starts this program with the arguments, and returns the number of the process. The output goes to the end of a file.
-func launch(logPath string, arguments ...string) (pid int, err error) {
+// launch starts this program with the arguments, and returns the number of the process, and a channel that is closed when the
+// process has ended. The output goes to the end of a file.
+func launch(logPath string, arguments ...string) (pid int, ended <-chan struct{}, err error) {
 	program, err := os.Executable()
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	out, err := os.OpenFile(logPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	defer func() { _ = out.Close() }()
 	command := exec.Command(program, arguments...)
 	command.Stdout, command.Stderr = out, out
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C at the terminal reaches only the sandbox, which stops the nodes in order
 	if err := command.Start(); err != nil {
-		return 0, err
+		return 0, nil, err
 	}
-	go func() { _ = command.Wait() }() // so that an ended process does not stay a zombie
-	return command.Process.Pid, nil
+	end := make(chan struct{})
+	go func() {
+		_ = command.Wait() // so that an ended process does not stay a zombie
+		close(end)
+	}()
+	return command.Process.Pid, end, nil
+}
+
+// hasEnded tells whether the node's process, which this program has started, has ended. Unlike isRunning, it is right also while
+// the process is being started, when the kernel does not show its arguments yet.
+func (n *node) hasEnded() bool {
+	select {
+	case <-n.ended:
+		return true
+	default:
+		return false
+	}
 }
 
 // awaitLeaders waits until every node serves and knows a leader of every shard.
@@ -236,7 +254,7 @@ func (b *sandbox) awaitLeaders(ctx context.Context, dir string) error {
 			if st, err := askStatus(ctx, b.Nodes[i].BaseURL, string(token)); err == nil && st.isReady() && isServing(ctx, b.Nodes[i].BaseURL) {
 				ready++
 			}
-			if !isRunning(b.Nodes[i].PID, b.Nodes[i].Data) {
+			if b.Nodes[i].hasEnded() {
 				return &cli.Fault{Code: cli.ExitStorage, Lines: []string{"mizan: cluster: node " + b.Nodes[i].Name + " has ended; its output is in " + b.Nodes[i].Log}}
 			}
 		}
@@ -349,14 +367,14 @@ func isRunning(pid int, data string) bool {
 		return syscall.Kill(pid, 0) == nil // a system without /proc
 	}
 	if err == nil && len(arguments) == 0 {
-		return !hasEnded(pid)
+		return !isZombie(pid)
 	}
 	return err == nil && strings.Contains(string(arguments), "\x00"+data+"\x00")
 }
 
-// hasEnded tells whether a process without arguments has ended and is only waited for. Otherwise it is being started: for a moment
+// isZombie tells whether a process without arguments has ended and is only waited for. Otherwise it is being started: for a moment
 // after the start, the kernel shows no arguments.
-func hasEnded(pid int) bool {
+func isZombie(pid int) bool {
 	content, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	_, state, isFound := strings.Cut(string(content), ") ") // the name of the program ends before the state
 	return err != nil || !isFound || strings.HasPrefix(state, "Z") || strings.HasPrefix(state, "X")
@@ -442,7 +460,7 @@ func (b *sandbox) startAgain(dir string, n *node, s *cli.Streams) (err error) {
 	if isRunning(n.PID, n.Data) {
 		return cli.BadConfiguration("node: " + n.Name + " runs already")
 	}
-	if n.PID, err = launch(n.Log, b.nodeArguments(n)...); err != nil {
+	if n.PID, n.ended, err = launch(n.Log, b.nodeArguments(n)...); err != nil {
 		return cli.StorageFault("%v", err)
 	}
 	if err := b.write(dir); err != nil {
@@ -451,7 +469,7 @@ func (b *sandbox) startAgain(dir string, n *node, s *cli.Streams) (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), readyTime)
 	defer cancel()
 	for !isServing(ctx, n.BaseURL) {
-		if !isRunning(n.PID, n.Data) || sleep(ctx) != nil {
+		if n.hasEnded() || sleep(ctx) != nil {
 			return &cli.Fault{Code: cli.ExitStorage, Lines: []string{"mizan: cluster: node " + n.Name + " does not serve; its output is in " + n.Log}}
 		}
 	}
