@@ -87,13 +87,21 @@ func isFinal(status string) bool {
 	return false
 }
 
-// show reads a payment through a node, and does not record the answer.
-func (c *campaign) show(pm *payment, node int) (view, error) {
-	a := c.send(c.t.Context(), node, http.MethodGet, "/api/v1/transactions/"+pm.shown().ID, "", "x-api-key", pm.tenant.key, "x-organization-id", pm.tenant.org)
-	if a.status != http.StatusOK {
-		return view{}, fmt.Errorf("txid %s: node %s answers a read of %s with %d: %s", pm.txid, c.names[node], pm.shown().ID, a.status, a.body)
+// show reads a payment through a node, and does not record the answer. The cluster may hand over a lead meanwhile, so a refusal is
+// repeated.
+func (c *campaign) show(pm *payment, node int) (v view, err error) {
+	for range 20 {
+		a := c.send(c.t.Context(), node, http.MethodGet, "/api/v1/transactions/"+pm.shown().ID, "", "x-api-key", pm.tenant.key, "x-organization-id", pm.tenant.org)
+		if a.status == http.StatusOK {
+			return a.view(), nil
+		}
+		err = fmt.Errorf("txid %s: node %s answers a read of %s with %d: %s", pm.txid, c.names[node], pm.shown().ID, a.status, a.body)
+		if a.status != http.StatusServiceUnavailable {
+			return view{}, err
+		}
+		<-time.After(100 * time.Millisecond)
 	}
-	return a.view(), nil
+	return view{}, err
 }
 
 // awaitFinal waits until every payment that was shown to a client is final.
