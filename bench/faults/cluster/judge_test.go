@@ -266,7 +266,6 @@ func sumOf(dir string) (sum replicaSum, err error) {
 type charges struct {
 	charge  int
 	refunds map[ledger.ID]int // by the id of the request
-	refused string            // another operation, which no client has asked for
 }
 
 // providerCalls reads the simulator's log.
