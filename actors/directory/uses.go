@@ -49,7 +49,7 @@ type publishableStep struct {
 // count towards the maximum number of waiting commands.
 type useWrite struct{ *command }
 
-// Observes implements actors.OutcomeWaiter.
+// OnlyWaits implements actors.OutcomeWaiter.
 func (*useWrite) OnlyWaits() {}
 
 func newPendingUses() *pendingUses {

@@ -190,7 +190,7 @@ type waitingConsumer struct {
 func (w *waitingConsumer) remaining() uint64 { return w.size - w.seq }
 
 // consumersBehind lists each pair of a consumer and an organization with events that the consumer has not processed yet. total
-// is the number of events in all journals. If a consumer's position cannot be read, waiting leaves the consumer out, and the
+// is the number of events in all journals. If a consumer's position cannot be read, consumersBehind leaves the consumer out, and the
 // error names the consumer.
 func (f *Follower) consumersBehind(view *posting.View) (list []*waitingConsumer, total uint64, err error) {
 	type journal struct {

@@ -30,7 +30,7 @@ type turnover struct {
 }
 
 // accountCount returns the number of accounts with postings in the events. If the turnover was cut because there were too
-// many accounts, weight returns a lower bound of their number. The result depends only on the events.
+// many accounts, accountCount returns a lower bound of their number. The result depends only on the events.
 func (t *turnover) accountCount() uint64 {
 	if t.isTruncated {
 		return 2 * maxTurnover
