@@ -2,7 +2,6 @@ package api
 
 import (
 	"encoding/json"
-	"errors"
 	"net"
 	"strconv"
 	"sync"
@@ -14,7 +13,6 @@ import (
 
 	"mizan/api/web"
 	"mizan/ledger"
-	"mizan/posting"
 )
 
 // Lead is this node's server of a shard that the node leads.
@@ -45,6 +43,9 @@ type FrontConfig struct {
 	Node   string          // this node's name
 	Others func() []string // the names of the other nodes, sorted
 	Shards Shards
+
+	// CreateWait is how long a request that creates a transaction may wait for the provider's first outcome.
+	CreateWait time.Duration
 
 	// Dial connects to another node's peer listener (see Front.ServePeers).
 	Dial func(node string) (net.Conn, error)
@@ -237,9 +238,6 @@ func (f *Front) isOperator(ctx *fasthttp.RequestCtx) (bool, error) {
 		time.Sleep(leaderCheck)
 	}
 }
-
-// isUnknown tells whether an error means that nobody knows whether a command happened.
-func isUnknown(err error) bool { return errors.Is(err, posting.ErrStopped) }
 
 // writeValue answers with a value as JSON.
 func writeValue(ctx *fasthttp.RequestCtx, value any) {

@@ -20,7 +20,7 @@ const (
 	maxForwarding = 64 << 20 // bytes of bodies that are being forwarded at once
 	maxPeerConns  = 4096     // connections to each other node
 	peerIdle      = time.Minute
-	peerSilence   = 2 * time.Minute // how long another node may take for the next piece of an answer
+	answerSpare   = 20 * time.Second // how much longer than FrontConfig.CreateWait another node may take for the next piece of an answer
 )
 
 // Headers with which a node asserts to another node what it knows about a request. A client's headers with these names are
@@ -60,7 +60,7 @@ func (f *Front) newPeer(node string) *fasthttp.HostClient {
 			if err != nil {
 				return nil, &notConnectedError{err}
 			}
-			return &impatientConn{conn}, nil
+			return &impatientConn{Conn: conn, patience: f.cfg.CreateWait + answerSpare}, nil
 		},
 		MaxIdemponentCallAttempts: 1,
 		RetryIfErr:                func(*fasthttp.Request, int, error) (bool, bool) { return false, false }, // a command must not be sent twice
@@ -72,11 +72,32 @@ type notConnectedError struct{ cause error }
 
 func (e *notConnectedError) Error() string { return e.cause.Error() }
 
-// impatientConn breaks a connection if the other node sends nothing for peerSilence.
-type impatientConn struct{ net.Conn }
+// impatientConn breaks a connection if the other node sends nothing for the given time, or until the deadline of the request.
+type impatientConn struct {
+	net.Conn
+	patience time.Duration
+	deadline time.Time // zero: the request has none
+}
 
+// SetReadDeadline implements net.Conn.
+func (c *impatientConn) SetReadDeadline(t time.Time) error {
+	c.deadline = t
+	return c.Conn.SetReadDeadline(t)
+}
+
+// SetDeadline implements net.Conn.
+func (c *impatientConn) SetDeadline(t time.Time) error {
+	c.deadline = t
+	return c.Conn.SetDeadline(t)
+}
+
+// Read implements net.Conn.
 func (c *impatientConn) Read(b []byte) (int, error) {
-	if err := c.SetReadDeadline(time.Now().Add(peerSilence)); err != nil {
+	deadline := time.Now().Add(c.patience)
+	if !c.deadline.IsZero() && c.deadline.Before(deadline) {
+		deadline = c.deadline
+	}
+	if err := c.Conn.SetReadDeadline(deadline); err != nil {
 		return 0, err
 	}
 	return c.Conn.Read(b)
@@ -106,10 +127,10 @@ func (b *sentBody) take(ctx *fasthttp.RequestCtx) error {
 		return nil
 	}
 	b.isTaken = true
-	if isBodyless(ctx) {
+	if ctx.Request.Header.ContentLength() == 0 {
 		return nil
 	}
-	stream := ctx.Request.BodyStream()
+	stream := ctx.Request.BodyStream() // a GET may have a body too
 	if stream == nil {
 		b.content = ctx.Request.Body()
 		return nil
@@ -167,7 +188,7 @@ func (f *Front) forward(ctx *fasthttp.RequestCtx, node string, shard int, isOper
 	req, resp := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
 	defer fasthttp.ReleaseRequest(req)
 	ctx.Request.Header.CopyTo(&req.Header)
-	for _, name := range []string{fiber.HeaderConnection, fiber.HeaderTransferEncoding, fiber.HeaderExpect, fiber.HeaderUpgrade, fiber.HeaderTE, fiber.HeaderTrailer} {
+	for _, name := range []string{fiber.HeaderConnection, fiber.HeaderTransferEncoding, fiber.HeaderExpect, fiber.HeaderUpgrade, fiber.HeaderTE, fiber.HeaderTrailer, fiber.HeaderContentLength} {
 		req.Header.Del(name)
 	}
 	h := &req.Header

@@ -51,30 +51,29 @@ func (f *Front) shardForNew(ctx *fasthttp.RequestCtx) (int, error) {
 		_, _ = hash.Write(key) // never fails
 		return 1 + int(hash.Sum64()%uint64(count)), nil
 	}
-	list, err := f.listOrganizations("")
-	if err != nil {
-		return 0, err
+	statuses, _ := f.Nodes()
+	fewest, least := 0, -1
+	for shard := 1; shard <= count; shard++ {
+		if b := describeShard(shard, statuses); b.Leader != nil && (least < 0 || b.Organizations < least) {
+			fewest, least = shard, b.Organizations
+		}
 	}
-	counts := make([]int, count)
-	for _, row := range list {
-		counts[f.shardOfID(row.ID)[0]-1]++
+	if fewest == 0 {
+		return 0, ledger.Refuse("api.front", ledger.Unavailable, "no node serves a shard of organizations now: nothing was done")
 	}
-	return 1 + slices.Index(counts, slices.Min(counts)), nil
+	return fewest, nil
 }
-
-// maxOrganizationRows is how many organizations each shard lists at most.
-const maxOrganizationRows = 100
 
 // showOrganizations is GET /organizations, newest first. Each shard has its own list, so a page is made of one page of each.
 func (f *Front) showOrganizations(ctx *fasthttp.RequestCtx) {
 	query := string(ctx.URI().QueryString())
-	rows, refusal, err := f.askForOrganizations(query)
+	rows, hasMore, refusal, err := f.askForOrganizations(query)
 	switch {
 	case err != nil:
 		web.WriteError(ctx, err)
 		return
 	case refusal != nil:
-		refusal.CopyTo(&ctx.Response)
+		web.WriteJSON(ctx, refusal.StatusCode(), refusal.Body())
 		return
 	}
 	limit := len(rows)
@@ -86,8 +85,10 @@ func (f *Front) showOrganizations(ctx *fasthttp.RequestCtx) {
 	}
 	next := ""
 	if len(rows) > limit {
-		rows = rows[:limit]
-		next = rows[limit-1].Created + "/" + rows[limit-1].ID
+		rows, hasMore = rows[:limit], true
+	}
+	if hasMore && len(rows) > 0 {
+		next = rows[len(rows)-1].Created + "/" + rows[len(rows)-1].ID
 	}
 	l := web.NewList()
 	for _, row := range rows {
@@ -98,24 +99,24 @@ func (f *Front) showOrganizations(ctx *fasthttp.RequestCtx) {
 
 // listOrganizations returns organizations of all shards, newest first, as many of each as the query says.
 func (f *Front) listOrganizations(query string) ([]organizationRow, error) {
-	rows, refusal, err := f.askForOrganizations(query)
+	rows, _, refusal, err := f.askForOrganizations(query)
 	if refusal != nil {
 		err = ledger.Refuse("api.front", ledger.Internal, "a shard does not list its organizations")
 	}
 	return rows, err
 }
 
-// askForOrganizations asks all shards for a page of their organizations. refusal is the answer of a shard that refuses the
-// query.
-func (f *Front) askForOrganizations(query string) (rows []organizationRow, refusal *fasthttp.Response, err error) {
+// askForOrganizations asks all shards for a page of their organizations. hasMore tells whether a shard has a further page.
+// refusal is the answer of a shard that refuses the query.
+func (f *Front) askForOrganizations(query string) (rows []organizationRow, hasMore bool, refusal *fasthttp.Response, err error) {
 	var mu sync.Mutex
 	var asking sync.WaitGroup
 	for _, shard := range f.everyShard() {
 		asking.Go(func() {
-			page, refused, askErr := f.askShardForOrganizations(shard, query)
+			page, more, refused, askErr := f.askShardForOrganizations(shard, query)
 			mu.Lock()
 			defer mu.Unlock()
-			rows = append(rows, page...)
+			rows, hasMore = append(rows, page...), hasMore || more
 			if refused != nil {
 				refusal = refused
 			}
@@ -136,10 +137,10 @@ func (f *Front) askForOrganizations(query string) (rows []organizationRow, refus
 		}
 		return strings.Compare(b.ID, a.ID)
 	})
-	return rows, refusal, err
+	return rows, hasMore, refusal, err
 }
 
-func (f *Front) askShardForOrganizations(shard int, query string) ([]organizationRow, *fasthttp.Response, error) {
+func (f *Front) askShardForOrganizations(shard int, query string) (rows []organizationRow, hasMore bool, refusal *fasthttp.Response, err error) {
 	var req fasthttp.Request
 	resp := new(fasthttp.Response)
 	uri := organizationsPath
@@ -150,23 +151,26 @@ func (f *Front) askShardForOrganizations(shard int, query string) ([]organizatio
 	req.SetRequestURI(uri)
 	req.Header.SetHost(f.cfg.Domain)
 	if err := f.ask(shard, &req, resp); err != nil {
-		return nil, nil, err
+		return nil, false, nil, err
 	}
 	if resp.StatusCode() != fiber.StatusOK {
-		return nil, resp, nil
+		return nil, false, resp, nil
 	}
 	var page struct {
-		Data []json.RawMessage `json:"data"`
+		Data   []json.RawMessage `json:"data"`
+		Cursor struct {
+			Value *string `json:"cursor_value"`
+		} `json:"cursor"`
 	}
 	if err := json.Unmarshal(resp.Body(), &page); err != nil {
-		return nil, nil, err
+		return nil, false, nil, err
 	}
-	rows := make([]organizationRow, len(page.Data))
+	rows = make([]organizationRow, len(page.Data))
 	for i, content := range page.Data {
 		if err := json.Unmarshal(content, &rows[i]); err != nil {
-			return nil, nil, err
+			return nil, false, nil, err
 		}
 		rows[i].json = content
 	}
-	return rows, nil, nil
+	return rows, page.Cursor.Value != nil, nil, nil
 }

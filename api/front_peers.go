@@ -11,6 +11,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"mizan/api/web"
+	"mizan/api/web/body"
 	"mizan/ledger"
 )
 
@@ -60,10 +61,12 @@ func (f *Front) servePeer(ctx *fasthttp.RequestCtx) {
 	shard, err := strconv.Atoi(string(h.PeekBytes(assertedShard)))
 	if err != nil || shard < 0 || shard >= f.cfg.Shards.Count() {
 		f.serveNode(ctx)
+		body.SkipRest(ctx)
 		return
 	}
 	lead, ok := f.cfg.Shards.Enter(shard)
 	if !ok {
+		defer body.SkipRest(ctx) // otherwise the body, which a client has chosen, would be parsed as another node's next request
 		ctx.Response.Header.SetCanonical(headerNotLeader, valueYes)
 		ctx.SetStatusCode(fiber.StatusMisdirectedRequest)
 		return

@@ -63,7 +63,7 @@ type providerJob struct {
 	inquiry    *actors.Inquiry
 	reissuer   Reissuer // if the payer's action is to be published again; otherwise nil
 	lacksToken bool     // the stored token cannot be read, so the call is not made
-	isNotMade  bool     // the call was not made: the token is missing, or the terminal's circuit is open
+	isNotMade  bool     // the call was not made: the token is missing, the terminal's circuit is open, or another node has taken over
 
 	permit permit
 	answer providerAnswer
@@ -107,6 +107,10 @@ func (j *providerJob) submit() {
 	if j.permit, allowed = j.service.circuits.permit(j.call); !allowed {
 		j.answer.Outcome, j.isNotMade = circuitOpen(), true
 		return
+	}
+	if mayCall := j.service.mayCall; mayCall != nil && mayCall() != nil {
+		j.isNotMade = true
+		return // the outcome stays unknown
 	}
 	j.answer.Unreachable = true // set until Submit has returned, so it stays set if the adapter panics
 	j.answer.Outcome = j.provider.Submit(&j.ctx, j.call)

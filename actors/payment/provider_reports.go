@@ -33,6 +33,9 @@ func (s *Service) schedulePolls(p actors.Provider) {
 				return fmt.Errorf("reports of %s: %w", p.Name(), err)
 			}
 			for _, r := range reports {
+				if _, exists := s.directory.Organization(r.Org); !exists {
+					continue // in a cluster, another shard has the organization
+				}
 				id, err := s.transactionOf(r.Org, r.Reference)
 				if err != nil {
 					return err // the next poll gets the same reports

@@ -79,6 +79,10 @@ type Options struct {
 	// ReturnURL, if set, returns the address to which a rail sends the payer after the payer has acted.
 	ReturnURL func(org, id ledger.ID, until time.Time) string
 
+	// MayCall, if set, is called before each operation is sent to a provider. If it returns an error, the operation is not sent,
+	// and its outcome counts as unknown: in a cluster, another node may have taken over and asked the provider about it.
+	MayCall func() error
+
 	// ObserveCall, if set, is called after every call and inquiry to a provider, on any goroutine.
 	ObserveCall func(ProviderCall)
 
@@ -106,6 +110,7 @@ type Service struct {
 	providerTimeout   time.Duration
 	actionTTL         time.Duration
 	returnURL         func(org, id ledger.ID, until time.Time) string
+	mayCall           func() error
 	registry          *actors.Registry[actors.RecordKey]
 	circuits          *circuits
 	volumes           admission.BoundCache
@@ -120,7 +125,7 @@ type Service struct {
 func New(o Options) *Service {
 	s := &Service{
 		rt: o.Runtime, directory: o.Directory, admission: o.Admission, sealer: o.Sealer, providers: o.Providers, addresses: o.Addresses, canReachOperators: o.CanReachOperators, sendsReceipts: o.SendsReceipts,
-		createWait: o.CreateWait, providerTimeout: o.ProviderTimeout, actionTTL: o.ActionTTL, returnURL: o.ReturnURL, observe: o.Observe,
+		createWait: o.CreateWait, providerTimeout: o.ProviderTimeout, actionTTL: o.ActionTTL, returnURL: o.ReturnURL, mayCall: o.MayCall, observe: o.Observe,
 		observeCall: o.ObserveCall, tracer: o.Tracer, origins: tracing.NewOriginCache[actors.RecordKey](maxOrigins),
 		circuits: newCircuits(o.Breaker, o.Runtime.Log),
 	}

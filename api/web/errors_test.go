@@ -113,7 +113,7 @@ func TestUnexpectedErrorsRevealNothing(t *testing.T) {
 		{errors.New("disk at /secret"), 500, internal},
 		{ledger.Refuse("op", "made_up", "4242424242424242"), 500, internal},
 		{fmt.Errorf("wrapped: %w", ledger.Refuse("op", ledger.NotFound, "gone")), 404, `{"error":"not_found","message":"gone"}`},
-		{fmt.Errorf("wrapped: %w", posting.ErrStopped), 503, `{"error":"unavailable","message":"the service is stopping"}`},
+		{fmt.Errorf("wrapped: %w", posting.ErrStopped), 503, `{"error":"unavailable","message":"the service is stopping, or another node takes over: it is unknown whether this happened"}`},
 	} {
 		if status, body, _ := responseTo(c.err); status != c.status || body != c.body {
 			t.Errorf("%v: %d %s", c.err, status, body)

@@ -60,7 +60,7 @@ func RefusalsOf(err error) Problems {
 	case errors.As(err, &refusal):
 		return Problems{refusal}
 	case errors.Is(err, posting.ErrStopped):
-		return Problems{ledger.Refuse("web", ledger.Unavailable, "the service is stopping")}
+		return Problems{ledger.Refuse("web", ledger.Unavailable, "the service is stopping, or another node takes over: it is unknown whether this happened")}
 	}
 	return Problems{ledger.Refuse("web", ledger.Internal, "unexpected error")}
 }

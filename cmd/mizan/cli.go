@@ -16,6 +16,7 @@ import (
 	"mizan/cmd/mizan/config"
 	"mizan/cmd/mizan/maintenance"
 	"mizan/cmd/mizan/serving"
+	"mizan/cmd/mizan/simulator"
 	"mizan/internal/mapfault"
 )
 
@@ -32,15 +33,16 @@ type commands struct {
 	Trigger developer.Trigger `cmd:"" group:"developers" help:"Make an event happen in a sandbox."`
 	Clock   developer.Clock   `cmd:"" group:"developers" help:"Show or move the clock of a sandbox."`
 
-	Serve   serving.Command            `cmd:"" group:"operators" help:"Run the server; --sandbox starts one with test data."`
-	Admin   admin.Commands             `cmd:"" group:"operators" help:"Administer a running server."`
-	Backup  maintenance.BackupCommands `cmd:"" group:"operators" help:"Take a backup of a running server, or verify one."`
-	Restore maintenance.RestoreCommand `cmd:"" group:"operators" help:"Create a data directory from a backup."`
-	Keyring maintenance.KeyringCommand `cmd:"" group:"operators" help:"Create the keyring that a server without --sandbox needs."`
-	Keys    maintenance.KeysCommands   `cmd:"" group:"operators" help:"List and rotate the keys that seal card numbers."`
-	Token   maintenance.TokenCommands  `cmd:"" group:"operators" name:"admin-token" help:"Rotate administration tokens."`
-	Cluster clustering.Commands        `cmd:"" group:"operators" help:"Run a cluster of several nodes."`
-	Bench   benchCommands              `cmd:"" group:"operators" help:"Measure throughput and latency."`
+	Serve     serving.Command            `cmd:"" group:"operators" help:"Run the server; --sandbox starts one with test data."`
+	Admin     admin.Commands             `cmd:"" group:"operators" help:"Administer a running server."`
+	Backup    maintenance.BackupCommands `cmd:"" group:"operators" help:"Take a backup of a running server, or verify one."`
+	Restore   maintenance.RestoreCommand `cmd:"" group:"operators" help:"Create a data directory from a backup."`
+	Keyring   maintenance.KeyringCommand `cmd:"" group:"operators" help:"Create the keyring that a server without --sandbox needs."`
+	Keys      maintenance.KeysCommands   `cmd:"" group:"operators" help:"List and rotate the keys that seal card numbers."`
+	Token     maintenance.TokenCommands  `cmd:"" group:"operators" name:"admin-token" help:"Rotate administration tokens."`
+	Simulator simulator.Command          `cmd:"" group:"operators" help:"Run the simulated provider by itself, for several servers."`
+	Cluster   clustering.Commands        `cmd:"" group:"operators" help:"Run a cluster of several nodes."`
+	Bench     benchCommands              `cmd:"" group:"operators" help:"Measure throughput and latency."`
 
 	Ledger ledgerclient.Commands `cmd:"" group:"auditors" help:"Read an organization's ledger."`
 	Audit  audit.Commands        `cmd:"" group:"auditors" help:"Check the store; prove, watch and export the ledger."`

@@ -3,6 +3,7 @@
 // subcommands are in the following folders:
 //
 //	serving      serve
+//	simulator    simulator
 //	client       pay, listen, trigger, clock, admin, ledger, contracts: they talk to a running server by HTTP only
 //	maintenance  backup, restore, keyring, keys, admin-token
 //	audit        the checker and an auditor's tools

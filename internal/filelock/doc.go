@@ -5,7 +5,7 @@
 //  2. A signal does not interrupt a wait for a lock.
 //
 // Callers: posting/store (data directory), internal/secret (keyring), cmd/mizan/audit (state of `mizan audit watch`),
-// snapshots/backup (unfinished backups and restores).
+// snapshots/backup (unfinished backups and restores), cmd/mizan/simulator (data directory).
 //
 // Rejected: Lock files, whose presence is the lock, were considered. They were not chosen because such files outlive a process
 // that is killed.

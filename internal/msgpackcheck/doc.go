@@ -6,7 +6,8 @@
 //     allocates more memory than the size of the data justifies.
 //  2. WellFormed allocates nothing and does not recurse.
 //
-// Callers: ledger/payment/codec, actors/subscription and actors/notifier (decoding stored records).
+// Callers: ledger/payment/codec, actors/subscription and actors/notifier (decoding stored records),
+// actors/provider/simulator/remote (requests and answers).
 //
 // Rejected: Trusting the row's checksum alone was considered; it was not chosen because the checksum detects a damaged disk,
 // but not a row that was written with wrong content. The snapshot checker (snapshots/check) must survive both kinds of bad

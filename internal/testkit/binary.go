@@ -49,7 +49,7 @@ func Binary(tb testing.TB) string {
 }
 
 // RaceBinary returns the path of a binary that is built like the tests: with the race detector if the tests have it, and
-// otherwise without. It is for commands that have goroutines: serve, backup and restore.
+// otherwise without. It is for commands that have goroutines: serve, simulator, backup and restore.
 func RaceBinary(tb testing.TB) string {
 	tb.Helper()
 	if !hasRaceDetector {
@@ -62,7 +62,7 @@ func RaceBinary(tb testing.TB) string {
 // returns the binary without the race detector. With the race detector, the command would take eight times as long to start.
 func binaryOf(tb testing.TB, args []string) string {
 	tb.Helper()
-	if len(args) > 0 && slices.Contains([]string{"serve", "backup", "restore"}, args[0]) {
+	if len(args) > 0 && slices.Contains([]string{"serve", "simulator", "backup", "restore"}, args[0]) {
 		return RaceBinary(tb)
 	}
 	return Binary(tb)

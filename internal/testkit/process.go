@@ -24,9 +24,9 @@ const (
 	stopTimeout  = 3 * time.Minute
 )
 
-// readyPrefix is the beginning of the line that the server prints to stdout when it is ready. The rest of the line is the
-// server's address.
-const readyPrefix = "mizan: ready at "
+// readyPrefixes are the beginnings of the lines that a server and a simulator print to stdout when they are ready. The rest of
+// the line is the address.
+var readyPrefixes = []string{"mizan: ready at ", "mizan: simulator ready on "}
 
 // process is a child process and its output.
 type process struct {
@@ -111,10 +111,12 @@ func (p *process) followStdout(stdout io.Reader) {
 	for {
 		line, err := lines.ReadString('\n')
 		_, _ = p.stdout.Write([]byte(line))
-		if address, found := strings.CutPrefix(line, readyPrefix); found && err == nil {
-			select {
-			case p.ready <- strings.TrimSpace(address):
-			default:
+		for _, prefix := range readyPrefixes {
+			if address, found := strings.CutPrefix(line, prefix); found && err == nil {
+				select {
+				case p.ready <- strings.TrimSpace(address):
+				default:
+				}
 			}
 		}
 		if err != nil {

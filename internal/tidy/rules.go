@@ -89,6 +89,7 @@ var layers = []layer{
 
 	{"actors", uptoPosting},
 	{"actors/provider", uptoRuntime},
+	{"actors/provider/simulator/remote", slices.Concat(uptoRuntime, []string{"actors/provider/simulator"})}, // both sides of the simulator's connection
 	{"actors/provider/*/...", slices.Concat(uptoRuntime, []string{"actors/provider"})},
 	{"actors/search", slices.Concat(uptoRuntime, []string{"actors/follower"})},
 	{"actors/turnover", slices.Concat(uptoRuntime, []string{"actors/follower"})},
@@ -141,7 +142,7 @@ var layers = []layer{
 	{"api/sdk/generate/*", []string{"api/sdk/generate/model", "api/description", "api/description/spec", "ledger/money", "internal/assert"}},
 	{"api/sdk/generate", uptoAPI},
 	{"api/*", routeFamilyImports},
-	{"api", slices.Concat(uptoActors, []string{"api/..."})},
+	{"api", slices.Concat(uptoActors, []string{"api/...", "internal/peer"})},
 
 	{"docs/examples/*", []string{"api/sdk/go"}},
 	{"docs/*", nil}, // people copy these examples, so they import no package of this module
@@ -165,6 +166,7 @@ var layers = []layer{
 	{"cmd/mizan/serving/metrics", uptoAPI},
 	{"cmd/mizan/audit/evidence", slices.Concat(commonPackages, ledgerPackages)},
 	{"cmd/mizan/audit", commandImports},
+	{"cmd/mizan/simulator", slices.Concat(uptoActors, []string{"cmd/mizan/cli", "cmd/mizan/config"})},
 	{"cmd/mizan/maintenance", slices.Concat(commandImports, []string{"cmd/mizan/serving"})},
 	{"cmd/*/...", slices.Concat(uptoAPI, []string{"bench/..."})},
 }

@@ -86,13 +86,14 @@ func newCluster(t *testing.T) (nodes []*member) {
 	return nodes
 }
 
-func (m *member) startEngine(shard int, j *posting.Journal) (cluster.Engine, error) {
+func (m *member) startEngine(l *cluster.Lead) (cluster.Engine, error) {
+	shard := l.Shard()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.running[shard]++; m.running[shard] != 1 {
 		return nil, fmt.Errorf("shard %d has %d engines", shard, m.running[shard])
 	}
-	return &engine{m, shard, j}, nil
+	return &engine{m, shard, l.Journal()}, nil
 }
 
 func (m *member) stop(t *testing.T) {

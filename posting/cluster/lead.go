@@ -50,7 +50,7 @@ func (r *replica) newLead() (*Lead, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.Engine, err = r.node.options.Start(r.number, l.journal)
+	l.Engine, err = r.node.options.Start(l)
 	if err == nil && r.shard.Replica.Progress().Term == l.term && l.failure.Load() == nil {
 		return l, nil
 	}
@@ -65,6 +65,29 @@ func (r *replica) newLead() (*Lead, error) {
 		err = raft.ErrNotLeader // Raft has another term than at the beginning
 	}
 	return nil, err
+}
+
+// Shard returns the number of the shard.
+func (l *Lead) Shard() int { return l.replica.number }
+
+// DataDir returns the data directory of the shard's store.
+func (l *Lead) DataDir() string { return l.replica.shard.DataDir() }
+
+// Journal returns the shard's journal, for the time of the lead.
+func (l *Lead) Journal() *posting.Journal { return l.journal }
+
+// recentLead is for how long the proof that this node leads is enough for MayAct.
+const recentLead = 2 * time.Second
+
+// MayAct returns an error unless the node led the shard within the last two seconds. The engine asks before it does something
+// that cannot be undone, such as a call to a provider. A process that was paused may go on as if no time had passed, although
+// another node has taken over meanwhile. The new leader takes a call for one that never arrived only when the provider has denied
+// twice to know it, a provider's time-out apart, which is longer.
+func (l *Lead) MayAct() error {
+	if l.replica.shard.Replica.ProvenSince() < recentLead && l.failure.Load() == nil {
+		return nil
+	}
+	return l.Verify()
 }
 
 // noteFailure tells the goroutine of watch that the journal of a lead has failed.

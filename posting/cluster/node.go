@@ -50,9 +50,12 @@ type Options struct {
 	Heartbeat time.Duration // see raft.Options
 	Log       *slog.Logger
 
+	// Opened, if set, is called for each shard with the data directory of the store that was just opened.
+	Opened func(dataDir string) error
+
 	// Start begins the engine of a shard whose lead the node has just got. If the journal fails meanwhile, Start returns an
 	// error soon.
-	Start func(shard int, j *posting.Journal) (Engine, error)
+	Start func(*Lead) (Engine, error)
 
 	// Fatal is called once if a store, a log or Start has failed. The process must end.
 	Fatal func(error)
@@ -109,6 +112,11 @@ func (n *Node) openReplica(number int) (*replica, error) {
 	})
 	if err != nil {
 		return nil, errors.Join(err, transport.Close())
+	}
+	if n.options.Opened != nil {
+		if err := n.options.Opened(s.DataDir()); err != nil {
+			return nil, errors.Join(err, s.Close(), transport.Close())
+		}
 	}
 	return &replica{node: n, number: number, shard: s, transport: transport, failed: make(chan *Lead, 1)}, nil
 }

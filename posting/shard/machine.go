@@ -141,6 +141,9 @@ func (m *machine) Load(r io.Reader) error {
 			return err
 		}
 	}
+	if err := m.keepOtherFiles(); err != nil {
+		return err
+	}
 	s, err := m.open(storeName)
 	if err != nil {
 		return err
@@ -149,6 +152,18 @@ func (m *machine) Load(r io.Reader) error {
 	m.store = s
 	m.mu.Unlock()
 	return os.RemoveAll(m.path(oldName))
+}
+
+// keepOtherFiles moves the files that do not belong to the store (see store.Options) from the replaced data directory to the new
+// one.
+func (m *machine) keepOtherFiles() error {
+	for _, name := range m.options.OtherFiles {
+		err := os.Rename(filepath.Join(m.path(oldName), name), filepath.Join(m.path(storeName), name))
+		if err != nil && !os.IsNotExist(err) {
+			return err
+		}
+	}
+	return durable.SyncDir(m.path(storeName))
 }
 
 // confirm confirms the store's last group (see store.Confirm), unless it is the one with the given number.

@@ -72,6 +72,9 @@ func (s *Shard) Lead(o posting.Options, timeout time.Duration) (*posting.Journal
 	return posting.OpenOn(s.machine.current(), o)
 }
 
+// DataDir returns the data directory of the store.
+func (s *Shard) DataDir() string { return s.machine.path(storeName) }
+
 // Store returns the node's copy of the shard's store. It is valid until a copy of another node replaces it.
 func (s *Shard) Store() *store.Store { return s.machine.current() }
 

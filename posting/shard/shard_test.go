@@ -410,6 +410,9 @@ func TestLeaderThatIsCutOffAcknowledgesNothing(t *testing.T) {
 	}
 	g.join()
 	g.wantEqual(g.nodes...)
+	leader.stop()
+	leader.connect()
+	leader.start() // what it had proposed was removed from its log, which can still be read
 }
 
 // A journal that does not know of another leader's groups is fenced, even if its node leads again.

@@ -477,3 +477,20 @@ func TestRestoreRemovesLaterCallsFromTheSimulatorLog(t *testing.T) {
 	}
 	digestOf(t, dir)
 }
+
+// A store whose simulator is a process of its own has no log. Its backup says so, and the restored store passes the check.
+func TestBackupOfAStoreWithoutASimulatorLog(t *testing.T) {
+	source := fixture.Copy(t)
+	fixture.Must(t, os.Remove(filepath.Join(source.Dir, "simulator.log")))
+	fixture.Must(t, os.WriteFile(filepath.Join(source.Dir, "simulator.url"), []byte("http://127.0.0.1:8444\n"), 0o600))
+	j := fixture.OpenJournal(t, source, fixedClock{}, nil)
+	backups := backup.New(backup.Options{Journal: j, Keyring: fixture.Keyring(t, source.Dir), Clock: fixedClock{}, Data: source.Dir, Log: fixture.NoLog})
+	saved, err := backups.Save(t.TempDir())
+	fixture.Must(t, err)
+	backups.Close()
+	fixture.Must(t, j.Close())
+	dir, _ := restoreTo(t, saved.Path, "", fixture.Keyring(t, source.Dir))
+	if got, err := os.ReadFile(filepath.Join(dir, "simulator.url")); err != nil || string(got) != "http://127.0.0.1:8444\n" {
+		t.Errorf("the restored file is %q, %v", got, err)
+	}
+}

@@ -24,8 +24,9 @@ import (
 
 // filesBesideStore are the files of the data directory that are not part of the store, but that a restored
 // sandbox needs and that can't be created again. Their copies may be newer than the last group in the backup. Newer
-// copies are harmless: the simulator's log only grows, and the saved clock may be ahead of the store.
-var filesBesideStore = []string{"clock", calls.LogName}
+// copies are harmless: the simulator's log only grows, the saved clock may be ahead of the store, and what the
+// file calls.RemoteName says never changes.
+var filesBesideStore = []string{"clock", calls.LogName, calls.RemoteName}
 
 // maxDuration bounds the duration of a backup. Until the backup ends, compaction can't drop the versions of rows that
 // the backup shows.

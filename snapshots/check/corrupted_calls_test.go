@@ -36,6 +36,17 @@ var callFaults = []fault{
 			t.Fatal(err)
 		}
 	}, []int{7}, ""},
+	{"no log, because the simulator is a process of its own", func(t *testing.T, w *fixture.Store) {
+		if err := os.Rename(filepath.Join(w.Dir, "simulator.log"), filepath.Join(w.Dir, "simulator.url")); err != nil {
+			t.Fatal(err)
+		}
+	}, nil, ""},
+	{"a call made twice in the log of a simulator that was a process of its own", func(t *testing.T, w *fixture.Store) {
+		if err := os.WriteFile(filepath.Join(w.Dir, "simulator.url"), []byte("http://127.0.0.1:8444\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		w.RewriteSimulatorLog(t, func(lines []string) []string { return append(lines, lines[0]) })
+	}, []int{7}, ""},
 	{"a line that was never finished", func(t *testing.T, w *fixture.Store) {
 		w.RewriteSimulatorLog(t, func(lines []string) []string {
 			return append(lines[:len(lines)-1], lines[len(lines)-1], `{"reference":"`)

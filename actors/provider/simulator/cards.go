@@ -167,9 +167,9 @@ func beginsCharge(operation actors.Operation) bool {
 	return operation == actors.Pay || operation == actors.PayOut
 }
 
-// accepts tells whether the rail supports a money_storage type. It supports every known type, for payments
+// Accepts tells whether the rail supports a money_storage type. It supports every known type, for payments
 // and payouts and for the operations that follow them.
-func accepts(operation actors.Operation, method string) bool {
+func Accepts(operation actors.Operation, method string) bool {
 	_, known := payment.Method([]byte(method))
 	return known && operation >= actors.Pay && operation <= actors.Refund
 }
@@ -190,7 +190,7 @@ func decideWithoutHold(call *actors.Call, now time.Time) decision {
 	if forced, ok := forcedDecision(call.Terminal); ok {
 		return forced
 	}
-	if !accepts(call.Operation, call.Method) {
+	if !Accepts(call.Operation, call.Method) {
 		return refusedDecision(reasonMethod)
 	}
 	if call.Method == payment.BankCard {

@@ -44,7 +44,7 @@
 //  14. Only somebody who has the token of a challenge can see and decide the challenge. No line contains the token. But the
 //     return_url in a line may be the address of one of the service's pages, so only the file's owner may read the log.
 //
-// Callers: cmd/mizan (with --sandbox), api (challenge page), tests of actors.
+// Callers: cmd/mizan (serve --sandbox), remote (a simulator that several servers use), api (challenge page), tests of actors.
 //
 // Rejected: Another design would keep the calls in an embedded database or in the platform's store. It was not chosen
 // because the simulator stands for another company, whose records must survive our failures. A shared store would lose the

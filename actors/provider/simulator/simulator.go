@@ -131,7 +131,7 @@ func (s *Simulator) Name() string { return providerName }
 
 // Accepts implements actors.Provider.
 func (s *Simulator) Accepts(operation actors.Operation, method string) bool {
-	return accepts(operation, method)
+	return Accepts(operation, method)
 }
 
 // Submit implements actors.Provider. Submit waits until the call's line is durable; one sync serves all calls in

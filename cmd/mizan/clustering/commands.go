@@ -205,6 +205,9 @@ func (c *addNodeCommand) Run(s *cli.Streams) error {
 	if err := add(false); err != nil {
 		return err
 	}
+	if _, err := fmt.Fprintf(s.Err, "mizan: node %s gets what the others have\n", c.Node); err != nil {
+		return err
+	}
 	for deadline := time.Now().Add(c.Wait); ; <-time.After(pollInterval) {
 		data, err := c.send(http.MethodGet, "/cluster", nil)
 		if err != nil {

@@ -222,7 +222,7 @@ func launch(logPath string, arguments ...string) (pid int, err error) {
 	return command.Process.Pid, nil
 }
 
-// awaitLeaders waits until every shard has a leader.
+// awaitLeaders waits until every node serves and knows a leader of every shard.
 func (b *sandbox) awaitLeaders(ctx context.Context, dir string) error {
 	token, err := os.ReadFile(filepath.Join(dir, tokenFile))
 	if err != nil {
@@ -231,13 +231,17 @@ func (b *sandbox) awaitLeaders(ctx context.Context, dir string) error {
 	b.set("admin_token", string(token))
 	b.set("base_url", b.Nodes[0].BaseURL)
 	for {
+		ready := 0
 		for i := range b.Nodes {
-			if st, err := askStatus(ctx, b.Nodes[i].BaseURL, string(token)); err == nil && st.isReady() {
-				return nil
+			if st, err := askStatus(ctx, b.Nodes[i].BaseURL, string(token)); err == nil && st.isReady() && isServing(ctx, b.Nodes[i].BaseURL) {
+				ready++
 			}
 			if !isRunning(b.Nodes[i].PID, b.Nodes[i].Data) {
 				return &cli.Fault{Code: cli.ExitStorage, Lines: []string{"mizan: cluster: node " + b.Nodes[i].Name + " has ended; its output is in " + b.Nodes[i].Log}}
 			}
+		}
+		if ready == len(b.Nodes) {
+			return nil
 		}
 		if err := sleep(ctx); err != nil {
 			return &cli.Fault{Code: cli.ExitStorage, Lines: []string{"mizan: cluster: not every shard has got a leader; the nodes' output is in " + dir}}
@@ -252,7 +256,7 @@ func (b *sandbox) takeSeed(ctx context.Context) error {
 	}
 	for {
 		for i := range b.Nodes {
-			content, err := cli.ReadFile(filepath.Join(b.Nodes[i].Data, "shards", "1", "sandbox.json"), maxClusterFile)
+			content, err := cli.ReadFile(filepath.Join(b.Nodes[i].Data, "shards", "1", "store", "sandbox.json"), maxClusterFile)
 			if err != nil {
 				continue
 			}
@@ -329,14 +333,33 @@ func isRunning(pid int, data string) bool {
 	if pid <= 0 {
 		return false
 	}
-	arguments, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+	var arguments []byte
+	var err error
+	for range 10 {
+		arguments, err = os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+		if err != nil || len(arguments) > 0 {
+			break
+		}
+		<-time.After(pollInterval / 5) // a process has no arguments for a moment while it executes a program, and when it has just ended
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, procErr := os.Stat("/proc/self/cmdline"); procErr == nil {
 			return false
 		}
 		return syscall.Kill(pid, 0) == nil // a system without /proc
 	}
+	if err == nil && len(arguments) == 0 {
+		return !hasEnded(pid)
+	}
 	return err == nil && strings.Contains(string(arguments), "\x00"+data+"\x00")
+}
+
+// hasEnded tells whether a process without arguments has ended and is only waited for. Otherwise it is being started: for a moment
+// after the start, the kernel shows no arguments.
+func hasEnded(pid int) bool {
+	content, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	_, state, isFound := strings.Cut(string(content), ") ") // the name of the program ends before the state
+	return err != nil || !isFound || strings.HasPrefix(state, "Z") || strings.HasPrefix(state, "X")
 }
 
 func (b *sandbox) set(name, value string) {
@@ -436,11 +459,11 @@ func (b *sandbox) startAgain(dir string, n *node, s *cli.Streams) (err error) {
 	return err
 }
 
-// isServing tells whether a node answers health checks.
+// isServing tells whether a node accepts requests.
 func isServing(ctx context.Context, baseURL string) bool {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, baseURL+"/livez", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, baseURL+"/readyz", nil)
 	if err != nil {
 		return false
 	}

@@ -100,6 +100,9 @@ func (r *reader) checkCluster(cfg *Config) {
 	if cfg.AdminToken == "" && !r.reported["admin-token-file"] {
 		r.reportBad("admin-token-file", "is required of a node of a cluster: all nodes have the same")
 	}
+	if cfg.Sandbox && cfg.SimulatorURL == "" && !r.reported["simulator-url"] {
+		r.reportBad("simulator-url", "is required of a sandbox of several nodes: they share one simulated provider")
+	}
 	if cfg.Check {
 		r.reportBad("check", "does not go with a cluster")
 	}

@@ -373,3 +373,31 @@ func TestEveryKeyIsDocumented(t *testing.T) {
 		}
 	}
 }
+
+func TestASimulatorURLIsForASandboxWithTheRealClock(t *testing.T) {
+	const address = "http://127.0.0.1:8444"
+	cfg, err := parse(t, "--sandbox", "--simulator-url", address+"/")
+	if err != nil || cfg.SimulatorURL != address {
+		t.Errorf("%+v, %v", cfg, err)
+	}
+	keyring := testkit.WriteFile(t, "keyring", "{}")
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--tls", "off", "--keyring", keyring, "--simulator-url", address}, "needs --sandbox"},
+		{[]string{"--sandbox", "--clock", "manual", "--simulator-url", address}, "does not go with --clock manual, because mizan simulator has the real clock"},
+		{[]string{"--sandbox", "--simulator-url", "http://127.0.0.1"}, "is not of the form http://HOST:PORT"},
+		{[]string{"--sandbox", "--simulator-url", "https://127.0.0.1:8444"}, "is not of the form http://HOST:PORT"},
+		{[]string{"--sandbox", "--simulator-url", "http://192.0.2.1:8444"}, "has to name an address of this machine, such as 127.0.0.1, because the connection is not encrypted"},
+		{[]string{"--sandbox", "--simulator-url="}, "is empty"},
+	} {
+		if _, err := parse(t, c.args...); !slices.Equal(lines(err), []string{"mizan: configuration: simulator-url: " + c.want}) {
+			t.Errorf("%v: %q, want %q", c.args, lines(err), c.want)
+		}
+	}
+	t.Setenv("MIZAN_SIMULATOR_URL", address)
+	if cfg, err := parse(t, "--sandbox"); err != nil || cfg.SimulatorURL != address {
+		t.Errorf("by the environment: %+v, %v", cfg, err)
+	}
+}

@@ -38,6 +38,7 @@ type Flags struct {
 	BaseURL              Setting `name:"base-url" env:"MIZAN_BASE_URL" placeholder:"URL" help:"URL at which clients reach the server, without a path."`
 	Sandbox              toggle  `name:"sandbox" env:"MIZAN_SANDBOX" help:"Run a sandbox: with simulated providers and two organizations that are ready to use."`
 	Clock                Setting `name:"clock" env:"MIZAN_CLOCK" standard:"real" placeholder:"real|manual" help:"With manual, time moves only through PUT /api/v1/sandbox/clock."`
+	SimulatorURL         Setting `name:"simulator-url" env:"MIZAN_SIMULATOR_URL" placeholder:"URL" help:"Address of a mizan simulator on this machine, which several servers can use; without it, the sandbox simulates the providers itself."`
 	Keyring              Setting `name:"keyring" env:"MIZAN_KEYRING" placeholder:"FILE" help:"Keyring: the keys that seal card numbers and sign ledger heads. Required, except with --sandbox, which makes the keyring in the data directory."`
 	AdminTokenFile       Setting `name:"admin-token-file" env:"MIZAN_ADMIN_TOKEN_FILE" placeholder:"FILE" help:"File with an admin token that is accepted besides the tokens in force; without this flag, the first start creates a token and prints it once."`
 	TrustedProxies       Setting `name:"trusted-proxies" env:"MIZAN_TRUSTED_PROXIES" placeholder:"CIDR,..." help:"Proxies whose X-Forwarded headers are trusted."`
@@ -82,7 +83,8 @@ type Config struct {
 	ACME              ACME
 	BaseURL           string // empty: derived from the listen address
 	Sandbox           bool
-	ManualClock       bool // the server's clock moves only when a client asks for it
+	SimulatorURL      string // empty: the server simulates the providers itself
+	ManualClock       bool   // the server's clock moves only when a client asks for it
 	Keyring           string
 	AdminToken        string // content of the token file; if empty, the server creates a token
 	Proxies           []netip.Prefix
@@ -117,7 +119,7 @@ func (c *Flags) Read() (*Config, error) {
 // readLayers determines each key's value. A flag has precedence over the environment, the environment over the configuration
 // file, and the file over the default. Each call reads the file again.
 func (c *Flags) readLayers() *reader {
-	r := &reader{settings: make(map[string]*Setting), reported: make(map[string]bool)}
+	r := newReader()
 	keys := Keys(c)
 	for _, k := range keys {
 		if k.origin != "" {
@@ -129,14 +131,7 @@ func (c *Flags) readLayers() *reader {
 	} else if c.Config.IsSet {
 		r.applyFile(keys, c.Config.Raw)
 	}
-	for _, k := range keys {
-		if !k.IsSet {
-			k.Raw = k.Standard
-		} else if k.Raw == "" {
-			r.reportBad(k.Name, "is empty")
-		}
-		r.settings[k.Name] = k.Setting
-	}
+	r.addKeys(keys)
 	return r
 }
 
@@ -183,6 +178,7 @@ func (r *reader) readConfig() *Config {
 		ACME:              r.acme(),
 		BaseURL:           r.origin("base-url"),
 		ManualClock:       r.oneOf("clock", "", "real", "manual") == "manual",
+		SimulatorURL:      r.simulatorURL("simulator-url"),
 		Keyring:           r.readableFile("keyring"),
 		AdminToken:        r.token("admin-token-file"),
 		Proxies:           r.networks("trusted-proxies"),
@@ -239,6 +235,12 @@ func (r *reader) checkCombinations(cfg *Config) {
 	}
 	if cfg.ManualClock && !cfg.Sandbox {
 		r.reportBad("clock", "manual needs --sandbox")
+	}
+	if r.settings["simulator-url"].IsSet && !cfg.Sandbox {
+		r.reportBad("simulator-url", "needs --sandbox")
+	}
+	if cfg.SimulatorURL != "" && cfg.ManualClock {
+		r.reportBad("simulator-url", "does not go with --clock manual, because mizan simulator has the real clock")
 	}
 	if cfg.Keyring == "" && !cfg.Sandbox && !r.settings["keyring"].IsSet {
 		r.reportBad("keyring", "is required without --sandbox")

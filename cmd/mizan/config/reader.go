@@ -22,6 +22,22 @@ type reader struct {
 	fileUnreadable bool                // a configuration file is named but could not be read
 }
 
+func newReader() *reader {
+	return &reader{settings: make(map[string]*Setting), reported: make(map[string]bool)}
+}
+
+// addKeys adds the settings of the keys. A key that is not set gets its default.
+func (r *reader) addKeys(keys []Key) {
+	for _, k := range keys {
+		if !k.IsSet {
+			k.Raw = k.Standard
+		} else if k.Raw == "" {
+			r.reportBad(k.Name, "is empty")
+		}
+		r.settings[k.Name] = k.Setting
+	}
+}
+
 // reportBad reports a bad key. Only the first error of a key is reported, so each bad key has one line.
 func (r *reader) reportBad(name, format string, args ...any) {
 	if r.reported[name] {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"sync"
-	"time"
 
 	"mizan/api/admin"
 	"mizan/snapshots/backup"
@@ -39,11 +38,7 @@ func (s *server) openBackups(ctx context.Context) error {
 // endBackups waits until all backups have ended. It gives up when the time for the stop is over, because a hanging backup disk
 // must not keep the server from stopping.
 func (s *server) endBackups(scheduledBackups *sync.WaitGroup) {
-	deadline := s.stopBy
-	if deadline.IsZero() {
-		deadline = time.Now().Add(stopTimeout)
-	}
-	ctx, cancel := context.WithDeadline(context.Background(), deadline)
+	ctx, cancel := context.WithDeadline(context.Background(), s.stopDeadline())
 	defer cancel()
 	ended := make(chan struct{})
 	go func() {

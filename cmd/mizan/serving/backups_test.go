@@ -17,9 +17,9 @@ const givenUpMessage = "a backup does not end, and is given up"
 // newStoppingServer returns a server that is stopping and must have stopped at the deadline. It also returns the server's log.
 func newStoppingServer(deadline time.Time) (*server, *bytes.Buffer) {
 	log := new(bytes.Buffer)
-	return &server{
-		process: &process{log: slog.New(slog.NewTextHandler(log, nil)), stopBy: deadline}, backups: backup.New(backup.Options{}),
-	}, log
+	p := &process{log: slog.New(slog.NewTextHandler(log, nil))}
+	p.stopBy.Store(deadline.UnixNano())
+	return &server{process: p, backups: backup.New(backup.Options{})}, log
 }
 
 // If the backup disk hangs, the stop no longer waits for the backup when the deadline has passed. The log reports that.

@@ -443,8 +443,17 @@ func TestMemoryHoldsNoCardOfAFinalTransaction(t *testing.T) {
 		t.Skip("skipped: reading another process's memory needs root")
 	}
 	for name, flags := range map[string][]string{"with TLS": nil, "without TLS": {"--tls", "off"}} {
-		t.Run(name, func(t *testing.T) { searchAfterPayments(t, flags) })
+		t.Run(name, func(t *testing.T) {
+			searchAfterPayments(t, testkit.Start(t, testkit.Options{Env: withoutGC, Flags: flags}), nil)
+		})
 	}
+	t.Run("with a simulator in a process of its own", func(t *testing.T) {
+		simulator := testkit.StartSimulator(t, append(withoutGC, "GODEBUG=asyncpreemptoff=1")) // as a server sets it for itself
+		server := testkit.Start(t, testkit.Options{Env: withoutGC, Flags: []string{"--simulator-url", simulator.URL}})
+		simulator.Stop()
+		simulator.Restart("--base-url", server.BaseURL) // the challenge pages are at the server, whose address is known only now
+		searchAfterPayments(t, server, simulator)
+	})
 }
 
 // screenEveryCard adds block list entries and limits, so that every card is screened.
@@ -469,8 +478,8 @@ func screenEveryCard(t *testing.T, s *testkit.Server) {
 // chance.
 var withoutGC = []string{"GOGC=off", "GOMEMLIMIT=6GiB"}
 
-func searchAfterPayments(t *testing.T, flags []string) {
-	server := testkit.Start(t, testkit.Options{Env: withoutGC, Flags: flags})
+// searchAfterPayments makes payments and searches the memory of the server and, if it is not nil, of the simulator.
+func searchAfterPayments(t *testing.T, server *testkit.Server, simulator *testkit.Simulator) {
 	screenEveryCard(t, server)
 	var payers []*payer
 	var openConnections []net.Conn
@@ -496,6 +505,9 @@ func searchAfterPayments(t *testing.T, flags []string) {
 		t.FailNow()
 	}
 	wantNoTrace(t, server.PID(), "connections are open")
+	if simulator != nil {
+		wantNoTrace(t, simulator.PID(), "the simulator, connections are open")
+	}
 	for _, p := range payers {
 		p.close()
 	}

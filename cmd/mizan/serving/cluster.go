@@ -7,7 +7,6 @@ import (
 	"net"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"time"
 
 	"mizan/actors"
@@ -15,6 +14,7 @@ import (
 	"mizan/api"
 	"mizan/cmd/mizan/cli"
 	"mizan/internal/clock"
+	"mizan/internal/durable"
 	"mizan/internal/peer"
 	"mizan/internal/secret"
 	"mizan/ledger"
@@ -22,6 +22,7 @@ import (
 	"mizan/posting/cluster"
 	"mizan/posting/log/raft"
 	"mizan/posting/store"
+	"mizan/snapshots/check/calls"
 )
 
 // balanceInterval is how often a node checks whether it leads more shards than others.
@@ -87,8 +88,8 @@ func (n *clusterNode) openNode(context.Context) error {
 		}
 	}
 	n.front = api.NewFront(api.FrontConfig{
-		Config: n.frontConfig(), Node: c.Node, Others: n.others, Shards: shardsOf{n}, Dial: n.dial, NodeStatus: n.status,
-		Transfer: func(shard int, to string) error { return n.node.Transfer(context.Background(), shard, to) },
+		Config: n.frontConfig(), Node: c.Node, Others: n.others, Shards: shardsOf{n}, Dial: n.dial, NodeStatus: n.status, CreateWait: n.cfg.CreateWait,
+		Transfer: n.transfer,
 		AddNode: func(shard int, name, address string, isVoter bool) error {
 			return n.node.Add(shard, raft.Member{Name: name, Address: address}, isVoter)
 		},
@@ -96,7 +97,8 @@ func (n *clusterNode) openNode(context.Context) error {
 	})
 	n.node, err = cluster.Open(cluster.Options{
 		Dir: n.cfg.Dir, Name: c.Node, Address: own, Members: members, Joins: n.clusterExists(), Shards: c.Shards + 1, Link: n.link,
-		Store:   store.Options{MinFree: n.cfg.MinFree, Log: n.log},
+		Store:   store.Options{MinFree: n.cfg.MinFree, Log: n.log, OtherFiles: []string{sandboxFile, calls.RemoteName}},
+		Opened:  n.rememberSimulator,
 		Keyring: n.keyring.Identity(), Journal: posting.Options{Clock: n.clock, Log: n.log}, Log: n.log, Start: n.startShard, Fatal: n.exitAfterStorageFault,
 	})
 	if err != nil {
@@ -107,6 +109,15 @@ func (n *clusterNode) openNode(context.Context) error {
 	peers := n.link.Protocol(api.PeerProtocol)
 	go func() { _ = n.front.ServePeers(peers) }() // ends when the link is closed
 	return nil
+}
+
+// rememberSimulator writes into the data directory of a store where the simulated provider's log is, if there is one. Checks of
+// the store need it.
+func (n *clusterNode) rememberSimulator(dataDir string) error {
+	if n.cfg.SimulatorURL == "" {
+		return nil
+	}
+	return durable.Replace(filepath.Join(dataDir, calls.RemoteName), 0o600, []byte(n.cfg.SimulatorURL+"\n"))
 }
 
 // others returns the names of the other nodes.
@@ -172,9 +183,10 @@ type shardServer struct {
 }
 
 // startShard begins to serve a shard whose lead the node has got.
-func (n *clusterNode) startShard(shard int, j *posting.Journal) (cluster.Engine, error) {
+func (n *clusterNode) startShard(l *cluster.Lead) (cluster.Engine, error) {
+	shard := l.Shard()
 	s := &shardServer{server: &server{
-		process: n.process, closers: new(closers), dir: filepath.Join(n.cfg.Dir, "shards", strconv.Itoa(shard)), journal: j,
+		process: n.process, closers: new(closers), dir: l.DataDir(), journal: l.Journal(), mayCall: l.MayAct,
 		providers: make(map[string]actors.Provider),
 	}}
 	var endMetrics func()
@@ -277,16 +289,21 @@ func (n *clusterNode) balance(ctx context.Context) {
 		if to == "" {
 			continue
 		}
-		transferCtx, cancel := context.WithTimeout(ctx, handOverTime)
-		if err := n.node.Transfer(transferCtx, shard, to); err != nil {
+		if err := n.transfer(shard, to); err != nil {
 			n.log.Warn("a shard could not be handed to a node that leads fewer", "shard", shard, "node", to, "error", err)
 		}
-		cancel()
 	}
 }
 
-// handOverTime is how long requests may take to end before a shard is handed over.
+// handOverTime is how long requests may take to end before a shard is handed over. Meanwhile the shard accepts no others.
 const handOverTime = time.Second
+
+// transfer hands the lead of a shard to another node.
+func (n *clusterNode) transfer(shard int, to string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), handOverTime)
+	defer cancel()
+	return n.node.Transfer(ctx, shard, to)
+}
 
 // shardToHandOver returns a shard that this node leads, and a node that leads at least two shards fewer and has everything that
 // the shard's leader has. If there is none, to is empty.

@@ -5,7 +5,7 @@
 //  1. Nothing is opened before the whole configuration has been checked.
 //  2. The start order is: metrics, access log and traces, limit of open files, directory with its lock and
 //     store, keyring, checker if requested, TLS, directory of organizations, listener (which at first only
-//     responds to health checks), providers with the simulator's log, actors and recovery, the sandbox's seed
+//     responds to health checks), providers with the simulator's log or connection, actors and recovery, the sandbox's seed
 //     and sandbox.json, then requests. So all due work is scheduled before health checks report core_status "ok".
 //  3. A stop closes the parts in reverse order and takes at most stopTimeout. Unfinished work is durable as an
 //     intent (an event that is stored before the work begins), and the next start resumes it.

@@ -8,18 +8,23 @@ import (
 	"path/filepath"
 
 	"mizan/actors/provider/simulator"
+	"mizan/actors/provider/simulator/remote"
 	"mizan/actors/provider/utp"
 	"mizan/cmd/mizan/cli"
 	"mizan/internal/durable"
 	"mizan/ledger/directory"
+	"mizan/snapshots/check/calls"
 )
 
 // openProviders opens the adapters of the built-in providers: the adapter for other payment platforms and, with --sandbox, the
-// simulator.
+// simulator of this process or, with --simulator-url, the one of another process.
 func (s *server) openProviders(context.Context) error {
 	s.openPlatforms()
-	if !s.cfg.Sandbox {
+	switch {
+	case !s.cfg.Sandbox:
 		return nil
+	case s.cfg.SimulatorURL != "":
+		return s.connectSimulator()
 	}
 	return s.openSimulator()
 }
@@ -37,6 +42,11 @@ func (s *server) openPlatforms() {
 // openSimulator opens the simulated provider with its log. In a sandbox, the log is created before the store's first data. So
 // if a sandbox has data but no log, the log was lost.
 func (s *server) openSimulator() error {
+	if exists, err := s.hasFile(calls.RemoteName); err != nil {
+		return err
+	} else if exists {
+		return cli.BadConfiguration("simulator-url: the charges of " + s.dir + " are in the log of a mizan simulator; name its address")
+	}
 	path := filepath.Join(s.dir, simulatorLog)
 	_, isSeeded := s.directory.Sandbox()
 	if _, err := os.Stat(path); isSeeded && errors.Is(err, fs.ErrNotExist) {
@@ -58,6 +68,39 @@ func (s *server) openSimulator() error {
 		}
 	}
 	s.onClose(simulatedProvider.Close)
-	s.providers[simulatedProvider.Name()], s.simulator = simulatedProvider, simulatedProvider
+	s.providers[simulatedProvider.Name()], s.challenges = simulatedProvider, simulatedProvider
 	return nil
+}
+
+// connectSimulator opens the connection to the simulated provider in a process of its own. This process need not run yet. A
+// store keeps the simulator with which it was made, because an inquiry at another one would say that a charge never arrived.
+// So the file calls.RemoteName is created before the store's first data.
+func (s *server) connectSimulator() error {
+	if exists, err := s.hasFile(simulatorLog); err != nil {
+		return err
+	} else if exists {
+		return cli.BadConfiguration("simulator-url: the charges of " + s.dir + " are in its own simulator.log; start it without --simulator-url")
+	}
+	simulatedProvider, err := remote.New(remote.Options{URL: s.cfg.SimulatorURL, Log: s.log, Timeout: s.cfg.ProviderWait})
+	if err != nil {
+		return cli.BadConfiguration("simulator-url: " + err.Error())
+	}
+	if err := durable.Replace(filepath.Join(s.dir, calls.RemoteName), 0o600, []byte(s.cfg.SimulatorURL+"\n")); err != nil {
+		return cli.StorageFault("%v", err)
+	}
+	s.onClose(simulatedProvider.Close)
+	s.providers[simulatedProvider.Name()], s.challenges = simulatedProvider, simulatedProvider
+	return nil
+}
+
+// hasFile tells whether the data directory has a file of this name.
+func (s *server) hasFile(name string) (bool, error) {
+	_, err := os.Lstat(filepath.Join(s.dir, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, cli.StorageFault("%v", err)
+	}
+	return true, nil
 }

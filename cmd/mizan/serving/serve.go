@@ -24,13 +24,13 @@ import (
 	"mizan/actors/notifier/operators"
 	paymentactor "mizan/actors/payment"
 	periodactor "mizan/actors/period"
-	"mizan/actors/provider/simulator"
 	searchactor "mizan/actors/search"
 	storefrontactor "mizan/actors/storefront"
 	subscriptionactor "mizan/actors/subscription"
 	turnoveractor "mizan/actors/turnover"
 	"mizan/api"
 	"mizan/api/accesslog"
+	"mizan/api/checkout"
 	"mizan/api/connlimit"
 	"mizan/api/web/payerpage"
 	"mizan/cmd/mizan/cli"
@@ -88,8 +88,8 @@ type process struct {
 	accessLog      *accesslog.Log
 	tracer         *tracing.Tracer // nil: no traces are recorded
 
-	lowSpace func() bool // tells whether a disk is nearly full; nil until a store is open
-	stopBy   time.Time   // deadline of the stop in progress; zero: no stop was requested
+	lowSpace func() bool  // tells whether a disk is nearly full; nil until a store is open
+	stopBy   atomic.Int64 // deadline of the stop in progress, as UnixNano; 0: no stop was requested
 }
 
 // server holds the parts that serve one store. Each phase of run sets some of its fields.
@@ -100,10 +100,11 @@ type server struct {
 	dir         string           // the store's data directory
 	metrics     *metrics.Metrics // those of the process, with the shard's label in a cluster
 	journal     *posting.Journal
+	mayCall     func() error // asked before each operation is sent to a provider; nil: always
 	runtime     *actors.Runtime
 	directory   *directoryactor.Service
 	providers   map[string]actors.Provider
-	simulator   *simulator.Simulator // nil without --sandbox
+	challenges  checkout.Challenges // the simulator's challenges; nil without --sandbox
 	accounts    *account.Service
 	payments    *paymentactor.Service
 	contracts   *contractactor.Service
@@ -215,7 +216,7 @@ func (s *server) startActors(context.Context) error {
 	s.payments = paymentactor.New(paymentactor.Options{
 		Runtime: s.runtime, Directory: s.directory, Admission: s.accounts, Sealer: s.keyring, Providers: s.providers, Addresses: s.directory,
 		CreateWait: s.cfg.CreateWait, ProviderTimeout: s.cfg.ProviderWait, ActionTTL: s.cfg.ActionTTL,
-		ReturnURL: s.pagesConfig().Return, CanReachOperators: s.operators.Reaches, SendsReceipts: s.operators.SendsMail(), Observe: s.onStatusChange,
+		ReturnURL: s.pagesConfig().Return, MayCall: s.mayCall, CanReachOperators: s.operators.Reaches, SendsReceipts: s.operators.SendsMail(), Observe: s.onStatusChange,
 		ObserveCall: s.metrics.OnProviderCall, Tracer: s.tracer,
 	})
 	s.metrics.RegisterCircuits(slices.Sorted(maps.Keys(s.providers)), s.payments.Circuits)
@@ -281,11 +282,7 @@ func (s *server) startMemoryRelease() {
 // stopActors stores when keys and sessions were last used, and waits for work in progress. It gives up when the time for the
 // stop is over. Unfinished work is durable, and the next start resumes it.
 func (s *server) stopActors() error {
-	deadline := s.stopBy
-	if deadline.IsZero() {
-		deadline = time.Now().Add(stopTimeout)
-	}
-	ctx, cancel := context.WithDeadline(context.Background(), deadline)
+	ctx, cancel := context.WithDeadline(context.Background(), s.stopDeadline())
 	defer cancel()
 	ended := make(chan struct{})
 	go func() {
@@ -392,13 +389,21 @@ func (p *process) serveUntil(ctx context.Context, server httpServer, announce, q
 	p.log.Info("stopping")
 	p.notifySupervisor(supervisorStopping)
 	quit()
-	p.stopBy = time.Now().Add(stopTimeout)
-	shutdownCtx, cancel := context.WithDeadline(context.Background(), p.stopBy)
+	p.stopBy.Store(time.Now().Add(stopTimeout).UnixNano())
+	shutdownCtx, cancel := context.WithDeadline(context.Background(), p.stopDeadline())
 	defer cancel()
 	if err := server.Shutdown(shutdownCtx); err != nil {
 		p.log.Warn("requests were cut off", "error", err)
 	}
 	return nil
+}
+
+// stopDeadline returns when work in progress is given up, if it is to end now.
+func (p *process) stopDeadline() time.Time {
+	if at := p.stopBy.Load(); at != 0 {
+		return time.Unix(0, at)
+	}
+	return time.Now().Add(stopTimeout)
 }
 
 func errorText(err error) string {
@@ -420,9 +425,7 @@ func (s *server) apiConfig() api.Config {
 	base := s.baseAPIConfig()
 	cfg.Status, cfg.Version, cfg.Env, cfg.Domain = base.Status, base.Version, base.Env, base.Domain
 	cfg.Observe, cfg.AccessLog = base.Observe, base.AccessLog
-	if s.simulator != nil {
-		cfg.Challenges = s.simulator
-	}
+	cfg.Challenges = s.challenges
 	if s.manualClock != nil {
 		cfg.Advance = s.runtime.Advance
 	}

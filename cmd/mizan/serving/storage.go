@@ -17,6 +17,7 @@ import (
 	"mizan/posting"
 	"mizan/posting/store"
 	"mizan/snapshots/check"
+	"mizan/snapshots/check/calls"
 )
 
 // clockMargin is how far the times of events in a store may be ahead of the real clock.
@@ -40,7 +41,7 @@ func (s *server) openStore(context.Context) error {
 		s.clock = s.manualClock
 	}
 	s.journal, err = posting.Open(posting.Options{
-		Store: store.Options{Dir: s.dir, MinFree: s.cfg.MinFree, Log: s.log, OtherFiles: []string{sandboxFile, simulatorLog, clockFile}},
+		Store: store.Options{Dir: s.dir, MinFree: s.cfg.MinFree, Log: s.log, OtherFiles: []string{sandboxFile, simulatorLog, calls.RemoteName, clockFile}},
 		Clock: s.clock, Log: s.log, Fatal: s.exitAfterStorageFault,
 	})
 	if err != nil {
@@ -48,7 +49,7 @@ func (s *server) openStore(context.Context) error {
 	}
 	s.onClose(s.journal.Close)
 	s.lowSpace = s.journal.LowSpace
-	durable.RemoveLeftovers(s.dir, clockFile, sandboxFile, check.LastFile)
+	durable.RemoveLeftovers(s.dir, clockFile, sandboxFile, calls.RemoteName, check.LastFile)
 	switch {
 	case isManual:
 		return s.checkManualClock()

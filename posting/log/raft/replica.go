@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -70,8 +71,10 @@ type Replica struct {
 	wal     *wal.WAL
 	meta    *metadb.BoltMetaDB // the file about the segments of wal
 	applier *applier
-	changes chan bool // from Raft, which must never wait for a reader
-	leads   chan bool // has the last change that nobody has received yet
+	opened  time.Time
+	proven  atomic.Int64 // see ProvenSince: time after opened, in nanoseconds
+	changes chan bool    // from Raft, which must never wait for a reader
+	leads   chan bool    // has the last change that nobody has received yet
 	relayed chan struct{}
 }
 
@@ -87,7 +90,7 @@ func Open(o Options) (*Replica, error) {
 	}
 	logger := newLogger(o.Log)
 	r := &Replica{
-		meta: new(metadb.BoltMetaDB), applier: &applier{machine: o.Machine, notes: n, fatal: o.Fatal},
+		opened: time.Now(), meta: new(metadb.BoltMetaDB), applier: &applier{machine: o.Machine, notes: n, fatal: o.Fatal},
 		changes: make(chan bool), leads: make(chan bool, 1), relayed: make(chan struct{}),
 	}
 	if r.wal, err = wal.Open(o.Dir, wal.WithSegmentSize(segmentSize), wal.WithLogger(logger), wal.WithMetaStore(r.meta)); err != nil {
@@ -162,6 +165,7 @@ func newLogger(log *slog.Logger) hclog.Logger {
 // frame's payload may be used again afterwards. The error is ErrNotLeader, ErrFenced or ErrUnknown, or wraps an error of the
 // machine.
 func (r *Replica) Propose(f log.Frame) error {
+	begun := time.Now()
 	future := r.raft.Apply(encode(f), enqueueTimeout)
 	switch err := future.Error(); {
 	case err == nil:
@@ -173,7 +177,14 @@ func (r *Replica) Propose(f log.Frame) error {
 	if err, isError := future.Response().(error); isError {
 		return err
 	}
+	r.proven.Store(int64(begun.Sub(r.opened)))
 	return nil
+}
+
+// ProvenSince returns how much time has passed since this replica certainly led the group: since it proposed the last frame that
+// a majority has confirmed, or since the last successful Verify began.
+func (r *Replica) ProvenSince() time.Duration {
+	return time.Since(r.opened) - time.Duration(r.proven.Load())
 }
 
 // Leads gets a value whenever the replica begins (true) or ceases (false) to lead the group.
@@ -191,9 +202,11 @@ func (r *Replica) CatchUp(timeout time.Duration) error {
 // Verify returns an error unless a majority of the replicas confirms, after the call, that this replica leads the group. Until
 // then another leader could have been elected without this replica's knowledge.
 func (r *Replica) Verify() error {
+	begun := time.Now()
 	if err := r.raft.VerifyLeader().Error(); err != nil {
 		return fmt.Errorf("%w: %w", ErrNotLeader, err)
 	}
+	r.proven.Store(int64(begun.Sub(r.opened)))
 	return nil
 }
 
@@ -293,5 +306,5 @@ func (r *Replica) Close() error {
 	return nil
 }
 
-// closeLog closes Raft's log. It also closes the file about the log's segments, which raft-wal 0.4.0 leaves open and locked.
+// closeLog closes Raft's log. It also closes the file about the log's segments, which raft-wal 0.4.1 leaves open and locked.
 func (r *Replica) closeLog() error { return errors.Join(r.wal.Close(), r.meta.Close()) }

@@ -27,6 +27,10 @@ import (
 // LogName is the name of the simulator's log in the data directory.
 const LogName = "simulator.log"
 
+// RemoteName is the name of a file in the data directory. It says that the simulator runs in a process of its own, so its log
+// is elsewhere. The file contains the URL of this process at the last start, for people.
+const RemoteName = "simulator.url"
+
 // call is a line of the simulator's log: a call, and the state of the charge after the call.
 type call struct {
 	Reference ledger.ID    `json:"reference"`
@@ -71,11 +75,15 @@ var unchargedStatuses = map[string]bool{"refused": true, "failed": true, "unknow
 // checker compares the calls in the simulator's log with the intents in the journals.
 type checker struct{ *scan.Scan }
 
-// Check compares the simulator's log in the data directory with the intents. Without a data
-// directory the rule is skipped.
+// Check compares the simulator's log in the data directory with the intents. The rule is skipped without a data
+// directory, and if the simulator's log is elsewhere (RemoteName).
 func Check(s *scan.Scan, data string) error {
 	c := &checker{s}
-	if data == "" {
+	isElsewhere, err := isLogElsewhere(data)
+	if err != nil {
+		return err
+	}
+	if isElsewhere {
 		c.Report.Skip(findings.RuleCalls)
 		return nil
 	}
@@ -88,6 +96,21 @@ func Check(s *scan.Scan, data string) error {
 		}
 		return nil
 	})
+}
+
+// isLogElsewhere tells whether there is no data directory, or it has no log because the simulator runs in a process of its own.
+func isLogElsewhere(data string) (bool, error) {
+	if data == "" {
+		return true, nil
+	}
+	if _, err := os.Lstat(filepath.Join(data, LogName)); !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
+	_, err := os.Lstat(filepath.Join(data, RemoteName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // readCalls adds every call to its transaction's history. It ignores calls that the simulator never answered: a last line

@@ -1,0 +1,402 @@
+package clustering
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mizan/internal/testkit"
+)
+
+// running is a cluster sandbox under test.
+type running struct {
+	t      *testing.T
+	dir    string
+	binary string
+	cmd    *exec.Cmd
+	box    *sandbox
+}
+
+// values are the members of cluster.json that tests use.
+func (r *running) value(name string) string {
+	var text string
+	if err := json.Unmarshal(r.box.values[name], &text); err != nil {
+		r.t.Fatalf("%s in cluster.json: %v", name, err)
+	}
+	return text
+}
+
+// start runs `mizan cluster sandbox` until it is ready.
+func start(t *testing.T, dir string, shards int) *running {
+	t.Helper()
+	r := &running{t: t, dir: dir, binary: testkit.Binary(t)}
+	r.cmd = exec.Command(r.binary, "cluster", "sandbox", "--nodes", "3", "--shards", fmt.Sprint(shards), "--data", dir)
+	out, err := r.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stderr := new(bytes.Buffer)
+	r.cmd.Stderr = stderr
+	if err := r.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.stop)
+	line := make([]byte, 4096)
+	n, err := out.Read(line)
+	if err != nil || !strings.HasPrefix(string(line[:n]), "mizan: cluster ready") {
+		t.Fatalf("it printed %q, %v, %s", line[:n], err, stderr)
+	}
+	go func() { _, _ = io.Copy(io.Discard, out) }()
+	r.read()
+	return r
+}
+
+func (r *running) read() {
+	r.t.Helper()
+	var err error
+	if r.box, err = readSandbox(r.dir); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// stop ends the sandbox, and checks that its processes have ended.
+func (r *running) stop() {
+	if r.cmd == nil {
+		return
+	}
+	if err := r.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		r.t.Error(err)
+	}
+	if err := r.cmd.Wait(); err != nil {
+		r.t.Errorf("the sandbox ended with %v", err)
+	}
+	r.cmd = nil
+	r.read()
+	testkit.WaitUntil(r.t, "the simulated provider has ended", func() bool { return !isRunning(r.box.Simulator.PID, r.box.Simulator.Data) })
+	for i := range r.box.Nodes {
+		if n := &r.box.Nodes[i]; isRunning(n.PID, n.Data) {
+			r.t.Errorf("node %s still runs", n.Name)
+		}
+	}
+}
+
+// answer is an answer to a request.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+func (a *answer) member(t *testing.T, name string) string {
+	t.Helper()
+	var object map[string]any
+	if err := json.Unmarshal(a.body, &object); err != nil {
+		t.Fatalf("%d %s: %v", a.status, a.body, err)
+	}
+	if data, ok := object["data"].(map[string]any); ok {
+		object = data
+	}
+	return fmt.Sprint(object[name])
+}
+
+// send sends a request to a node. headers are pairs of a name and a value.
+func (r *running) send(n *node, method, path, body string, headers ...string) *answer {
+	r.t.Helper()
+	request, err := http.NewRequest(method, n.BaseURL+path, strings.NewReader(body))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if body != "" {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i < len(headers); i += 2 {
+		request.Header.Set(headers[i], headers[i+1])
+	}
+	client := http.Client{Timeout: time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	response, err := client.Do(request)
+	if err != nil {
+		return &answer{}
+	}
+	defer func() { _ = response.Body.Close() }()
+	content, err := io.ReadAll(response.Body)
+	if err != nil {
+		return &answer{}
+	}
+	return &answer{response.StatusCode, response.Header, content}
+}
+
+func (r *running) pay(n *node, txid string) *answer {
+	r.t.Helper()
+	return r.send(n, http.MethodPost, "/api/v1/transactions", testkit.CardPayment(txid), "x-api-key", r.value("api_key"), "x-organization-id", r.value("organization_id"))
+}
+
+func (r *running) operate(n *node, method, path, body string, headers ...string) *answer {
+	r.t.Helper()
+	return r.send(n, method, path, body, append(headers, "authorization", "Bearer "+r.value("admin_token"))...)
+}
+
+// leader returns the node that leads a shard, and another node.
+func (r *running) leader(shard int) (leads, other *node) {
+	r.t.Helper()
+	testkit.WaitUntil(r.t, fmt.Sprintf("shard %d has a leader", shard), func() bool {
+		leads, other = nil, nil
+		for i := range r.box.Nodes {
+			st, err := askStatus(r.t.Context(), r.box.Nodes[i].BaseURL, r.value("admin_token"))
+			if err != nil {
+				continue
+			}
+			for k := range r.box.Nodes {
+				switch n := &r.box.Nodes[k]; {
+				case n.Name == st.Shards[shard].Leader:
+					leads = n
+				case isRunning(n.PID, n.Data):
+					other = n
+				}
+			}
+			return leads != nil && other != nil
+		}
+		return false
+	})
+	return leads, other
+}
+
+// Any node takes any request: payments, repeats, reads, the administration, pages of payers and of the console.
+func TestAnyNodeTakesAnyRequest(t *testing.T) {
+	r := start(t, filepath.Join(t.TempDir(), "cluster"), 3)
+	nodes := r.box.Nodes
+	txid := uuid.NewString()
+	id := ""
+	for i := range nodes {
+		a := r.pay(&nodes[i], txid)
+		if a.status != http.StatusCreated || a.member(t, "status") != "charged" {
+			t.Fatalf("%s: %d %s", nodes[i].Name, a.status, a.body)
+		}
+		if got := a.member(t, "id"); id != "" && (got != id || a.header.Get("x-idempotent-replay") != "true") {
+			t.Errorf("%s: the same txid is transaction %s, not %s", nodes[i].Name, got, id)
+		} else {
+			id = got
+		}
+		if a.header.Get("x-mizan-shard") != "1" || a.header.Get("x-mizan-node") == "" || len(a.header.Values("x-request-id")) != 1 {
+			t.Errorf("%s: the headers are %v", nodes[i].Name, a.header)
+		}
+	}
+	session := []string{"authorization", "Bearer " + r.value("auditor_token"), "x-organization-id", r.value("organization_id")}
+	for i := range nodes {
+		n := &nodes[i]
+		if a := r.send(n, http.MethodGet, "/api/v1/transactions/"+id, "", "x-api-key", r.value("api_key"), "x-organization-id", r.value("organization_id")); a.status != http.StatusOK {
+			t.Errorf("%s: %d %s", n.Name, a.status, a.body)
+		}
+		if a := r.send(n, http.MethodGet, "/api/v1/ledger/export?format=csv&env=test", "", session...); a.status != http.StatusOK || !bytes.Contains(a.body, []byte(id)) {
+			t.Errorf("%s: the export has %d bytes, %d", n.Name, len(a.body), a.status)
+		}
+		if a := r.send(n, http.MethodGet, "/console/login?organization="+r.value("organization_id"), ""); a.status != http.StatusOK || !bytes.Contains(a.body, []byte("Sandbox bank")) && !bytes.Contains(a.body, []byte("password")) {
+			t.Errorf("%s: the login page is %d", n.Name, a.status)
+		}
+		if a := r.send(n, http.MethodGet, "/docs", ""); a.status >= http.StatusBadRequest {
+			t.Errorf("%s: the reference is %d", n.Name, a.status)
+		}
+	}
+	for i := range nodes { // a GET with a body, as some clients send it
+		if a := r.operate(&nodes[i], http.MethodGet, "/api/v1/partners", "null", "x-organization-id", r.value("organization_id")); a.status != http.StatusOK {
+			t.Errorf("%s: %d %s", nodes[i].Name, a.status, a.body)
+		}
+	}
+	// An administration token is known on every node, and only a valid one.
+	for i := range nodes {
+		created := r.operate(&nodes[i], http.MethodPost, "/api/v1/organizations", fmt.Sprintf(`{"name":"Org %d","type":"merchant","status":"active"}`, i))
+		if created.status != http.StatusCreated {
+			t.Fatalf("%s: %d %s", nodes[i].Name, created.status, created.body)
+		}
+		org := created.member(t, "id")
+		for k := range nodes {
+			if a := r.operate(&nodes[k], http.MethodGet, "/api/v1/organizations/"+org, ""); a.status != http.StatusOK {
+				t.Errorf("%s: organization %s is %d %s", nodes[k].Name, org, a.status, a.body)
+			}
+			if a := r.operate(&nodes[k], http.MethodGet, "/api/v1/partners", "", "x-organization-id", org); a.status != http.StatusOK {
+				t.Errorf("%s: the partners of %s are %d %s", nodes[k].Name, org, a.status, a.body)
+			}
+		}
+	}
+	var list struct {
+		Data []struct {
+			ID      string
+			Created string `json:"created_at"`
+		}
+		Cursor struct {
+			Value *string `json:"cursor_value"`
+		}
+	}
+	seen, path := make(map[string]bool), "/api/v1/organizations?limit=2"
+	last := "9999"
+	for pages := 0; pages < 10; pages++ {
+		list.Data, list.Cursor.Value = nil, nil
+		a := r.operate(&nodes[pages%3], http.MethodGet, path, "")
+		if err := json.Unmarshal(a.body, &list); err != nil || a.status != http.StatusOK {
+			t.Fatalf("%d %s", a.status, a.body)
+		}
+		for _, o := range list.Data {
+			if seen[o.ID] || o.Created > last {
+				t.Errorf("organization %s of %s after %s", o.ID, o.Created, last)
+			}
+			seen[o.ID], last = true, o.Created
+		}
+		if list.Cursor.Value == nil {
+			break
+		}
+		path = "/api/v1/organizations?limit=2&cursor=" + strings.ReplaceAll(*list.Cursor.Value, "+", "%2B")
+	}
+	if len(seen) != 5 {
+		t.Errorf("the list has %d organizations, not 5", len(seen))
+	}
+	for _, status := range []int{
+		r.send(&nodes[0], http.MethodGet, "/api/v1/organizations", "", "authorization", "Bearer mza_wrong").status,
+		r.send(&nodes[1], http.MethodGet, "/api/v1/cluster", "").status,
+		r.send(&nodes[2], http.MethodGet, "/api/v1/partners", "", "x-organization-id", r.value("organization_id"), "x-mizan-asserted-operator", "1", "x-mizan-asserted-shard", "1").status,
+	} {
+		if status != http.StatusUnauthorized {
+			t.Errorf("a caller without a valid token gets %d", status)
+		}
+	}
+}
+
+// If the leader is killed, another node takes over with everything that was acknowledged. The node comes back.
+func TestKilledLeaderIsReplaced(t *testing.T) {
+	r := start(t, filepath.Join(t.TempDir(), "cluster"), 1)
+	leads, other := r.leader(1)
+	acknowledged := make(map[string]string)
+	for range 5 {
+		txid := uuid.NewString()
+		if a := r.pay(leads, txid); a.status == http.StatusCreated {
+			acknowledged[txid] = a.member(t, "id")
+		}
+	}
+	if err := syscall.Kill(leads.PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	testkit.WaitUntil(t, "another node accepts payments", func() bool {
+		txid := uuid.NewString()
+		a := r.pay(other, txid)
+		if a.status == http.StatusCreated {
+			acknowledged[txid] = a.member(t, "id")
+		}
+		return a.status == http.StatusCreated
+	})
+	name := leads.Name
+	if out, err := exec.Command(r.binary, "cluster", "start", "--data", r.dir, "--node", name).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	r.read()
+	for i := range r.box.Nodes {
+		for txid, id := range acknowledged {
+			if a := r.pay(&r.box.Nodes[i], txid); a.status != http.StatusCreated || a.member(t, "id") != id || a.member(t, "status") != "charged" {
+				t.Errorf("%s: transaction %s of txid %s is %d %s", r.box.Nodes[i].Name, id, txid, a.status, a.body)
+			}
+		}
+	}
+	if out, err := exec.Command(r.binary, "cluster", "start", "--data", r.dir, "--node", name).CombinedOutput(); err == nil || !strings.Contains(string(out), "runs already") {
+		t.Errorf("a node that runs is started again: %s", out)
+	}
+	testkit.WaitUntil(t, "every replica has everything", func() bool {
+		st, err := askStatus(t.Context(), other.BaseURL, r.value("admin_token"))
+		if err != nil || !st.isReady() {
+			return false
+		}
+		for i := range st.Shards {
+			for _, replica := range st.Shards[i].Replicas {
+				if replica.Lag > 0 || len(st.Shards[i].Replicas) != 3 {
+					return false
+				}
+			}
+		}
+		return true
+	})
+	r.stop()
+	for i := range r.box.Nodes {
+		dir := filepath.Join(r.box.Nodes[i].Data, "shards", "1", "store")
+		if out, err := exec.Command(r.binary, "audit", "verify", "--data", dir, "--keyring", filepath.Join(r.dir, keyringFile)).CombinedOutput(); err != nil {
+			t.Errorf("%s: %v: %s", r.box.Nodes[i].Name, err, out)
+		}
+	}
+}
+
+// The commands show the cluster, move leads, and add and remove nodes. Wrong arguments are refused in one line.
+func TestNodesJoinAndLeave(t *testing.T) {
+	r := start(t, filepath.Join(t.TempDir(), "cluster"), 2)
+	box := filepath.Join(r.dir, clusterFile)
+	run := func(arguments ...string) (string, error) {
+		out, err := exec.Command(r.binary, append([]string{"cluster"}, arguments...)...).CombinedOutput()
+		return string(out), err
+	}
+	leads, other := r.leader(2)
+	if out, err := run("transfer", "--sandbox", box, "2", other.Name); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	testkit.WaitUntil(t, "the other node leads", func() bool { now, _ := r.leader(2); return now.Name == other.Name })
+	for _, wrong := range [][]string{{"transfer", "--sandbox", box, "9", other.Name}, {"transfer", "--sandbox", box, "1", "n9"}, {"remove-node", "--sandbox", box, "n9"}, {"add-node", "--sandbox", box, "N!", "127.0.0.1:1"}} {
+		if out, err := run(wrong...); err == nil || strings.Count(out, "\n") != 1 {
+			t.Errorf("%v: %v, %s", wrong, err, out)
+		}
+	}
+	// A fourth node.
+	addresses, err := freeAddresses(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := run("certificates", "--nodes", "n4", "--out", leads.CertsDir); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	fourth := *leads
+	fourth.Name, fourth.Data, fourth.Log = "n4", filepath.Join(r.dir, "n4"), filepath.Join(r.dir, "n4.log")
+	fourth.BaseURL, fourth.Listen, fourth.Peer, fourth.Metrics = "http://"+addresses[0], addresses[0], addresses[1], addresses[2]
+	r.box.Nodes = append(r.box.Nodes, fourth)
+	n4 := &r.box.Nodes[3]
+	out, err := os.Create(n4.Log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	process := exec.Command(r.binary, r.box.nodeArguments(n4)...)
+	process.Stdout, process.Stderr = out, out
+	if err := process.Start(); err != nil {
+		t.Fatal(err)
+	}
+	n4.PID = process.Process.Pid
+	go func() { _ = process.Wait() }()
+	if err := r.box.write(r.dir); err != nil { // so that the sandbox stops it
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			content, _ := os.ReadFile(n4.Log)
+			t.Logf("the fourth node's log:\n%s", content)
+		}
+	})
+	testkit.WaitUntil(t, "the fourth node serves", func() bool { return isServing(t.Context(), n4.BaseURL) })
+	if out, err := run("add-node", "--sandbox", box, "n4", n4.Peer); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if a := r.pay(n4, uuid.NewString()); a.status != http.StatusCreated {
+		t.Errorf("the fourth node answers %d %s", a.status, a.body)
+	}
+	first := r.box.Nodes[0].Name
+	if out, err := run("remove-node", "--sandbox", box, "--url", n4.BaseURL, first); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	testkit.WaitUntil(t, "the removed node is no longer listed", func() bool {
+		out, err := run("status", "--sandbox", box, "--url", n4.BaseURL)
+		return err == nil && strings.Contains(out, "n4") && !strings.Contains(out, first+" ")
+	})
+	if a := r.pay(n4, uuid.NewString()); a.status != http.StatusCreated {
+		t.Errorf("without %s: %d %s", first, a.status, a.body)
+	}
+}
