@@ -32,11 +32,11 @@ type indexEntry struct {
 	offset int64
 }
 
-func newIndex(bound, sieveBits int) index {
+func newIndex(bound, filterBits int) index {
 	return index{
 		bound:       bound,
 		positions:   make(map[uint64]uint32),
-		bloomFilter: make([]uint64, sieveBits/64),
+		bloomFilter: make([]uint64, filterBits/64),
 	}
 }
 
