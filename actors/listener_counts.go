@@ -8,8 +8,8 @@ import (
 )
 
 // ListenerCounts counts, for each organization, the listeners: clients that receive its notifications as they happen. A
-// notification that only listeners receive is not made if the organization has no listener. The zero value of ListenerCounts
-// is ready for use.
+// notification that only listeners receive is not made if the organization has no listener. The zero value of
+// ListenerCounts is ready for use.
 type ListenerCounts struct {
 	total atomic.Int64 // number of listeners of all organizations; while it is 0, HasListener does not lock mu
 

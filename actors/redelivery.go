@@ -80,8 +80,8 @@ func (rt *Runtime) ScheduleRetry(earlierFailures int, fn func()) {
 	rt.schedule(retryDelay(earlierFailures), fn)
 }
 
-// CallAfter calls fn after a duration of real time. The wait counts as work in progress: Quiesce waits for the call, and Stop makes
-// it at once. fn must not block.
+// CallAfter calls fn after a duration of real time. The wait counts as work in progress: Quiesce waits for the
+// call, and Stop makes it at once. fn must not block.
 func (rt *Runtime) CallAfter(after time.Duration, fn func()) {
 	rt.work.add()
 	go func() {

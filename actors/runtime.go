@@ -51,8 +51,8 @@ type Runtime struct {
 	Journal *posting.Journal
 	Log     *slog.Logger
 
-	// ListenerCounts counts the clients that receive an organization's notifications as they happen (listeners). The notifier
-	// adds listeners.
+	// ListenerCounts counts the clients that receive an organization's notifications as they happen (listeners). The
+	// notifier adds listeners.
 	Listeners ListenerCounts
 
 	system          *actor.ActorSystem

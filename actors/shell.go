@@ -57,8 +57,8 @@ func (s *shell[K]) forget() {
 // AnnouncedMessage is a message that Context.Expect announced.
 type AnnouncedMessage interface{ Expected() }
 
-// OutcomeWaiter is a Refusable that only waits for the results of other messages. The number of Observers in an actor's queue
-// has no limit of its own, because there are never more Observers than requests in progress.
+// OutcomeWaiter is a Refusable that only waits for the results of other messages. The number of Observers in an actor's
+// queue has no limit of its own, because there are never more Observers than requests in progress.
 type OutcomeWaiter interface {
 	Refusable
 	OnlyWaits()

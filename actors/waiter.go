@@ -95,8 +95,8 @@ func (h *helper) Leave() {
 	}
 }
 
-// wakeSignal wakes one goroutine. Signals are reused, so a goroutine that knows a wake-up signal from an earlier use may still ring it.
-// Therefore a goroutine that is woken must check whether there is a reason.
+// wakeSignal wakes one goroutine. Signals are reused, so a goroutine that knows a wake-up signal from an earlier use may still
+// ring it. Therefore a goroutine that is woken must check whether there is a reason.
 type wakeSignal struct {
 	sent  chan struct{} // holds at most one signal
 	timer *time.Timer   // rings at the deadline

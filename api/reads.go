@@ -13,8 +13,8 @@ const (
 	// one of them can run while the other waits for the disk. With more, each step of a payment would wait longer for a core.
 	readsOfCore = 2
 
-	// readPlaceTimeout is the time after which a read's place becomes free even if the read has not ended. No page of a list takes
-	// so long. A read that does must be waiting for something other than the processor, such as a slow client, so another
+	// readPlaceTimeout is the time after which a read's place becomes free even if the read has not ended. No page of a list
+	// takes so long. A read that does must be waiting for something other than the processor, such as a slow client, so another
 	// read may begin.
 	readPlaceTimeout = time.Second
 )

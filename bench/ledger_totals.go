@@ -14,7 +14,8 @@ import (
 	"mizan/bench/server"
 )
 
-// ledgerReader reads the ledger over HTTP, with the rights of the organization's auditor, so that a run can check the ledger's totals.
+// ledgerReader reads the ledger over HTTP, with the rights of the organization's auditor, so that a run can check the ledger's
+// totals.
 type ledgerReader struct {
 	client  *http.Client
 	baseURL string
@@ -99,9 +100,9 @@ func (a *ledgerReader) get(ctx context.Context, path string, result any) error {
 // pageSize is the largest page of the ledger's lists.
 const pageSize = "500"
 
-// ledgerTotals are the totals of the ledger accounts that a run of payments changes. A partner has two such accounts, and their totals
-// are added up. The first account records what the institution owes the partner. The second account records what the partner
-// owes the institution, because a fee may be more than the payment's amount.
+// ledgerTotals are the totals of the ledger accounts that a run of payments changes. A partner has two such accounts, and
+// their totals are added up. The first account records what the institution owes the partner. The second account records what
+// the partner owes the institution, because a fee may be more than the payment's amount.
 type ledgerTotals struct {
 	credits    big.Int             // posted credits of the accounts of the partner, or of all partners
 	debits     big.Int             // posted debits of the same accounts

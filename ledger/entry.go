@@ -42,10 +42,10 @@ type Posting struct {
 	Side    Side
 	Amount  money.Amount
 
-	// SplitWith is an optional second account, for the part of the amount that does not belong on Account. A credit first pays the
-	// debt on SplitWith, and the rest goes to Account. If a debit exceeds the available balance of Account, the excess goes to
-	// SplitWith. The journal's writer replaces the posting with one or two postings without SplitWith. Only postings of Posted and
-	// Capture entries may have a SplitWith.
+	// SplitWith is an optional second account, for the part of the amount that does not belong on Account. A credit first pays
+	// the debt on SplitWith, and the rest goes to Account. If a debit exceeds the available balance of Account, the excess goes
+	// to SplitWith. The journal's writer replaces the posting with one or two postings without SplitWith. Only postings of
+	// Posted and Capture entries may have a SplitWith.
 	SplitWith Path
 }
 

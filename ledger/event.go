@@ -95,9 +95,9 @@ type Event struct {
 // Hash is a SHA-256 digest. The zero value means that there is no hash.
 type Hash [32]byte
 
-// StoredHashes has the hashes of the data that was stored together with an event. Somebody who knows the root hash of the journal can
-// use these hashes to verify the data. The journal's writer sets StoredHashes. Package posting/store defines the bytes that are
-// hashed (HashRecord, HashNotices, HashClaim).
+// StoredHashes has the hashes of the data that was stored together with an event. Somebody who knows the root hash of the
+// journal can use these hashes to verify the data. The journal's writer sets StoredHashes. Package posting/store defines the
+// bytes that are hashed (HashRecord, HashNotices, HashClaim).
 type StoredHashes struct {
 	// Record is the hash of the record as it was stored with the event. A Change is everything that one decision makes durable,
 	// and a step is the part of a Change for one record. A step stores its record only once, so only the last event of a step

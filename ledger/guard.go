@@ -58,8 +58,8 @@ var MaxAmount = money.MustParse("1" + zeros72)
 
 const zeros72 = "000000000000000000000000000000000000000000000000000000000000000000000000"
 
-// ReserveHeadroom returns the guard that prevents overflows of an asset's totals. The counter of the guard is the sum of all settled
-// and pending amounts. No total can exceed the counter, and the guard keeps the counter below 2^256.
+// ReserveHeadroom returns the guard that prevents overflows of an asset's totals. The counter of the guard is the sum of all
+// settled and pending amounts. No total can exceed the counter, and the guard keeps the counter below 2^256.
 func ReserveHeadroom(org ID, asset money.Asset, amount money.Amount) CounterGuard {
 	return CounterGuard{Org: org, Key: headroomKey(asset), Add: amount, Max: maxHeadroom, RefusalCode: OutOfRange}
 }
@@ -72,8 +72,8 @@ var maxHeadroom = func() money.Amount {
 	return a
 }()
 
-// ReleaseHeadroom returns the guard that releases an amount that ReserveHeadroom has reserved. It is for charges that have moved no
-// money.
+// ReleaseHeadroom returns the guard that releases an amount that ReserveHeadroom has reserved. It is for charges that have
+// moved no money.
 func ReleaseHeadroom(org ID, asset money.Asset, amount money.Amount) CounterGuard {
 	return CounterGuard{Org: org, Key: headroomKey(asset), Add: amount, IsRelease: true}
 }
@@ -114,12 +114,12 @@ func LinkChargesKey(link ID) string { return LinkPrefix + "charged/" + link.Stri
 // LinkAmountKey returns the key of the counter that sums the charged amounts of a link's payments.
 func LinkAmountKey(link ID) string { return LinkPrefix + "amount/" + link.String() }
 
-// LinkPrefix is the prefix of the keys LinkPaymentsKey, LinkChargesKey and LinkAmountKey. The key LinkFormerAssetKey does not have
-// this prefix.
+// LinkPrefix is the prefix of the keys LinkPaymentsKey, LinkChargesKey and LinkAmountKey. The key LinkFormerAssetKey does not
+// have this prefix.
 const LinkPrefix = "link/"
 
-// CountLinkPayment returns the guards for the Change with which a payment of a link begins. They count the payment. If the asset of
-// the link was changed after the payer saw the link's page, they refuse the Change with Conflict.
+// CountLinkPayment returns the guards for the Change with which a payment of a link begins. They count the payment. If the
+// asset of the link was changed after the payer saw the link's page, they refuse the Change with Conflict.
 func CountLinkPayment(org, link ID, asset money.Asset) []CounterGuard {
 	return []CounterGuard{
 		{Org: org, Key: LinkPaymentsKey(link), Add: money.FromUint64(1), Max: money.Max, RefusalCode: OutOfRange},

@@ -52,7 +52,8 @@ type bufferedPage struct {
 	runs []*lineRun // the oldest first; only the last run may have lines that are not on a stored page
 }
 
-// lineRun contains consecutive lines of a page. Either all of them have moved to a stored page, in the same group, or none of them.
+// lineRun contains consecutive lines of a page. Either all of them have moved to a stored page, in the same group, or none of
+// them.
 type lineRun struct {
 	lines        []byte
 	ends         []groupEnd // one for each group whose lines are in the run

@@ -63,8 +63,8 @@ type Step struct {
 	// gets no number. In each organization, the numbers of a sequence begin at 1 and have no gaps.
 	Sequence string
 
-	// DueQueue is the instant at which the record's timer fires next; 0 means never. Due replaces the record's previous due instant.
-	// If DueQueue is in the past, the current instant is stored instead.
+	// DueQueue is the instant at which the record's timer fires next; 0 means never. Due replaces the record's previous due
+	// instant. If DueQueue is in the past, the current instant is stored instead.
 	Due ledger.Micros
 
 	// Finish is true if the step's last event puts the record into a final state. The booked time of that event is then stored
@@ -102,8 +102,8 @@ type Receipt struct {
 	Headers []RecordHeader
 }
 
-// RecordHeader contains the fields that the writer stores beside a record's payload. Their values are those after the record's last
-// Step.
+// RecordHeader contains the fields that the writer stores beside a record's payload. Their values are those after the record's
+// last Step.
 type RecordHeader struct {
 	Version     uint64
 	FirstSeq    uint64        // seq of the record's first event

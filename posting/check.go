@@ -61,8 +61,8 @@ func (w *writer) owner(earlier []ledger.Claim, claim *ledger.Claim) (owner []byt
 	return owner, claimed
 }
 
-// recordHeader returns the header of the step's record, that is, its version and the other fields that the writer stores beside the
-// payload. The header includes changes that are in a group but not durable yet.
+// recordHeader returns the header of the step's record, that is, its version and the other fields that the writer stores beside
+// the payload. The header includes changes that are in a group but not durable yet.
 func (w *writer) recordHeader(s *Step) RecordHeader {
 	if s.Record == nil {
 		return RecordHeader{} // a record that consists only of its event has no stored header

@@ -8,9 +8,9 @@ import (
 	"mizan/posting/store"
 )
 
-// preparedGroup is a group (changes that become durable with one sync) on its way to the disk, together with the callers that wait
-// for the group's changes. Two such values exist: while the committer writes one of them to the disk, the orderer fills the
-// other.
+// preparedGroup is a group (changes that become durable with one sync) on its way to the disk, together with the callers that
+// wait for the group's changes. Two such values exist: while the committer writes one of them to the disk, the orderer fills
+// the other.
 type preparedGroup struct {
 	group          *store.Group
 	waiters        []waiter
@@ -72,8 +72,8 @@ func (j *Journal) runOrderer(w *writer) {
 	}
 }
 
-// runCommitter is the committer's loop. It makes each group durable, and then acknowledges the group's changes in order. After a
-// failure it still receives groups, so that the orderer does not block, but does nothing with them.
+// runCommitter is the committer's loop. It makes each group durable, and then acknowledges the group's changes in order.
+// After a failure it still receives groups, so that the orderer does not block, but does nothing with them.
 func (j *Journal) runCommitter() {
 	defer j.loops.Done()
 	for p := range j.groups {
@@ -100,8 +100,8 @@ const (
 	confirmWithin = 100 * time.Millisecond
 )
 
-// runConfirmer is a loop that calls Log.Confirm from time to time. Confirm records what the next start needs to detect that the last
-// groups are missing from the log. No group waits for Confirm.
+// runConfirmer is a loop that calls Log.Confirm from time to time. Confirm records what the next start needs to detect that
+// the last groups are missing from the log. No group waits for Confirm.
 func (j *Journal) runConfirmer() {
 	defer j.loops.Done()
 	for {

@@ -9,11 +9,11 @@ import (
 	"mizan/posting/store"
 )
 
-// DueQueue tells which records are due. An item says that a record is due at an instant. The item is current as long as the record
-// has this due instant, and stale afterwards. DueQueue keeps in memory the items that are due soon, ordered by their instants, and
-// loads later items from the store when their time comes near. In the store, the items that one group (changes that become
-// durable together) makes due in one second are in one row, a due row. The row is removed when all its items are stale, or when
-// the low-water mark has passed the row's second.
+// DueQueue tells which records are due. An item says that a record is due at an instant. The item is current as long as the
+// record has this due instant, and stale afterwards. DueQueue keeps in memory the items that are due soon, ordered by their
+// instants, and loads later items from the store when their time comes near. In the store, the items that one group (changes
+// that become durable together) makes due in one second are in one row, a due row. The row is removed when all its items are
+// stale, or when the low-water mark has passed the row's second.
 type DueQueue struct {
 	journal *Journal
 	wake    chan struct{} // receives a value when an item becomes due earlier than all others
@@ -173,8 +173,8 @@ func (q *DueQueue) forget(k dueKey) {
 	delete(q.dispatchedItems, k)
 }
 
-// maxEmptied is the maximum length of DueQueue.emptiedRows. A row that finds no place there is removed later: when the low-water mark
-// passes it, or after the journal is opened again.
+// maxEmptied is the maximum length of DueQueue.emptiedRows. A row that finds no place there is removed later: when the
+// low-water mark passes it, or after the journal is opened again.
 const maxEmptied = 65_536
 
 // markStale records that one more item of a row is stale. A row without current items can be removed.
@@ -201,8 +201,8 @@ func (q *DueQueue) takeEmptied(limit int) (rows []dueRow) {
 	defer q.mu.Unlock()
 	taken := 0
 	for ; taken < len(q.emptiedRows) && len(rows) < limit; taken++ {
-		// A row in d.emptiedRows may have a current item again: after one change of a group has emptied the group's row, a later
-		// change of the same group may have put an item into it.
+		// A row in d.emptiedRows may have a current item again: after one change of a group has emptied the group's row, a
+		// later change of the same group may have put an item into it.
 		if row := q.emptiedRows[taken]; q.waiting[row] == 0 && row.second >= q.mark {
 			rows = append(rows, row)
 		}

@@ -315,8 +315,8 @@ func (j *Journal) fail(err error) {
 	})
 }
 
-// watchStore ends the process when the store's background work (a flush or a compaction) fails. It does not wait for the next group,
-// because Badger would continue to work and could damage more.
+// watchStore ends the process when the store's background work (a flush or a compaction) fails. It does not wait for the next
+// group, because Badger would continue to work and could damage more.
 func (j *Journal) watchStore() {
 	defer j.loops.Done()
 	select {

@@ -377,7 +377,8 @@ func (p *modelRun) randomEntry(phase ledger.Phase) *ledger.Entry {
 	return entry
 }
 
-// takeDue takes items that are due and compares them with the model. It returns some of them to the journal with DueQueue.Return.
+// takeDue takes items that are due and compares them with the model. It returns some of them to the journal with
+// DueQueue.Return.
 func (p *modelRun) takeDue() {
 	p.t.Helper()
 	p.lookAhead()

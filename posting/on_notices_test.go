@@ -9,9 +9,9 @@ import (
 	"mizan/posting/store"
 )
 
-// When a page of notices is full, it is written into the group at once. From then on writer.finishSize must not count the page any
-// more, because tail is the size of the rows that are still to be added. Otherwise a group with many notices would end too
-// early.
+// When a page of notices is full, it is written into the group at once. From then on writer.finishSize must not count the
+// page any more, because tail is the size of the rows that are still to be added. Otherwise a group with many notices
+// would end too early.
 func TestFullNoticePageIsCountedOnce(t *testing.T) {
 	w, state := &writer{group: store.NewGroup(1, [32]byte{})}, &orgState{org: uuid.New()}
 	s := Step{Source: ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}}

@@ -22,9 +22,9 @@ type DateGuard struct {
 // closing, no entry takes effect in this month or earlier: a command with a DateGuard for such a day is refused, and an entry
 // whose day nobody has chosen takes effect on the first open day or later.
 //
-// SeenSeq is the seq of the last event that the trial balance in the month's record includes. If an event after SeenSeq may have
-// taken effect in this month or earlier, the Change is refused with StaleVersion, and the caller must compute the trial balance
-// again. If the month is closed already, or has not ended yet, the Change is refused with Conflict.
+// SeenSeq is the seq of the last event that the trial balance in the month's record includes. If an event after SeenSeq may
+// have taken effect in this month or earlier, the Change is refused with StaleVersion, and the caller must compute the trial
+// balance again. If the month is closed already, or has not ended yet, the Change is refused with Conflict.
 type Closing struct {
 	Org     ledger.ID
 	Month   period.Month

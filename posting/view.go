@@ -165,10 +165,10 @@ func (v *View) Counter(org ledger.ID, key, window string) (money.Amount, error) 
 // ListRange selects rows of a list by their booked times, ListRow.Booked.
 //
 // No two rows of a list have the same Booked, so a walk can continue exactly where another walk ended. The row that a record's
-// creation adds has the booked time of the last event of the Step that created the record. Header.StartedAt of the record is the
-// booked time of the first event of that Step, which is at most MaxEvents microseconds earlier. The order of such rows is also
-// the order of StartedAt. To find all records with StartedAt in a window, a caller must extend the walk by MaxEvents microseconds,
-// and check StartedAt of each record.
+// creation adds has the booked time of the last event of the Step that created the record. Header.StartedAt of the record is
+// the booked time of the first event of that Step, which is at most MaxEvents microseconds earlier. The order of such rows is
+// also the order of StartedAt. To find all records with StartedAt in a window, a caller must extend the walk by MaxEvents
+// microseconds, and check StartedAt of each record.
 type ListRange struct {
 	From          ledger.Micros // inclusive
 	Before        ledger.Micros // exclusive; 0: no upper bound
@@ -177,8 +177,8 @@ type ListRange struct {
 
 // List calls fn with the rows of a list that w selects, the newest first. A record that was listed several times has several
 // rows. A caller that wants records in the order of their last change must ignore each row whose Booked is not the record's
-// RecordHeader.UpdatedAt. The time that List takes is proportional to the number of all rows between the bounds of the walk, even with
-// OnlyCreations.
+// RecordHeader.UpdatedAt. The time that List takes is proportional to the number of all rows between the bounds of the walk,
+// even with OnlyCreations.
 func (v *View) List(org ledger.ID, l ledger.List, w ListRange, fn func(ListRow) (more bool, err error)) error {
 	if w.Before < 0 {
 		return nil // nothing is booked before 1970, and times in keys are unsigned

@@ -41,8 +41,8 @@ func TestAmountUpToAvailableFundsAndOverdraftIsCovered(t *testing.T) {
 	}
 }
 
-// CheckFunds only saves the journal's writer work: if an account cannot answer, the amount is admitted, and the writer
-// decides. Every call of CheckFunds gets exactly one answer.
+// CheckFunds only saves the journal's writer work: if an account cannot answer, the amount is admitted, and
+// the writer decides. Every call of CheckFunds gets exactly one answer.
 func TestBusyAccountAdmits(t *testing.T) {
 	world := testkit.NewWorld(t, start)
 	world.JournalOptions.Clock, world.RuntimeOptions.Clock = clock.Real{}, clock.Real{}

@@ -21,8 +21,8 @@ func (s *Service) CountNow(org ledger.ID, partner int64, limits []*directory.Lim
 	return !p.isUnregistered && p.countIfFarFromLimit(limits, at, a)
 }
 
-// countIfFarFromLimit counts an attempt if the history of every limit that applies to it is loaded, and none of
-// these limits is nearly reached.
+// countIfFarFromLimit counts an attempt if the history of every limit that applies to it is loaded, and none
+// of these limits is nearly reached.
 func (v *velocityActor) countIfFarFromLimit(limits []*directory.Limit, at ledger.Micros, a *directory.Attempt) (counted bool) {
 	v.appliedLimits = v.appliedLimits[:0]
 	for _, l := range limits {

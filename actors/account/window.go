@@ -19,15 +19,15 @@ type window struct {
 	oldest             ledger.Micros // while the store is read: time of the partner's oldest kept attempt; 0 if there is room
 }
 
-// isCompleteFor tells whether the window contains every attempt that counts towards the limit. It returns false if the window is
-// nil.
+// isCompleteFor tells whether the window contains every attempt that counts towards the limit. It returns false if the
+// window is nil.
 func (w *window) isCompleteFor(l *directory.Limit) bool {
 	return w != nil && (w.limit == l || w.previousLimit == l) && w.capacity >= roomFor(l)
 }
 
-// extraAttempts is the number of attempts that are kept for each subject in addition to the number that the limit allows. If up to
-// extraAttempts attempts are later uncounted, because they turn out to be repetitions, the window still knows whether the limit is
-// reached.
+// extraAttempts is the number of attempts that are kept for each subject in addition to the number that the limit allows.
+// If up to extraAttempts attempts are later uncounted, because they turn out to be repetitions, the window still knows
+// whether the limit is reached.
 const extraAttempts = 1_024
 
 func newWindow(l *directory.Limit) *window {
@@ -73,8 +73,8 @@ func (w *window) addStored(subject string, at ledger.Micros) {
 	}
 }
 
-// hasRoomBefore tells whether the window may have room for attempts that were booked at bookedAt or earlier. It has no room if
-// the partner is the only subject and the window is already full of later attempts.
+// hasRoomBefore tells whether the window may have room for attempts that were booked at bookedAt or earlier. It has no
+// room if the partner is the only subject and the window is already full of later attempts.
 func (w *window) hasRoomBefore(bookedAt ledger.Micros) bool { return bookedAt > w.oldest }
 
 // sortSubjects sorts every subject's attempts after the history has been read.

@@ -32,7 +32,7 @@ type Directory interface {
 
 // Notifier sends alerts that are not about an event of a record; actors/notifier implements it.
 type Notifier interface {
-	// Post makes a message to a terminal's recipients durable and queues it. If the organization has already used the same
+	// PostBulletin makes a message to a terminal's recipients durable and queues it. If the organization has already used the same
 	// key, Post does nothing and returns nil.
 	PostBulletin(org, terminal ledger.ID, body []byte, key string) error
 }

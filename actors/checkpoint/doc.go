@@ -6,7 +6,7 @@
 //
 // Invariants:
 //  1. The journal alone determines a checkpoint's position and content (balances.NextCheckpoint,
-//     DraftCheckpoint). Each checkpoint is computed from earlier ones and the events since the previous one, so
+//     BuildCheckpoint). Each checkpoint is computed from earlier ones and the events since the previous one, so
 //     the rest of the journal need not be read.
 //  2. Each row is written with its own Change (one atomic write). So a group (the Changes that become durable with
 //     one sync) contains only a small part of a long checkpoint. All other rows are durable before the head. A crash

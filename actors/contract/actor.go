@@ -63,8 +63,8 @@ func (a *contractActor) Failed(*actors.Context) {
 	}
 }
 
-// waitingAction returns the request for an action that caused a decision, or nil if the cause is a due date, for which no
-// caller waits.
+// waitingAction returns the request for an action that caused a decision, or nil if the cause is a due date, for
+// which no caller waits.
 func waitingAction(cause any) *actionMessage {
 	switch m := cause.(type) {
 	case *actionMessage:

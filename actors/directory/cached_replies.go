@@ -65,8 +65,8 @@ type replyContextKey struct{}
 // answer runs on another goroutine, possibly after the write has timed out.
 //
 // A write that changes nothing does not claim the key. If the key is already claimed, the write is refused. The refusal may
-// give another reason than the claim, because other checks come first. So after any error, the caller must call FindCachedReply
-// again.
+// give another reason than the claim, because other checks come first. So after any error, the caller must call
+// FindCachedReply again.
 func WithCachedReply(ctx context.Context, key actors.Key, answer func(made any) CachedReply) context.Context {
 	return context.WithValue(ctx, replyContextKey{}, &idempotentReply{key, answer})
 }
@@ -118,8 +118,8 @@ func (s *Service) readCachedReply(v *posting.View, org, id ledger.ID) (CachedRep
 }
 
 // OpenCachedReply decrypts the payload of a ledger.AdminReply record; keys must contain the key that sealed the payload.
-// OpenCachedReply does not set Booked and Seq, because the payload does not contain them. If the payload is malformed or was
-// changed, it returns an error.
+// OpenCachedReply does not set Booked and Seq, because the payload does not contain them. If the payload is malformed or
+// was changed, it returns an error.
 func OpenCachedReply(keys Sealer, org, id ledger.ID, payload []byte) (CachedReply, error) {
 	plaintext, err := keys.Open(payload, replyContext(org, id))
 	if err != nil {
@@ -196,8 +196,8 @@ func (s *Service) StoreReply(ctx context.Context, org ledger.ID, change *posting
 }
 
 // addReply adds the key's claim and the sealed reply to a change; subject is the record that the reply is about. The reply
-// becomes the last step, so that its event directly follows the event that the reply is about. FindCachedReply takes the booked
-// time from that preceding event.
+// becomes the last step, so that its event directly follows the event that the reply is about. FindCachedReply takes the
+// booked time from that preceding event.
 func (s *Service) addReply(op string, reply *idempotentReply, change *posting.Change, org ledger.ID, subject ledger.Source, made any) error {
 	id := directory.CachedReplyID(reply.key.ClaimKey())
 	answer := reply.answer(made)

@@ -152,8 +152,8 @@ type loginAccount struct {
 	partner *directory.Partner // the partner if the account acts for only this partner, and nil otherwise
 }
 
-// findAccount finds the account that a login belongs to, and the hash of its password. If the login is unknown, the account and the
-// hash are empty.
+// findAccount finds the account that a login belongs to, and the hash of its password. If the login is unknown, the account and
+// the hash are empty.
 func (s *Service) findAccount(id ledger.ID, login string) (loginAccount, string) {
 	o, ok := s.org(id)
 	if !ok {

@@ -132,8 +132,8 @@ func (s *Service) AlertTerminals(fn func(org ledger.ID, terminals []*directory.T
 	return nil
 }
 
-// PartnerOfRecipient returns a partner's number. The recipient is the id of this partner, or of a terminal of this partner. If the
-// organization has no such partner or terminal, the result is false.
+// PartnerOfRecipient returns a partner's number. The recipient is the id of this partner, or of a terminal of this partner. If
+// the organization has no such partner or terminal, the result is false.
 func (s *Service) PartnerOfRecipient(org, recipient ledger.ID) (number int64, ok bool) {
 	o, ok := s.org(org)
 	if !ok {

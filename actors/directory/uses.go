@@ -45,11 +45,11 @@ type publishableStep struct {
 	put  func(posting.RecordHeader)
 }
 
-// useWrite is a command that writes last uses; no caller waits for it. It is an actors.OutcomeWaiter, so it does not count
-// towards the maximum number of waiting commands.
+// useWrite is a command that writes last uses; no caller waits for it. It is an actors.OutcomeWaiter, so it does not
+// count towards the maximum number of waiting commands.
 type useWrite struct{ *command }
 
-// Observes implements actors.OutcomeWaiter.
+// OnlyWaits implements actors.OutcomeWaiter.
 func (*useWrite) OnlyWaits() {}
 
 func newPendingUses() *pendingUses {

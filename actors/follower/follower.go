@@ -189,8 +189,8 @@ type waitingConsumer struct {
 // remaining returns the number of events that the consumer has not processed yet.
 func (w *waitingConsumer) remaining() uint64 { return w.size - w.seq }
 
-// consumersBehind lists each pair of a consumer and an organization with events that the consumer has not processed yet. total is
-// the number of events in all journals. If a consumer's position cannot be read, waiting leaves the consumer out, and the
+// consumersBehind lists each pair of a consumer and an organization with events that the consumer has not processed yet. total
+// is the number of events in all journals. If a consumer's position cannot be read, consumersBehind leaves the consumer out, and the
 // error names the consumer.
 func (f *Follower) consumersBehind(view *posting.View) (list []*waitingConsumer, total uint64, err error) {
 	type journal struct {

@@ -23,14 +23,16 @@ const (
 	NoticesRows          RowKind = rowNotices          // written by the journal's writer; posting/store defines their form
 )
 
-// Acknowledgement is the stored result of a first attempt that was acknowledged. A row of acknowledgements stores many of them.
+// Acknowledgement is the stored result of a first attempt that was acknowledged. A row of acknowledgements stores many
+// of them.
 type Acknowledgement struct {
 	ID
 	Attempt
 }
 
-// PageOfAcknowledgements returns the page of notices to which the row of acknowledgements with this key belongs. The page is
-// identified by the booked time of its first notice. If the key cannot be parsed, PageOfAcknowledgements returns an error.
+// PageOfAcknowledgements returns the page of notices to which the row of acknowledgements with this key belongs. The
+// page is identified by the booked time of its first notice. If the key cannot be parsed, PageOfAcknowledgements
+// returns an error.
 func PageOfAcknowledgements(key []byte) (ledger.Micros, error) {
 	if len(key) != 1+8+idSize || key[0] != rowAcknowledgements {
 		return 0, fmt.Errorf("marks of deliveries with key %x", key)
@@ -38,8 +40,8 @@ func PageOfAcknowledgements(key []byte) (ledger.Micros, error) {
 	return ledger.Micros(binary.BigEndian.Uint64(key[1:])), nil
 }
 
-// ReadAcknowledgements parses a row of acknowledgements and calls fn with each acknowledgement. If the row cannot be parsed, ReadAcknowledgements returns
-// an error.
+// ReadAcknowledgements parses a row of acknowledgements and calls fn with each acknowledgement. If the row cannot be
+// parsed, ReadAcknowledgements returns an error.
 func ReadAcknowledgements(key, value []byte, fn func(m Acknowledgement)) error {
 	pageStart, err := PageOfAcknowledgements(key)
 	if err != nil {
@@ -116,8 +118,8 @@ func ReadCursor(key, value []byte) (ledger.Micros, error) {
 }
 
 // ReadBulletinKey parses the row that stores the key of a bulletin (a message to operators that is about no
-// event), and returns the bulletin's id. With this row, PostBulletin recognises a bulletin that was already posted. If the
-// row cannot be parsed, ReadBulletinKey returns an error.
+// event), and returns the bulletin's id. With this row, PostBulletin recognises a bulletin that was already posted. If
+// the row cannot be parsed, ReadBulletinKey returns an error.
 func ReadBulletinKey(key, value []byte) (ID, error) {
 	if len(key) < 2 || len(value) != idSize || readID(value).Channel != posting.OperatorBulletin {
 		return ID{}, fmt.Errorf("key of a message to operators: unknown form")

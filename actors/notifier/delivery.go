@@ -51,7 +51,8 @@ type Delivery struct {
 	replayRequests       int    // number of requests to deliver the notice again
 }
 
-// retryDelays are the times from a failed attempt to the next one. No delay follows the sixth attempt, which is the last.
+// retryDelays are the times from a failed attempt to the next one. No delay follows the sixth attempt, which is the
+// last.
 var retryDelays = [...]time.Duration{30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour}
 
 // MaxAttempts is the number of failed attempts after which a delivery is parked.

@@ -265,9 +265,9 @@ func (l *deliveryLog) writeResult(draft *draft, attempted *attemptedNotice, now 
 	l.put(draft, next, previous)
 }
 
-// isAcknowledged reports whether the notice has an acknowledgement, which says that its first attempt was acknowledged. It reads
-// the acknowledgements only if a rescan has run, because only a rescan causes duplicates. Acknowledgements of earlier Changes are
-// already durable, because a Change is begun only after the receipt for the previous one.
+// isAcknowledged reports whether the notice has an acknowledgement, which says that its first attempt was acknowledged. It
+// reads the acknowledgements only if a rescan has run, because only a rescan causes duplicates. Acknowledgements of earlier
+// Changes are already durable, because a Change is begun only after the receipt for the previous one.
 func (l *deliveryLog) isAcknowledged(draft *draft, n *posting.Notice) bool {
 	if !l.service.rescanned.Load() || n.PageStart == 0 {
 		return false

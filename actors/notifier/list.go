@@ -183,8 +183,8 @@ func (l *pageSearch) listUntried() error {
 	})
 }
 
-// addUntried lists the delivery of a notice if the store has no result of an attempt: the notice has no acknowledgement (of an
-// acknowledged first attempt), and the delivery has no row of its own.
+// addUntried lists the delivery of a notice if the store has no result of an attempt: the notice has no
+// acknowledgement (of an acknowledged first attempt), and the delivery has no row of its own.
 func (l *pageSearch) addUntried(n *posting.Notice, acknowledged map[ID]acknowledgement) error {
 	id := idOf(n)
 	if _, isMarked := acknowledged[id]; isMarked || id.compare(l.readDownTo) >= 0 || n.Booked < l.removedBefore || l.query.To != (ledger.ID{}) && l.query.To != n.To {

@@ -12,8 +12,9 @@ import (
 
 const month = 30 * 24 * time.Hour
 
-// After a month all rows of finished deliveries are removed: pages of notices, acknowledgements, the deliveries' own rows, and
-// the rows and keys of bulletins (messages to operators about no event). No delivery is attempted again.
+// After a month all rows of finished deliveries are removed: pages of notices, acknowledgements, the deliveries'
+// own rows, and the rows and keys of bulletins (messages to operators about no event). No delivery is attempted
+// again.
 func TestFinishedDeliveriesAreRemovedAfterTheRetention(t *testing.T) {
 	f := newFixture(t, func(f *fixture) {
 		f.notifyOperators = func(ledger.ID, ledger.ID, []byte, []byte) (Attempt, []byte, time.Duration) {

@@ -133,8 +133,8 @@ func (s *Service) searchLater(search *noticeSearch, err error) {
 	s.runtime.ScheduleRetry(failures, func() { s.search(search) })
 }
 
-// offerWithoutResult offers the notices without a stored result to their destinations. Notices that do not fit in memory are
-// stored as waiting deliveries.
+// offerWithoutResult offers the notices without a stored result to their destinations. Notices that do not fit in memory
+// are stored as waiting deliveries.
 func (s *Service) offerWithoutResult(search *noticeSearch) error {
 	for more := true; more && !s.stopping.Load(); {
 		if search.nextPage == 0 {

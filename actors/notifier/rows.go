@@ -16,11 +16,11 @@ import (
 // stored, so their meaning must never change.
 //
 // A notice that is acknowledged at its first attempt, as nearly all are, has no row of its own. It shares two
-// rows with other notices: its page of notices, and a row of acknowledgements. A row of acknowledgements names the notices of one page
-// that were acknowledged at about the same time. Only a delivery that failed or had to wait has rows of its own:
-// one with the delivery, and an empty one whose key says when the delivery is due, or that it is parked. Even a
-// million waiting deliveries need little memory and little time at start, because memory holds only one instant
-// per destination.
+// rows with other notices: its page of notices, and a row of acknowledgements. A row of acknowledgements names the
+// notices of one page that were acknowledged at about the same time. Only a delivery that failed or had to wait has
+// rows of its own: one with the delivery, and an empty one whose key says when the delivery is due, or that it is
+// parked. Even a million waiting deliveries need little memory and little time at start, because memory holds only
+// one instant per destination.
 const (
 	rowAcknowledgements = 'd' // d<page><id of the first acknowledgement>: acknowledged first attempts of notices of the page
 	rowDeliveries       = 'e' // e<id>: a delivery whose first attempt failed or was postponed

@@ -22,10 +22,11 @@ func ReplyID(org ledger.ID, key string) ledger.ID {
 	return ledger.DerivedID(org, "reply|"+key)
 }
 
-// storeCachedReply stores the reply to a request with a key before the reply is sent, so that a repeated request gets the same
-// reply even if the transaction has changed. The Change that stores the request's decision also claims the key; the reply
-// is stored by a later Change, because it is known only after the provider's first answer. storeCachedReply returns the reply, or
-// the reply that another caller with the same key has stored first. The parameter author is the author of the request.
+// storeCachedReply stores the reply to a request with a key before the reply is sent, so that a repeated request gets the
+// same reply even if the transaction has changed. The Change that stores the request's decision also claims the key; the
+// reply is stored by a later Change, because it is known only after the provider's first answer. storeCachedReply returns
+// the reply, or the reply that another caller with the same key has stored first. The parameter author is the author of
+// the request.
 func (s *Service) storeCachedReply(org ledger.ID, key *actors.Key, author ledger.Author, r Result) (Result, error) {
 	if key.IsZero() {
 		return r, nil

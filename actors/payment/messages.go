@@ -78,7 +78,7 @@ type awaitMessage struct{ caller }
 // Refuse implements actors.Refusable.
 func (m *awaitMessage) Refuse(err error) { m.Answer(reply{err: err}) }
 
-// Observes implements actors.OutcomeWaiter.
+// OnlyWaits implements actors.OutcomeWaiter.
 func (m *awaitMessage) OnlyWaits() {}
 
 // LogValue implements slog.LogValuer.

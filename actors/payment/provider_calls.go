@@ -21,8 +21,8 @@ type Reissuer interface {
 	Reissue(ctx context.Context, q *actors.Inquiry) actors.Outcome
 }
 
-// callProvider calls the provider on another goroutine. The actor gets the answer as a *providerAnswer. If the call cannot be queued,
-// callProvider returns an error. isEarly says that the record's due instant has not come yet.
+// callProvider calls the provider on another goroutine. The actor gets the answer as a *providerAnswer. If the call
+// cannot be queued, callProvider returns an error. isEarly says that the record's due instant has not come yet.
 func (t *transaction) callProvider(c *actors.Context, ask payment.ProviderRequest, isEarly bool) error {
 	terminal, provider := t.service.provider(t.key.Org, t.record.Terminal)
 	if provider == nil {

@@ -19,8 +19,8 @@ type TokenSealer interface {
 
 var _ TokenSealer = (*secret.Keyring)(nil)
 
-// renewMessage is the message that begins a subscription's renewal. No caller waits for a reply; if the message is
-// lost, the subscription sends it again.
+// renewMessage is the message that begins a subscription's renewal. No caller waits for a reply; if the message
+// is lost, the subscription sends it again.
 type renewMessage struct{ actors.Renewal }
 
 // LogValue implements slog.LogValuer.

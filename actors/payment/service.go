@@ -39,7 +39,7 @@ type Directory interface {
 // velocity limits; actors/account implements it. Results are passed to the callback answer, because they may
 // take a while.
 type Admission interface {
-	// Admit checks whether the amount may leave the account now.
+	// CheckFunds checks whether the amount may leave the account now.
 	CheckFunds(org ledger.ID, account ledger.Account, amount, overdraft money.Amount, answer func(admitted bool))
 	// Count counts an attempt. It passes to answer the first limit that the attempt exceeds, or nil if there
 	// is none. The function repeats, which may be nil, reports whether the attempt repeats one that is

@@ -85,7 +85,7 @@ func storedPosition(view *posting.View, org ledger.ID) (seq uint64, err error) {
 	return seq, nil
 }
 
-// Take implements follower.Consumer: it indexes the transactions of the chunk's events.
+// Consume implements follower.Consumer: it indexes the transactions of the chunk's events.
 func (x *Index) Consume(c *follower.Chunk) error {
 	x.entryBuffer = x.entryBuffer[:0]
 	indexed := uint64(0)

@@ -106,7 +106,7 @@ func storedProgress(view *posting.View, org ledger.ID) (seq uint64, booked ledge
 	return seq, e.Booked, err
 }
 
-// Take implements follower.Consumer: it counts the chunk's events.
+// Consume implements follower.Consumer: it counts the chunk's events.
 func (c *Counter) Consume(chunk *follower.Chunk) error {
 	p := c.organizations[chunk.Org]
 	c.itemBuffer = c.itemBuffer[:0]

@@ -9,8 +9,8 @@ import (
 	"mizan/posting"
 )
 
-// ItemOf returns what an event of a transaction adds to the partner's daily figures. turnover.IsCounted must accept the
-// event's name.
+// ItemOf returns what an event of a transaction adds to the partner's daily figures. turnover.IsCounted must
+// accept the event's name.
 func ItemOf(view *posting.View, org ledger.ID, e *ledger.Event, t *follower.Transaction) (turnover.Item, error) {
 	r, err := t.Record()
 	if err != nil {

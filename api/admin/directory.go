@@ -59,15 +59,15 @@ type Directory interface {
 
 	SelfService
 
-	// StoredReply returns the stored reply to an earlier write request with the same idempotency key.
+	// FindCachedReply returns the stored reply to an earlier write request with the same idempotency key.
 	FindCachedReply(actors.Key) (answer directoryactor.CachedReply, found bool, err error)
 
 	// StoreReply is for writes that an actor of another package makes. It adds the reply to the write's Change, so that the
 	// write and the reply are stored together. If the request is repeated with the same Idempotency-Key, the stored reply is
-	// sent again. The context must come from WithStoredReply of actors/directory; without a key StoreReply does nothing.
+	// sent again. The context must come from WithCachedReply of actors/directory; without a key StoreReply does nothing.
 	StoreReply(ctx context.Context, org ledger.ID, change *posting.Change, result any) error
 
-	// ReceiverOf returns the number of the partner that receives the notifications to a recipient, which is the partner
+	// PartnerOfRecipient returns the number of the partner that receives the notifications to a recipient, which is the partner
 	// itself or one of its terminals. If the organization has no such partner or terminal, ok is false.
 	PartnerOfRecipient(org, recipient ledger.ID) (number int64, ok bool)
 }

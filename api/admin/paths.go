@@ -54,8 +54,8 @@ func recordAt[T any](h *Handlers, req *web.Request, lookup findByID[T]) (*T, err
 	return record, nil
 }
 
-// mayAccess tells whether the request may access a record. If req.OwnPartner is set, the request may access only the records of the
-// partner with this number.
+// mayAccess tells whether the request may access a record. If req.OwnPartner is set, the request may access only the records of
+// the partner with this number.
 func mayAccess(req *web.Request, record any) bool {
 	if req.OwnPartner == 0 {
 		return true
@@ -69,8 +69,8 @@ func mayAccess(req *web.Request, record any) bool {
 	return false
 }
 
-// mayAccessRecipient tells whether recipient is the id of one of the organization's terminals or partners, and whether the request may
-// access it.
+// mayAccessRecipient tells whether recipient is the id of one of the organization's terminals or partners, and whether the
+// request may access it.
 func (h *Handlers) mayAccessRecipient(req *web.Request, org, recipient ledger.ID) bool {
 	number, found := h.cfg.Directory.PartnerOfRecipient(org, recipient)
 	return found && (req.OwnPartner == 0 || number == req.OwnPartner)

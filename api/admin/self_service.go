@@ -16,9 +16,9 @@ import (
 	"mizan/ledger/schema"
 )
 
-// SelfService reads and ends the sessions of the person who is logged in, and checks the person's password; *directory.Service of
-// package actors/directory implements it. Its methods return a *ledger.Refusal or an error of the kinds that Users.LogIn
-// returns.
+// SelfService reads and ends the sessions of the person who is logged in, and checks the person's password;
+// *directory.Service of package actors/directory implements it. Its methods return a *ledger.Refusal or an error of the kinds
+// that Users.LogIn returns.
 type SelfService interface {
 	OwnSessions(context.Context, *directory.Session) ([]directory.Session, error)
 	EndOwnSessions(ctx context.Context, n *directory.Session, choose func(*directory.Session) bool) (count int, err error)

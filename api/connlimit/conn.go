@@ -103,8 +103,8 @@ func (c *Conn) isStalled(now time.Time) bool {
 	return since != 0 && now.UnixNano()-since > int64(stalled)
 }
 
-// markEvicted marks the connection as evicted before the gate closes it, so that the goroutine that reads from it gets net.ErrClosed.
-// If the connection no longer waits for its caller, claim returns false.
+// markEvicted marks the connection as evicted before the gate closes it, so that the goroutine that reads from it gets
+// net.ErrClosed. If the connection no longer waits for its caller, markEvicted returns false.
 func (c *Conn) markEvicted(now time.Time) bool {
 	return c.state.CompareAndSwap(reading, evicted) || c.isStalled(now) && c.state.CompareAndSwap(working, evicted)
 }

@@ -74,9 +74,9 @@ func (l *listener) pause(wait time.Duration, err error) bool {
 	}
 }
 
-// isPermanent tells whether an error is permanent, so that the next Accept would fail with the same error. Such errors mean that
-// the handle is no longer a listening socket, or that a past deadline was set to wake the goroutine that waits in Accept. All
-// other errors of accept(2) are temporary, or concern only the connection that was about to be accepted.
+// isPermanent tells whether an error is permanent, so that the next Accept would fail with the same error. Such errors mean
+// that the handle is no longer a listening socket, or that a past deadline was set to wake the goroutine that waits in
+// Accept. All other errors of accept(2) are temporary, or concern only the connection that was about to be accepted.
 func isPermanent(err error) bool {
 	for _, e := range []error{net.ErrClosed, os.ErrDeadlineExceeded, syscall.EBADF, syscall.EINVAL, syscall.ENOTSOCK, syscall.EFAULT} {
 		if errors.Is(err, e) {

@@ -49,8 +49,8 @@ func (h *Handlers) checkModule(f *family, req *web.Request) error {
 	return nil
 }
 
-// replaceForbidden returns the error for a caller whose role may not use the family's routes. If the organization lacks the family's
-// module, the error says so instead, so that all callers of such an organization get the same error.
+// replaceForbidden returns the error for a caller whose role may not use the family's routes. If the organization lacks the
+// family's module, the error says so instead, so that all callers of such an organization get the same error.
 func (h *Handlers) replaceForbidden(f *family, org ledger.ID, refusal error) error {
 	if o, known := h.cfg.Organizations.Organization(org); !known || o.HasModule(f.module) {
 		return refusal

@@ -137,7 +137,8 @@ func (h *Handlers) religiousRoutes() []web.Route {
 	}
 }
 
-// withProductType returns a handler that finds the product named by product_type in the URL path, and calls handle with that product.
+// withProductType returns a handler that finds the product named by product_type in the URL path, and calls handle with that
+// product.
 func withProductType(handle handler) handler {
 	return func(req *web.Request, f *family, _ *contract.Product) error {
 		product := contract.Find(f.reading, req.Parameter("product_type"))

@@ -10,8 +10,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Object is a JSON object whose members have an order. A member's value is an Object, a list ([]any or []string), a string, a bool,
-// an int, an int64, a Number or nil.
+// Object is a JSON object whose members have an order. A member's value is an Object, a list ([]any or
+// []string), a string, a bool, an int, an int64, a Number or nil.
 type Object []Member
 
 // Member is a member of an Object.
@@ -91,7 +91,8 @@ func anyOf(texts []string) []any {
 	return list
 }
 
-// ParseJSON parses a JSON text. The result is a value that an Object can contain. Objects keep the order of their members.
+// ParseJSON parses a JSON text. The result is a value that an Object can contain. Objects keep the order of
+// their members.
 func ParseJSON(text []byte) (any, error) {
 	return readValue(jsontext.NewDecoder(bytes.NewReader(text)))
 }

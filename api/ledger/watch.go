@@ -15,8 +15,8 @@ const (
 	watchEvery = 400 * time.Millisecond // time between two updates; less than half of the age at which a page updates the sums
 )
 
-// sumRefresher updates sums of groups of accounts in the background. A page that shows sums then finds them ready, and need not add
-// the events since the previous page itself. Only the sums of organizations that had a reader recently are updated.
+// sumRefresher updates sums of groups of accounts in the background. A page that shows sums then finds them ready, and need not
+// add the events since the previous page itself. Only the sums of organizations that had a reader recently are updated.
 type sumRefresher struct {
 	extend func(ledger.ID) error
 	every  time.Duration // watchEvery; tests set it before the first call of see

@@ -50,8 +50,8 @@ func newUpdateState() *updateState {
 	return s
 }
 
-// receiveProviderUpdate is POST /terminal/{id}/notifications: a provider reports that a transaction at the terminal has changed
-// (specification, "Events"). The service does not trust the report itself: it immediately asks the provider for the
+// receiveProviderUpdate is POST /terminal/{id}/notifications: a provider reports that a transaction at the terminal has
+// changed (specification, "Events"). The service does not trust the report itself: it immediately asks the provider for the
 // transaction's state, and only the provider's answer changes anything. If the sender can't be authenticated, the response
 // is the same 401, whatever the reason is.
 func (h *Handlers) receiveProviderUpdate(req *web.Request) error {
@@ -80,8 +80,8 @@ func (h *Handlers) receiveProviderUpdate(req *web.Request) error {
 	return nil
 }
 
-// authenticatedTerminal returns the terminal if the request is signed with the terminal's secret. If it is not, authenticatedTerminal does the same work,
-// whatever the reason is, so that its duration does not reveal the reason.
+// authenticatedTerminal returns the terminal if the request is signed with the terminal's secret. If it is not,
+// authenticatedTerminal does the same work, whatever the reason is, so that its duration does not reveal the reason.
 func (h *Handlers) authenticatedTerminal(req *web.Request, content []byte) (*directory.Terminal, bool) {
 	id, err := web.ParseID(req.Parameter("id"))
 	terminal, found := h.cfg.Directory.FindTerminal(id)

@@ -130,9 +130,9 @@ func (h *Handlers) writeHosted(req *web.Request, status int, result *paymentacto
 	web.WriteJSON(req.RequestCtx, status, h.appendHosted(nil, req.Principal.Org, result, h.viewContextOf(req, result)))
 }
 
-// mismatchedField compares a repeated create request with the stored transaction. It returns the name of the first field that
-// differs, or an empty string if all fields are equal. The credentials of a hosted transaction come from the payer, not
-// from the request, so they are not compared.
+// mismatchedField compares a repeated create request with the stored transaction. It returns the name of the first field
+// that differs, or an empty string if all fields are equal. The credentials of a hosted transaction come from the payer,
+// not from the request, so they are not compared.
 func mismatchedField(sent *payment.Request, hosted bool, stored *payment.Record) string {
 	switch {
 	case sent.Type != stored.Type:

@@ -23,8 +23,8 @@ const (
 	maxIndexRows   = 200_000 // index rows read; reading one record costs as much as reading hundreds of rows
 )
 
-// listWalk reads the rows of a partner's transaction list, newest first. The list is an index: it has one row for the creation of
-// each transaction, and one for each update.
+// listWalk reads the rows of a partner's transaction list, newest first. The list is an index: it has one row for the
+// creation of each transaction, and one for each update.
 type listWalk struct {
 	view     *posting.View
 	org      ledger.ID

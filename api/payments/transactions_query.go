@@ -66,8 +66,9 @@ func (f *transactionFilter) matches(r *payment.Record) bool {
 		(!f.hasLink || r.LinkID == f.link && r.LinkID != ledger.ID{}) && !r.Amount.Less(f.minAmount) && !f.maxAmount.Less(r.Amount)
 }
 
-// tightenBounds uses the bounds of all times to tighten the bounds of the start and of the last update, so that fewer rows are read.
-// It relies on the order of the times: a transaction finishes after it starts, and its last update is at its finish or later.
+// tightenBounds uses the bounds of all times to tighten the bounds of the start and of the last update, so that fewer rows are
+// read. It relies on the order of the times: a transaction finishes after it starts, and its last update is at its finish or
+// later.
 func (f *transactionFilter) tightenBounds() {
 	f.started.to = min(f.started.to, f.finished.to, f.updated.to)
 	f.updated.from = max(f.updated.from, f.finished.from, f.started.from)

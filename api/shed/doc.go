@@ -5,8 +5,8 @@
 // There is a fixed number of places, enough to keep the machine busy. A command that has a place is in service.
 // Other commands wait in a queue, first in, first out. If a command has waited MaxAge without getting a place, it is
 // shed, and no work was done for it. If there have been waiting commands all the time for MaxAge, more commands
-// arrive than the service can handle, and long waits do not help. The bound is then StandingQueueAge, so that accepted
-// commands are answered soon under any load. A short burst of commands is not shed.
+// arrive than the service can handle, and long waits do not help. The bound is then StandingQueueAge, so that
+// accepted commands are answered soon under any load. A short burst of commands is not shed.
 //
 // Invariants:
 //  1. A command is accepted or shed at most MaxAge after it called Enter.

@@ -37,8 +37,8 @@ func ParseInstant(text string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// RoundUpToMicros rounds the instant up to a microsecond. If the instant is before 1970, it returns 0, because
-// nothing was booked before 1970, and the store's keys are unsigned.
+// RoundUpToMicros rounds the instant up to a microsecond. If the instant is before 1970, it returns 0,
+// because nothing was booked before 1970, and the store's keys are unsigned.
 func RoundUpToMicros(at time.Time) ledger.Micros {
 	m := ledger.MicrosOf(at)
 	if at.Nanosecond()%1_000 != 0 {

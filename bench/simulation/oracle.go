@@ -19,8 +19,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// checkWithoutFaults starts the service once more, without faults, and waits until all work is finished. Then it checks that the ledger
-// agrees with the model, and with what the clients, the merchants' servers and the provider have recorded.
+// checkWithoutFaults starts the service once more, without faults, and waits until all work is finished. Then it checks that
+// the ledger agrees with the model, and with what the clients, the merchants' servers and the provider have recorded.
 func (w *world) checkWithoutFaults() {
 	w.traceDecision("heal")
 	w.random = rand.New(rand.NewPCG(w.plan.Seed, 1))

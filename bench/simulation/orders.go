@@ -387,10 +387,10 @@ func withoutAction(a answer) string {
 	return fmt.Sprint(members) // Sprint sorts the members by name
 }
 
-// checkKeyedAnswer checks the answer to a create request with an idempotency key. If the first request was answered, every repetition
-// must get the same answer. If it was not answered, a repetition may get the present state of the transaction or an earlier
-// state. If isFirst is true, the answer belongs to the first request. checkKeyedAnswer returns isFirst, because only the first answer
-// is certain to show the present state.
+// checkKeyedAnswer checks the answer to a create request with an idempotency key. If the first request was answered, every
+// repetition must get the same answer. If it was not answered, a repetition may get the present state of the transaction or an
+// earlier state. If isFirst is true, the answer belongs to the first request. checkKeyedAnswer returns isFirst, because only
+// the first answer is certain to show the present state.
 func (o *order) checkKeyedAnswer(w *world, a answer, isFirst bool) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

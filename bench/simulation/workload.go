@@ -203,7 +203,8 @@ func (w *world) choose() *operation {
 	return nil
 }
 
-// createTwoAtOnce returns an operation that creates two similar orders at the same time. The partner can afford only one of the two.
+// createTwoAtOnce returns an operation that creates two similar orders at the same time. The partner can afford only one of the
+// two.
 func (b *book) createTwoAtOnce(random *rand.Rand, o *order) *operation {
 	other := b.newOrderOf(random, o.kind, o.currency, &cards[0])
 	return &operation{name: "create " + o.txid + " and " + other.txid, run: func(c *client) {

@@ -244,8 +244,8 @@ func (w *world) round(i int) {
 	w.finish(r.End)
 }
 
-// isBeforeFirstSync returns whether a file is about to be synced for the first time, because the log begins a segment. This is rare,
-// and a crash at this point is more likely to find a bug than a crash elsewhere.
+// isBeforeFirstSync returns whether a file is about to be synced for the first time, because the log begins a segment. This is
+// rare, and a crash at this point is more likely to find a bug than a crash elsewhere.
 func (w *world) isBeforeFirstSync() bool {
 	return slices.ContainsFunc(w.list(), func(p *waitingGoroutine) bool { return p.kind == waitDisk && p.number == 0 })
 }

@@ -14,8 +14,8 @@
 //     group. Here a member or group is large if it has many waiting callers. On a tie, the new caller's own group counts as the
 //     largest. A caller whose member has no waiting caller is refused only if both of these conditions hold: no other group has
 //     more waiting callers than the caller's group would have, and no member of the caller's group has more than one waiting
-//     caller. This rule applies to the type Gate. The type Semaphore has no queue: it only limits the number of places, in total
-//     and per owner.
+//     caller. This rule applies to the type Gate. The type Semaphore has no queue: it only limits the number of places, in
+//     total and per owner.
 //  4. A caller that stops waiting leaves no state. A gate (a queue with its places) keeps nothing about callers that neither
 //     wait nor work.
 //

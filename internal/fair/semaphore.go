@@ -2,8 +2,8 @@ package fair
 
 import "sync"
 
-// Semaphore limits how many callers work at once, in total and per owner. No caller waits: Enter gives the caller a place at once,
-// or refuses the caller. Semaphore is safe for concurrent use.
+// Semaphore limits how many callers work at once, in total and per owner. No caller waits: Enter gives the caller a place
+// at once, or refuses the caller. Semaphore is safe for concurrent use.
 type Semaphore[Owner comparable] struct {
 	max, maxOfOwner int
 
@@ -12,7 +12,8 @@ type Semaphore[Owner comparable] struct {
 	byOwner map[Owner]int // places taken by each owner; guarded by mu; owners without places have no entry
 }
 
-// NewSemaphore returns Semaphore with two bounds: the maximum number of places in total (most) and of one owner (maxOfOwner).
+// NewSemaphore returns Semaphore with two bounds: the maximum number of places in total (most) and of one owner
+// (maxOfOwner).
 func NewSemaphore[Owner comparable](most, mostOfOwner int) *Semaphore[Owner] {
 	return &Semaphore[Owner]{max: most, maxOfOwner: mostOfOwner, byOwner: make(map[Owner]int)}
 }

@@ -66,9 +66,9 @@ func ExitOnFault(exitCode int, line string) error {
 	return nil
 }
 
-// ClaimExitLine must be called before the process itself prints why it ends, so that only one line is printed. A thread that meets a
-// fault after the call waits a second for the process to end. The thread prints the line of ExitOnFault only if the process has
-// not ended by then. If a thread has already begun to print because of a fault, ClaimExitLine does not return.
+// ClaimExitLine must be called before the process itself prints why it ends, so that only one line is printed. A thread that
+// meets a fault after the call waits a second for the process to end. The thread prints the line of ExitOnFault only if the
+// process has not ended by then. If a thread has already begun to print because of a fault, ClaimExitLine does not return.
 func ClaimExitLine() {
 	if !isEnding.Swap(true) && !atomic.CompareAndSwapUint32(&taken, 0, takenByProcess) {
 		select {}

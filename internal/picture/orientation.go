@@ -49,9 +49,9 @@ func readOrientation(exif []byte) int {
 	return upright
 }
 
-// orientations tells for each EXIF orientation which stored pixel is shown at column x and row y. If exchanged is true, first exchange
-// x and y. If fromRight is true, count the stored columns from the right. If fromBottom is true, count the stored rows from the
-// bottom.
+// orientations tells for each EXIF orientation which stored pixel is shown at column x and row y. If exchanged is true, first
+// exchange x and y. If fromRight is true, count the stored columns from the right. If fromBottom is true, count the stored rows
+// from the bottom.
 var orientations = [9]struct{ exchanged, fromRight, fromBottom bool }{
 	2: {false, true, false},
 	3: {false, true, true},

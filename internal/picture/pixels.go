@@ -67,8 +67,8 @@ func dropLowBytes(pix []byte) []byte {
 	return pix[:half]
 }
 
-// clearHiddenColors removes the colors of transparent pixels, and the colors of the palette that no pixel uses. A file could hide
-// a text in these invisible colors.
+// clearHiddenColors removes the colors of transparent pixels, and the colors of the palette that no pixel uses. A file could
+// hide a text in these invisible colors.
 func clearHiddenColors(img image.Image) {
 	switch m := img.(type) {
 	case *image.NRGBA:

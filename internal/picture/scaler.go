@@ -52,8 +52,8 @@ func packChannels(channels uint64) uint32 {
 	return uint32(channels) | uint32(channels>>32)<<8
 }
 
-// boxAverager is a stage of a scaler that replaces each box of pixels by their mean. At the right and the lower edge of the picture,
-// a box may extend over the edge; then the pixels at the edge are counted several times.
+// boxAverager is a stage of a scaler that replaces each box of pixels by their mean. At the right and the lower edge of the
+// picture, a box may extend over the edge; then the pixels at the edge are counted several times.
 type boxAverager struct {
 	channels   int
 	box        image.Point // sides of a box in pixels

@@ -109,8 +109,8 @@ func (c *Client) With(pairs ...string) *Client {
 	return &extended
 }
 
-// WithTransport returns a copy of the client that sends its requests through the transport wrap(t), where t is the client's own
-// transport.
+// WithTransport returns a copy of the client that sends its requests through the transport wrap(t), where t is the client's
+// own transport.
 func (c *Client) WithTransport(wrap func(http.RoundTripper) http.RoundTripper) *Client {
 	wrapped, inner := *c, *c.http
 	inner.Transport = wrap(inner.Transport)

@@ -2,10 +2,10 @@ package tracing
 
 import "sync"
 
-// OriginCache keeps the origins of work that continues after the response to its request. It has two generations of origins. A new
-// origin is added to the newer generation. When the newer generation is full, the older generation is dropped as a whole, and
-// the newer generation becomes the older one. So the number of origins is bounded, and it takes no time to drop old origins. A
-// OriginCache is safe for concurrent use.
+// OriginCache keeps the origins of work that continues after the response to its request. It has two generations of origins. A
+// new origin is added to the newer generation. When the newer generation is full, the older generation is dropped as a whole,
+// and the newer generation becomes the older one. So the number of origins is bounded, and it takes no time to drop old
+// origins. A OriginCache is safe for concurrent use.
 type OriginCache[K comparable] struct {
 	generation int // maximum number of origins in one generation
 
@@ -13,8 +13,8 @@ type OriginCache[K comparable] struct {
 	newer, older map[K]Origin // guarded by mu
 }
 
-// NewOriginCache makes an OriginCache that keeps at most bound origins. It always keeps the newest bound/2 origins, except those that
-// Forget has dropped.
+// NewOriginCache makes an OriginCache that keeps at most bound origins. It always keeps the newest bound/2 origins, except
+// those that Forget has dropped.
 func NewOriginCache[K comparable](bound int) *OriginCache[K] {
 	return &OriginCache[K]{generation: max(1, bound/2), newer: make(map[K]Origin)}
 }

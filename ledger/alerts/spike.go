@@ -47,8 +47,8 @@ type SpikeAlert struct {
 	At          ledger.Micros
 }
 
-// Record counts an outcome at an instant. It returns an alert and true if the operators must be alerted now. If a later outcome
-// was recorded before, the outcome is counted at the instant of the later outcome.
+// Record counts an outcome at an instant. It returns an alert and true if the operators must be alerted now. If a later
+// outcome was recorded before, the outcome is counted at the instant of the later outcome.
 func (detector *SpikeDetector) Record(at ledger.Micros, failed bool) (SpikeAlert, bool) {
 	detector.latest = max(detector.latest, at)
 	detector.advance(detector.latest)
@@ -65,8 +65,8 @@ func (detector *SpikeDetector) Record(at ledger.Micros, failed bool) (SpikeAlert
 	return SpikeAlert{Failed: detector.failed, All: detector.total, At: detector.latest}, true
 }
 
-// Retract withdraws the last alert. Callers must call Retract if the alert could not be stored. If the spike still lasts at the
-// next outcome, Record returns an alert again.
+// Retract withdraws the last alert. Callers must call Retract if the alert could not be stored. If the spike still lasts at
+// the next outcome, Record returns an alert again.
 func (detector *SpikeDetector) Retract() { detector.alertedAt = 0 }
 
 // IsIdle tells whether the recorded outcomes no longer have an effect. If IsIdle returns true, callers may drop the detector,

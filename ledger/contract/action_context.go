@@ -7,7 +7,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// ActionContext is the working state of one decision: the input that a handler reads, and the results that the handler sets.
+// ActionContext is the working state of one decision: the input that a handler reads, and the results that the handler
+// sets.
 type ActionContext struct {
 	Now    ledger.Micros
 	Today  ledger.Date // the UTC day of the clock; for a timer, the day on which it was due

@@ -61,8 +61,8 @@ func leastIn(c *schema.Column) money.Amount {
 	return amountOf(c.Min)
 }
 
-// RequestHandlers returns the handlers of the actions that have a URL in a reading (secular or religious), in the order in which the
-// product declares them.
+// RequestHandlers returns the handlers of the actions that have a URL in a reading (secular or religious), in the order in
+// which the product declares them.
 func (p *Product) RequestHandlers(reading *Reading) (handlers []*ActionHandler) {
 	for _, handler := range p.Handlers {
 		if action, hasURL := p.Action(reading, p.ActionName(reading, handler.Name)); hasURL && action == handler.Name {
@@ -175,8 +175,8 @@ type BodyBound struct {
 	Message   func(c *ActionContext, bound money.Amount) string
 }
 
-// atMost returns a BodyBound that sets the largest allowed value. message is a format string with one verb, which stands for the
-// bound.
+// atMost returns a BodyBound that sets the largest allowed value. message is a format string with one verb, which stands for
+// the bound.
 func atMost(column *schema.Column, bound func(r *Record) money.Amount, message string) BodyBound {
 	return BodyBound{
 		Column: column, Bound: func(c *ActionContext) (money.Amount, bool) { return bound(c.record), true },

@@ -28,8 +28,8 @@ type Decision struct {
 	// NewParty is a person who becomes a party to the contract in addition to the customer. It is zero if there is none.
 	NewParty ledger.ID
 
-	// NewSubscription is a subscription that the decision adds to the register of holders, and InvestorPosition is the holder's new row.
-	// If the decision adds no subscription, both have the Number 0.
+	// NewSubscription is a subscription that the decision adds to the register of holders, and InvestorPosition is the
+	// holder's new row. If the decision adds no subscription, both have the Number 0.
 	NewSubscription  Subscription
 	InvestorPosition Holder
 

@@ -39,13 +39,13 @@
 //  12. An event has the name of its action. If the action has several transitions, the event's states from and to show
 //     which of them was made.
 //  13. A product declares what other packages need to know about it: which events move money (Moves), which columns sum its
-//     postings on a shared account (ControlTotals), which accounts stay open or are empty (OpenAfterEnd, EmptyIn), and which
-//     columns may change later (MutableColumns, ShownByDay). So the checker and the client need no lists of products of
-//     their own.
+//     postings on a shared account (ControlTotals), which accounts stay open or are empty (OpenAfterEnd, EmptyIn), and
+//     which columns may change later (MutableColumns, ShownByDay). So the checker and the client need no lists of products
+//     of their own.
 //
 // Names of columns and functions begin with the product: ci (certificate issue), dp (deposit), sl (instalment sale), ls
-// (lease), mi (managed investment), pn (partnership) and sk (safekeeping). A column of an action's request body has In after
-// that, such as lsInSerial.
+// (lease), mi (managed investment), pn (partnership) and sk (safekeeping). A column of an action's request body has In
+// after that, such as lsInSerial.
 //
 // Callers: actors/contract (Open, Act, OnDue, codec); api (shows columns); snapshots (machines, Balances, declarations);
 // cmd/mizan/client/contracts and bench (URLs and columns).

@@ -245,8 +245,8 @@ func ciLastDistribution(v schema.Row) (perCertificate, remainder money.Amount) {
 	return perCertificate, minus(ciDistributedSum.Get(row), times(perCertificate, ciOutstandingThen.Get(row)))
 }
 
-// ciPayFaceValues returns the lines that pay each holder the face value of the holder's certificates, less a part of the penalty.
-// The part of the penalty is rounded down and is at most the face value.
+// ciPayFaceValues returns the lines that pay each holder the face value of the holder's certificates, less a part of the
+// penalty. The part of the penalty is rounded down and is at most the face value.
 func ciPayFaceValues(c *ActionContext, debit ledger.Path, penalty money.Amount, holders []Holder) []line {
 	v, r := c.values(), c.record
 	sum, penalties := ciFaceValues(c, holders), money.Amount{}

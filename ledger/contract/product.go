@@ -106,8 +106,8 @@ type Variant struct {
 	Prefix  string            // the prefix of contract numbers
 	Actions map[string]Action // maps names in URLs to actions; nil: the names are the same
 
-	// CreationActions lists the actions that the creation of a contract carries out at once. If there are any, the request for the
-	// contract must contain a compliance_review.
+	// CreationActions lists the actions that the creation of a contract carries out at once. If there are any, the request
+	// for the contract must contain a compliance_review.
 	CreationActions []Action
 
 	// Reviews contains the columns of a review's request body. If it is nil, Reading.Reviews applies.
@@ -144,9 +144,9 @@ type Product struct {
 	// default.
 	NeedsCurrency bool
 
-	// Arrears and EndDate are for two further filters of lists. Each is nil if the product does not have the filter. Arrears
-	// tells whether a contract is active and in arrears. Ends returns the day on which an active contract ends, and 0 for
-	// other contracts.
+	// Arrears and EndDate are for two further filters of lists. Each is nil if the product does not have the filter.
+	// Arrears tells whether a contract is active and in arrears. Ends returns the day on which an active contract ends, and
+	// 0 for other contracts.
 	Arrears func(r *Record) bool
 	EndDate func(r *Record) ledger.Date
 

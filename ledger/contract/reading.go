@@ -18,7 +18,8 @@ type Reading struct {
 	// ReviewFirst tells whether a contract must pass a review before any action that moves money.
 	ReviewFirst bool
 
-	// ParseOptions says how request bodies are read, and ResponseStyle how responses show contracts (specification, "Contracts").
+	// ParseOptions says how request bodies are read, and ResponseStyle how responses show contracts (specification,
+	// "Contracts").
 	ParseOptions  schema.ParseOptions
 	ResponseStyle schema.Style
 

@@ -69,8 +69,8 @@ func currentAccount(person ledger.ID) ledger.Path {
 	return ledger.Path("L:customer:" + person.String() + ":current")
 }
 
-// AccountBalance is the balance of one of a contract's own accounts. The balance is on the normal side of the account's class. The
-// only exceptions are the equity accounts of losses, which have debit balances.
+// AccountBalance is the balance of one of a contract's own accounts. The balance is on the normal side of the account's
+// class. The only exceptions are the equity accounts of losses, which have debit balances.
 type AccountBalance struct {
 	Account ledger.Path
 	Amount  money.Amount

@@ -84,9 +84,9 @@ func (s *Session) Author() ledger.Author {
 	return ledger.Author{Kind: ledger.BySession, Seq: s.AuthorSeq}
 }
 
-// IsValid tells whether the session is neither revoked nor expired at the instant now. The caller must also call IdleTooLong,
-// because the latest uses may not be recorded yet, and AllowsSession, because the record does not contain the state of the
-// session's owner.
+// IsValid tells whether the session is neither revoked nor expired at the instant now. The caller must also call
+// IdleTooLong, because the latest uses may not be recorded yet, and AllowsSession, because the record does not contain the
+// state of the session's owner.
 func (s *Session) IsValid(now ledger.Micros) bool {
 	return s.RevokedAt == 0 && (s.ExpiresAt == 0 || now < s.ExpiresAt)
 }

@@ -307,9 +307,9 @@ const OpeningBalanceReference = "sandbox-opening-balance"
 // openingMajorUnits is the opening balance in every asset, in major units.
 var openingMajorUnits = money.FromUint64(1_000_000)
 
-// NewOpeningBalance returns the settlement that gives a sandbox partner 1,000,000 major units of every accepted asset that has a
-// scale (number of decimals). It also returns the events that book the settlement: one for each environment, because an
-// entry must not mix environments.
+// NewOpeningBalance returns the settlement that gives a sandbox partner 1,000,000 major units of every accepted asset that
+// has a scale (number of decimals). It also returns the events that book the settlement: one for each environment, because
+// an entry must not mix environments.
 func NewOpeningBalance(id ledger.ID, owner *Partner) (*Settlement, []ledger.Event, error) {
 	s := &Settlement{ID: id, Org: owner.Org, Partner: owner.Number, Reference: OpeningBalanceReference}
 	var events []ledger.Event

@@ -36,8 +36,8 @@ func ActionParams(texts map[string]string) []byte {
 	return params
 }
 
-// IsStale tells whether the deadline for submitting the material has passed. A submission exactly at the deadline is still
-// accepted.
+// IsStale tells whether the deadline for submitting the material has passed. A submission exactly at the deadline is
+// still accepted.
 func (a *Action) IsStale(now ledger.Micros) bool { return a.ExpiresAt != 0 && now > a.ExpiresAt }
 
 // isStaleFor tells whether the action has expired, so that the rail has to publish it again before anybody sees it.

@@ -6,8 +6,8 @@ const (
 	textRefundPending = "refund pending"
 )
 
-// failureTexts contains the texts for people: for each language, a map from a code or key to its text. If the specification
-// prescribes an English text, the text here is exactly the same.
+// failureTexts contains the texts for people: for each language, a map from a code or key to its text. If the
+// specification prescribes an English text, the text here is exactly the same.
 var failureTexts = map[string]map[string]string{
 	"en": {
 		string(UnexpectedCard):       "unexpected card",

@@ -60,9 +60,9 @@ func Method(name []byte) (method string, known bool) {
 	return method, known
 }
 
-// MoneyStorage is a money_storage object. Each field contains the value of a key exactly as in the request. A field is nil if
-// the key is absent or null, and empty if the value is an empty text or not a text. Fields may alias a network buffer, so
-// MoneyStorage must not be stored.
+// MoneyStorage is a money_storage object. Each field contains the value of a key exactly as in the request. A field is
+// nil if the key is absent or null, and empty if the value is an empty text or not a text. Fields may alias a network
+// buffer, so MoneyStorage must not be stored.
 type MoneyStorage struct {
 	Type, Scheme []byte
 

@@ -21,9 +21,9 @@ type ProviderAnswer struct {
 	Reissued      bool          // whether the answer is to ReissueAction; if so, Action is the previous action, published again
 }
 
-// DecideProviderAnswer returns the decision on a provider's answer about the charge. ok is false if the answer changes nothing.
-// While an operation on the charge, such as a void, is under way, ok is false too, because then only the answer about the
-// operation counts.
+// DecideProviderAnswer returns the decision on a provider's answer about the charge. ok is false if the answer changes
+// nothing. While an operation on the charge, such as a void, is under way, ok is false too, because then only the answer
+// about the operation counts.
 func (c DecisionContext) DecideProviderAnswer(r *Record, a ProviderAnswer) (d Decision, ok bool) {
 	if r.Op != nil && r.Op.Kind != OpComplete {
 		return Decision{}, false
@@ -68,7 +68,8 @@ func (c DecisionContext) DecideProviderAnswer(r *Record, a ProviderAnswer) (d De
 	return d, true
 }
 
-// IsUnchangedBy tells whether an answer changes nothing, because the rail is still processing the charge or did not answer.
+// IsUnchangedBy tells whether an answer changes nothing, because the rail is still processing the charge or did not
+// answer.
 func (r *Record) IsUnchangedBy(a ProviderAnswer) bool {
 	return r.Status.AtProvider() && r.Op == nil && (a.Verdict == VerdictPending || a.Verdict == VerdictUnknown) &&
 		(a.Status == "" || a.Status == r.Status)
@@ -222,8 +223,8 @@ func (c DecisionContext) onAction(d *Decision, a ProviderAnswer) bool {
 	return true
 }
 
-// onUnchanged decides on an answer that reports nothing new. If the record is due, it sets the next due instant and returns
-// true. Otherwise it changes nothing and returns false.
+// onUnchanged decides on an answer that reports nothing new. If the record is due, it sets the next due instant and
+// returns true. Otherwise it changes nothing and returns false.
 func (c DecisionContext) onUnchanged(d *Decision, a ProviderAnswer) bool {
 	if c.Due > ledger.MicrosOf(c.Now) {
 		return false

@@ -206,8 +206,8 @@ func (r *Record) DestAsset() money.Asset {
 	return r.SettlementAsset
 }
 
-// SettledAmount returns the amount of a settled charge: the captured amount if money was held before, and otherwise the whole
-// amount.
+// SettledAmount returns the amount of a settled charge: the captured amount if money was held before, and otherwise the
+// whole amount.
 func (r *Record) SettledAmount() money.Amount {
 	if r.CapturedAmount.IsZero() {
 		return r.Amount

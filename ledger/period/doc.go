@@ -8,9 +8,10 @@
 //  2. A closed month is never opened again, because the state machine of a month has no step for reopening.
 //  3. A month can be closed only after its end, and only if no item that was due in it, or in an earlier month, is still
 //     pending.
-//  4. The event that closes a month contains the SHA-256 hash of the month's trial balance, in the text form that BalanceHasher
-//     defines. The trial balance includes all entries whose effective date is not after the month's end. Entries with an
-//     effective date in a closed month are refused, so the same trial balance and hash can be computed at any later time.
+//  4. The event that closes a month contains the SHA-256 hash of the month's trial balance, in the text form that
+//     BalanceHasher defines. The trial balance includes all entries whose effective date is not after the month's end.
+//     Entries with an effective date in a closed month are refused, so the same trial balance and hash can be computed at
+//     any later time.
 //  5. The id of a month's record begins with the month's number. So the ids sort by month, and one seek in the store
 //     finds the last closed month.
 //

@@ -14,9 +14,9 @@
 //  5. The values that ReadStored returns do not alias the stored bytes.
 //
 // A record is either a Row or a Go struct. A Row holds one value for each column of its table. For a struct, a Type binds
-// each column to a field (Field, BoundField). Contracts are Rows, because each product has different columns. The directory's
-// records are structs, because every payment reads their fields, so reading must be fast. Some columns occur only in
-// requests (InputField) or only in responses (ShownColumns).
+// each column to a field (Field, BoundField). Contracts are Rows, because each product has different columns. The
+// directory's records are structs, because every payment reads their fields, so reading must be fast. Some columns occur
+// only in requests (InputField) or only in responses (ShownColumns).
 //
 // Callers: ledger/directory and ledger/contract; through them api, the command-line client and the checker.
 //

@@ -30,14 +30,14 @@ func NumberField[R any, T ~int | ~int64 | ~uint32 | ~uint64](c TypedColumn[int64
 	return bind(c.Column, fieldOf, func(v T) any { return int64(v) }, func(v any) T { return T(v.(int64)) })
 }
 
-// BoundField binds a column to a value in the struct R that the functions get and set read and write. It is used if the value
-// is not a whole field.
+// BoundField binds a column to a value in the struct R that the functions get and set read and write. It is used if
+// the value is not a whole field.
 func BoundField[R, T any](c TypedColumn[T], get func(*R) T, set func(*R, T)) *Column {
 	return bindTo(c.Column, get, set, func(v T) any { return v }, func(v any) T { return v.(T) })
 }
 
-// ShownColumns binds a column to a value that get computes from the record. Responses show the value, but requests cannot set
-// it, and it is not stored.
+// ShownColumns binds a column to a value that get computes from the record. Responses show the value, but requests
+// cannot set it, and it is not stored.
 func ComputedField[R, T any](c TypedColumn[T], get func(*R) (value T, hasValue bool)) *Column {
 	assert.That(c.field == nil && !c.Settable, "schema: column %s cannot be set", c.Name)
 	c.Transient = true

@@ -29,7 +29,8 @@ type Form struct {
 	MinorUnits bool // whether the values are amounts in minor units (a text of digits, or an integer)
 }
 
-// Use tells whether a form is for requests, which are parsed with ParseOptions, or for responses, which are written with Style.
+// Use tells whether a form is for requests, which are parsed with ParseOptions, or for responses, which are written with
+// Style.
 type Use struct {
 	InRequest    bool
 	ParseOptions ParseOptions

@@ -41,8 +41,8 @@ func (t *Table) Read(input Input, options ParseOptions, prefix string, f *Faults
 	return r
 }
 
-// ReadMembers parses an object whose members are the columns of c.Nested. problem is the first fault in the object, or "" if
-// there is none.
+// ReadMembers parses an object whose members are the columns of c.Nested. problem is the first fault in the object, or ""
+// if there is none.
 func (c *Column) ReadMembers(raw []byte, options ParseOptions) (row Row, problem string) {
 	var members Input
 	if raw[0] != '{' || json.Unmarshal(raw, &members) != nil {

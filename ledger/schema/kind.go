@@ -70,10 +70,12 @@ type Style struct {
 
 	JustCreated bool // the response is for a new record, so it omits the columns that are set only later
 
-	// BookedPlaceholder is shown in place of an instant that is known only when the record is stored. If BookedPlaceholder is nil, null is shown.
+	// BookedPlaceholder is shown in place of an instant that is known only when the record is stored. If BookedPlaceholder is
+	// nil, null is shown.
 	BookedPlaceholder []byte
 
-	// NumberPlaceholder is shown in place of a number that is assigned when the record is stored. If NumberPlaceholder is nil, 0 is shown.
+	// NumberPlaceholder is shown in place of a number that is assigned when the record is stored. If NumberPlaceholder is nil,
+	// 0 is shown.
 	NumberPlaceholder []byte
 }
 

@@ -284,8 +284,8 @@ type Sealer interface {
 	// Seal encrypts a column's stored value.
 	Seal(c *Column, plaintext []byte) ([]byte, error)
 
-	// Open decrypts a value that Seal has encrypted. If the sealer cannot decrypt the value, ok is false. The sealer itself must
-	// report such a failure, because the record is then simply read without the value.
+	// Open decrypts a value that Seal has encrypted. If the sealer cannot decrypt the value, ok is false. The sealer itself
+	// must report such a failure, because the record is then simply read without the value.
 	Open(c *Column, sealed []byte) (plaintext []byte, ok bool)
 }
 
@@ -368,8 +368,8 @@ type AnyType interface {
 	// ReadMembers parses an object that is a part of another record; see Type.ReadMembers.
 	ReadMembers(input Input, prefix string, f *Faults) (record any)
 
-	// ShownColumns returns the columns in the order in which responses show them. Requested returns the columns that a request may
-	// set, in the order in which they are checked.
+	// ShownColumns returns the columns in the order in which responses show them. Requested returns the columns that a request
+	// may set, in the order in which they are checked.
 	ShownColumns() []*Column
 	RequestColumns() []*Column
 }

@@ -135,8 +135,8 @@ func (boundKind) Shape() schema.Shape { return schema.TextList }
 // Empty implements schema.Kind.
 func (boundKind) Empty(value any) bool { return len(value.([]BoundProduct)) == 0 }
 
-// BindProducts looks up the products that a request has added to the link. It removes repeated products, unknown products, deleted
-// products, and products of other partners. find returns nil if there is no product with the id.
+// BindProducts looks up the products that a request has added to the link. It removes repeated products, unknown products,
+// deleted products, and products of other partners. find returns nil if there is no product with the id.
 func (l *Link) BindProducts(find func(id ledger.ID) *Product) {
 	var bound []BoundProduct
 	for _, requested := range l.Products {
@@ -152,8 +152,8 @@ func (l *Link) BindProducts(find func(id ledger.ID) *Product) {
 	l.Products = bound
 }
 
-// ResolveProducts sets BoundProduct.Product for each product that was not deleted after it was added to the link. find returns nil
-// if there is no product with the id.
+// ResolveProducts sets BoundProduct.Product for each product that was not deleted after it was added to the link. find returns
+// nil if there is no product with the id.
 func (l *Link) ResolveProducts(find func(id ledger.ID) *Product) {
 	l.Products = slices.Clone(l.Products)
 	for i := range l.Products {

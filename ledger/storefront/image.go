@@ -102,9 +102,9 @@ var sizedImages = schema.NewType[SizedImage]("form",
 	schema.Field(schema.NewTypedColumn[[]byte](5, "content", schema.KindObject, []schema.Option{schema.NotShown, schema.RequiredInStore}), func(f *SizedImage) *[]byte { return &f.Content }),
 )
 
-// isValidCopy tells whether f is a valid smaller copy of the image. The copy must be within the bounds of its purpose, and neither
-// wider nor higher than the image. Its content must be shorter than the image's content, unless the image's content exceeds
-// SizeBounds.Bytes.
+// isValidCopy tells whether f is a valid smaller copy of the image. The copy must be within the bounds of its purpose, and
+// neither wider nor higher than the image. Its content must be shorter than the image's content, unless the image's content
+// exceeds SizeBounds.Bytes.
 func (i *Image) isValidCopy(f *SizedImage) bool {
 	for _, b := range SmallerSizes {
 		if b.Purpose == f.Purpose {

@@ -13,8 +13,8 @@ const (
 	MaxMetadata   = 8 << 10 // bytes of metadata
 )
 
-// Record is the stored state of a subscription. Only Progress, NotifiedEvents and UnnotifiedEvents change. The record's version, times and
-// due instant are not fields, because the journal's writer stores them beside the record.
+// Record is the stored state of a subscription. Only Progress, NotifiedEvents and UnnotifiedEvents change. The record's
+// version, times and due instant are not fields, because the journal's writer stores them beside the record.
 type Record struct {
 	ID      ledger.ID
 	Partner int64

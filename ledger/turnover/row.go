@@ -32,8 +32,8 @@ func IsRow(key []byte) bool { return len(key) > 0 && key[0] == rowKind }
 // RowPrefix returns the common prefix of the keys of this package's rows.
 func RowPrefix() []byte { return []byte{rowKind} }
 
-// PartnerRowPrefix returns the common prefix of the keys of the rows of a partner in an environment. If partner is 0, it returns the
-// common prefix for all partners. The keys are ordered by partner and day.
+// PartnerRowPrefix returns the common prefix of the keys of the rows of a partner in an environment. If partner is 0, it
+// returns the common prefix for all partners. The keys are ordered by partner and day.
 func PartnerRowPrefix(env money.Env, partner int64) []byte {
 	key := []byte{rowKind, byte(env)}
 	if partner != 0 {

@@ -10,9 +10,9 @@ import (
 )
 
 // readChain returns the chain of a checkpoint: the checkpoint itself, its base (an earlier checkpoint), the base's base and
-// so on. If id.Seq is 0, the chain is empty. If a base does not exist, the error is a *IncompleteCheckpointError with the Seq of the
-// checkpoint that refers to the base. If the checkpoint id itself does not exist, the error is a *IncompleteCheckpointError with the Seq
-// of id.
+// so on. If id.Seq is 0, the chain is empty. If a base does not exist, the error is a *IncompleteCheckpointError with the
+// Seq of the checkpoint that refers to the base. If the checkpoint id itself does not exist, the error is a
+// *IncompleteCheckpointError with the Seq of id.
 func readChain(view *posting.View, org ledger.ID, id store.CheckpointID) (chain []Checkpoint, err error) {
 	wrongSeq := id.Seq
 	for id.Seq != 0 {

@@ -97,8 +97,8 @@ func BuildCheckpoint(view *posting.View, org ledger.ID, previous *Checkpoint, se
 	return buildCheckpoint(view, org, previous, seq, maxTurnover, 0, write)
 }
 
-// buildCheckpoint does the work of BuildCheckpoint. maxAccounts bounds the number of accounts in a turnover, and rowBytes the length of
-// rows. If rowBytes is 0, the store's own bound is used.
+// buildCheckpoint does the work of BuildCheckpoint. maxAccounts bounds the number of accounts in a turnover, and rowBytes the
+// length of rows. If rowBytes is 0, the store's own bound is used.
 func buildCheckpoint(view *posting.View, org ledger.ID, previous *Checkpoint, seq uint64, maxAccounts, rowBytes int, write func(posting.KV) error) (*Checkpoint, error) {
 	e, _, found, err := view.Event(org, seq)
 	if err != nil {

@@ -93,7 +93,8 @@ func (r *checkpointReader) nextPart() (bool, error) {
 	return false, nil
 }
 
-// row reads the row with the given height and number. If the row's SHA-256 is not item.Sum, the error is a *IncompleteCheckpointError.
+// row reads the row with the given height and number. If the row's SHA-256 is not item.Sum, the error is a
+// *IncompleteCheckpointError.
 func (r *checkpointReader) row(height, number int, item *store.CheckpointItem) ([]byte, error) {
 	row, found, err := r.view.KV(r.org, store.KeyCheckpointRow(r.checkpoint.Seq, height, number))
 	if err == nil && (!found || sha256.Sum256(row) != item.Sum) {

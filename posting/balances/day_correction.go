@@ -10,9 +10,9 @@ import (
 	"mizan/posting/store"
 )
 
-// correctForDay calls read to get accounts and their totals, and calls fn with them. If q.EffectiveDate is set, it first corrects the
-// totals for the lines that cross the end of that day: lines that were booked on one side of the day's end and take effect on
-// the other. Then it also calls fn with the accounts that have only such lines.
+// correctForDay calls read to get accounts and their totals, and calls fn with them. If q.EffectiveDate is set, it first
+// corrects the totals for the lines that cross the end of that day: lines that were booked on one side of the day's end and
+// take effect on the other. Then it also calls fn with the accounts that have only such lines.
 func correctForDay(view *posting.View, org ledger.ID, q *Query, fn accountFunc, read func(accountFunc) error) error {
 	if q.EffectiveDate == 0 {
 		return read(fn)
@@ -53,9 +53,9 @@ func correctForDay(view *posting.View, org ledger.ID, q *Query, fn accountFunc, 
 	return err
 }
 
-// crossesDayEnd tells whether a line with the given effective day counts, and whether the line crosses the end of the day q.EffectiveDate. A
-// line crosses the day's end if it counts although it was booked after the day's end, or does not count although it was
-// booked before.
+// crossesDayEnd tells whether a line with the given effective day counts, and whether the line crosses the end of the day
+// q.EffectiveDate. A line crosses the day's end if it counts although it was booked after the day's end, or does not count
+// although it was booked before.
 func (q *Query) crossesDayEnd(l *posting.Line, effective ledger.Date) (counts, crosses bool) {
 	counts = effective <= q.EffectiveDate && l.Booked <= q.cutoff()
 	return counts, counts != (l.Booked <= q.end())

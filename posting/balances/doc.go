@@ -37,9 +37,9 @@
 //  4. During a read, memory contains at most 2×maxTurnover accounts and, for each of at most maxChain checkpoints, one row of
 //     each height of the checkpoint's tree. After the read, at most maxKept accounts stay cached. Making a checkpoint takes
 //     no more memory than a read.
-//  5. A Reader caches the sums of groups of at most maxCachedOrgs organizations, for at most 2×maxSnapshots+1 moments each. It
-//     reads each new event only once to extend the latest sums. Only one caller extends them. The other callers wait, or use
-//     the sums of an earlier moment.
+//  5. A Reader caches the sums of groups of at most maxCachedOrgs organizations, for at most 2×maxSnapshots+1 moments each.
+//     It reads each new event only once to extend the latest sums. Only one caller extends them. The other callers wait, or
+//     use the sums of an earlier moment.
 //  6. The base of a checkpoint has more than twice as many accounts as the checkpoint. So chains are short, all checkpoints
 //     of a chain together have less than twice as many accounts as the oldest one, and an account is rewritten only when its
 //     checkpoint is merged into a larger one.

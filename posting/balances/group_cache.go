@@ -82,10 +82,10 @@ func (c *groupCache) time() time.Time {
 	return time.Now()
 }
 
-// PresentView opens a view with the function open, and returns the moment that a page about the present should show. The moment
-// is the booked time of the last event. While many events are being booked, it may also be the booked time of an event that
-// was the last one at most a second ago. The sums of groups at that moment are cached. If there is no event, the moment is 0.
-// The caller must close the view.
+// PresentView opens a view with the function open, and returns the moment that a page about the present should show. The
+// moment is the booked time of the last event. While many events are being booked, it may also be the booked time of an event
+// that was the last one at most a second ago. The sums of groups at that moment are cached. If there is no event, the moment
+// is 0. The caller must close the view.
 func (r *Reader) PresentView(org ledger.ID, open func() *posting.View) (view *posting.View, at ledger.Micros, err error) {
 	o := r.groups.of(org)
 	now := r.groups.time() // read before the view is opened, so that no moment looks more recent than it is

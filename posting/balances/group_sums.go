@@ -92,8 +92,8 @@ func (b *groupBuilder) snapshot(booked ledger.Micros) *groupSnapshot {
 }
 
 // startBuilder returns a builder whose sums include all events up to the event seq except the last few. The builder starts
-// with the sums of base (an earlier snapshot, or nil), with the sums of a checkpoint, or with empty sums. If too many events
-// follow each of these, startBuilder adds up the totals of all accounts, which it reads from their pages.
+// with the sums of base (an earlier snapshot, or nil), with the sums of a checkpoint, or with empty sums. If too many
+// events follow each of these, startBuilder adds up the totals of all accounts, which it reads from their pages.
 func startBuilder(view *posting.View, org ledger.ID, seq uint64, booked ledger.Micros, base *groupSnapshot) (*groupBuilder, error) {
 	if base != nil && seq-base.seq <= fewEvents {
 		return newGroupBuilder(org, base.seq, base.copySums()), nil

@@ -56,9 +56,9 @@ func (r *Reader) Groups(view *posting.View, org ledger.ID, q Query, fn func(grou
 	return nil
 }
 
-// correctedForDay returns the sums by effective date. To the sums by booked time, which are in m, it adds the correction of each
-// account: the correction of the account's totals for lines that were booked on one side of the day's end and take effect on
-// the other. correctForDay corrects the totals of single accounts in the same way.
+// correctedForDay returns the sums by effective date. To the sums by booked time, which are in m, it adds the correction of
+// each account: the correction of the account's totals for lines that were booked on one side of the day's end and take effect
+// on the other. correctForDay corrects the totals of single accounts in the same way.
 func (s *groupSnapshot) correctedForDay(view *posting.View, org ledger.ID, q *Query) (*groupSnapshot, error) {
 	all := Query{Env: q.Env}
 	var sums store.GroupSums
@@ -84,8 +84,8 @@ func (s *groupSnapshot) correctedForDay(view *posting.View, org ledger.ID, q *Qu
 
 // limitRelease reduces an account's correction if adding the correction would make a pending total
 // of the account negative. With the reduced correction this total becomes zero, as with applyTo, which sets a negative pending
-// total to zero. The correction is reduced before it is added to a group's sum, because a sum over several accounts does not show
-// whether the pending total of one of them is negative.
+// total to zero. The correction is reduced before it is added to a group's sum, because a sum over several accounts does not
+// show whether the pending total of one of them is negative.
 func (x *accountCorrection) limitRelease(view *posting.View, org ledger.ID, q *Query) error {
 	if !x.correction.DebitsPending.Negative && !x.correction.CreditsPending.Negative {
 		return nil
@@ -104,10 +104,10 @@ func (x *accountCorrection) limitRelease(view *posting.View, org ledger.ID, q *Q
 	return nil
 }
 
-// NextLevel calls fn with the sums one level below q.Prefix. If q.Prefix is empty, NextLevel does the same as Groups. Otherwise
-// q.Prefix must be the path of a class, such as "A:". Then NextLevel calls fn with the sums of the class's groups, and with the
-// totals of each account of the class whose path has only two segments, such as "A:bank". The order is the same as in Groups.
-// q.After may be an account or a group.
+// NextLevel calls fn with the sums one level below q.Prefix. If q.Prefix is empty, NextLevel does the same as Groups.
+// Otherwise q.Prefix must be the path of a class, such as "A:". Then NextLevel calls fn with the sums of the class's groups,
+// and with the totals of each account of the class whose path has only two segments, such as "A:bank". The order is the same
+// as in Groups. q.After may be an account or a group.
 func (r *Reader) NextLevel(view *posting.View, org ledger.ID, q Query, fn func(groupOrAccount ledger.Account, t *ledger.Totals) (more bool, err error)) error {
 	if q.Prefix == "" {
 		return r.Groups(view, org, q, fn)

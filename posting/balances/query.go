@@ -34,8 +34,8 @@ func (q *Query) end() ledger.Micros {
 // endOf returns a day's last instant.
 func endOf(day ledger.Date) ledger.Micros { return ledger.MicrosOf((day + 1).Time()) - 1 }
 
-// cutoff returns the instant after which lines are ignored. A line that was booked later does not count, whatever its effective
-// day is.
+// cutoff returns the instant after which lines are ignored. A line that was booked later does not count, whatever its
+// effective day is.
 func (q *Query) cutoff() ledger.Micros {
 	if q.BookedUntil != 0 {
 		return q.BookedUntil

@@ -76,8 +76,8 @@ func trialOfEvents(f *fixture, day ledger.Date, seen ledger.Micros, env money.En
 	return lines
 }
 
-// If Query.BookedUntil is set, a trial balance by effective date counts only what was booked by that instant, even if later
-// entries are dated to the same day or before.
+// If Query.BookedUntil is set, a trial balance by effective date counts only what was booked by that instant, even
+// if later entries are dated to the same day or before.
 func TestTrialBalanceByDateRespectsSeen(t *testing.T) {
 	random := testseed.Random(t)
 	f := open(t)

@@ -176,8 +176,8 @@ func (r *Reader) fromCheckpoint(view *posting.View, org ledger.ID, q *Query, c *
 	})
 }
 
-// Account returns an account's totals as of q.At or, if q.EffectiveDate is set, by effective date as of q.EffectiveDate and q.BookedUntil. If the
-// account has no posting up to then, found is false. The error is a *store.DamageError or an I/O error.
+// Account returns an account's totals as of q.At or, if q.EffectiveDate is set, by effective date as of q.EffectiveDate and
+// q.BookedUntil. If the account has no posting up to then, found is false. The error is a *store.DamageError or an I/O error.
 func Account(view *posting.View, org ledger.ID, a ledger.Account, q *Query) (t ledger.Totals, found bool, err error) {
 	t, found, err = view.TotalsAt(org, a, q.end())
 	if err != nil || q.EffectiveDate == 0 {

@@ -29,8 +29,8 @@ type turnover struct {
 	order             []string // the sorted keys of movements
 }
 
-// accountCount returns the number of accounts with postings in the events. If the turnover was cut because there were too many
-// accounts, weight returns a lower bound of their number. The result depends only on the events.
+// accountCount returns the number of accounts with postings in the events. If the turnover was cut because there were too
+// many accounts, accountCount returns a lower bound of their number. The result depends only on the events.
 func (t *turnover) accountCount() uint64 {
 	if t.isTruncated {
 		return 2 * maxTurnover

@@ -231,8 +231,8 @@ func (s *Store) publish(newLast log.Mark, size int) {
 	s.lag.bytes += uint64(size)
 }
 
-// setDiscardVersion tells Badger the oldest version that a snapshot still reads, so that compaction may drop older versions. The caller
-// holds s.mu, so that no snapshot of an older version is opened at the same time.
+// setDiscardVersion tells Badger the oldest version that a snapshot still reads, so that compaction may drop older versions.
+// The caller holds s.mu, so that no snapshot of an older version is opened at the same time.
 func (s *Store) setDiscardVersion() {
 	oldest := s.flushedGroup
 	if len(s.openSnapshots) > 0 {

@@ -76,8 +76,8 @@ func EachChunk(row []byte, fn func(head, lines []byte) error) error {
 	return nil
 }
 
-// BookedTimes returns the booked times of the first and the last line in lines. lines are the lines of a page or a chunk. kind is
-// the first byte of the page's head.
+// BookedTimes returns the booked times of the first and the last line in lines. lines are the lines of a page or a chunk.
+// kind is the first byte of the page's head.
 func BookedTimes(kind byte, lines []byte) (first, last ledger.Micros, err error) {
 	addTime := func(at ledger.Micros) {
 		if first == 0 {

@@ -135,8 +135,8 @@ func (r *reader) id() (id ledger.ID) {
 	return id
 }
 
-// HashRecord returns the hash of a record that events contain (ledger.StoredHashes.Record). It is the SHA-256 over the row that
-// EncodeRecord has made and, if the payload is long, over the further rows.
+// HashRecord returns the hash of a record that events contain (ledger.StoredHashes.Record). It is the SHA-256 over the row
+// that EncodeRecord has made and, if the payload is long, over the further rows.
 func HashRecord(row []byte, parts ...[]byte) ledger.Hash {
 	if len(parts) == 0 {
 		return sha256.Sum256(row)
@@ -148,12 +148,12 @@ func HashRecord(row []byte, parts ...[]byte) ledger.Hash {
 	return ledger.Hash(h.Sum(nil))
 }
 
-// HashSealed returns the hash for RecordHeader.Sealed. It is the SHA-256 of a sealed row (a ciphertext that is stored beside a
-// record).
+// HashSealed returns the hash for RecordHeader.Sealed. It is the SHA-256 of a sealed row (a ciphertext that is stored beside
+// a record).
 func HashSealed(sealed []byte) ledger.Hash { return sha256.Sum256(sealed) }
 
-// AppendHashed appends those bytes of a notice that the hash in ledger.StoredHashes.Notices covers. To get the input of the hash,
-// the caller appends all notices of one event in the order of their channels.
+// AppendHashed appends those bytes of a notice that the hash in ledger.StoredHashes.Notices covers. To get the input of the
+// hash, the caller appends all notices of one event in the order of their channels.
 func (n *Notice) AppendHashed(dst []byte) []byte {
 	dst = append(append(dst, n.Channel), n.To[:]...)
 	dst = binary.AppendUvarint(dst, uint64(len(n.Body)))
@@ -163,14 +163,15 @@ func (n *Notice) AppendHashed(dst []byte) []byte {
 // HashNotices returns the hash for ledger.StoredHashes.Notices. input consists of the bytes that AppendHashed has appended.
 func HashNotices(input []byte) ledger.Hash { return sha256.Sum256(input) }
 
-// AppendHashedClaim appends those bytes of a claim that its hash in ledger.StoredHashes.Claims covers: the length of the key of the
-// claim's row, this key, and the claim's owner.
+// AppendHashedClaim appends those bytes of a claim that its hash in ledger.StoredHashes.Claims covers: the length of the key
+// of the claim's row, this key, and the claim's owner.
 func AppendHashedClaim(dst, key, owner []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(key)))
 	return append(append(dst, key...), owner...)
 }
 
-// HashClaim returns the hash for ledger.StoredHashes.Claims. input consists of the bytes that AppendHashedClaim has appended.
+// HashClaim returns the hash for ledger.StoredHashes.Claims. input consists of the bytes that AppendHashedClaim has
+// appended.
 func HashClaim(input []byte) ledger.Hash { return sha256.Sum256(input) }
 
 // ClaimIsHashed tells whether an event must contain the hash of a claim with this owner. If the owner is only the id of a

@@ -133,8 +133,8 @@ func (s *Store) requireRoom(rows uint64) error {
 // groupLogBytes returns the number of bytes that Badger's log needs for a group.
 func groupLogBytes(g *Group) uint64 { return uint64(g.size + rowLogBytes*g.Rows() + 4096) }
 
-// recentLogBytes returns how many bytes Badger's logs will take for the groups that Badger does not have yet. The caller must be the
-// goroutine that applies groups, or Apply must have returned.
+// recentLogBytes returns how many bytes Badger's logs will take for the groups that Badger does not have yet. The caller must
+// be the goroutine that applies groups, or Apply must have returned.
 func (s *Store) recentLogBytes() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -238,7 +238,8 @@ func (s *Store) checkGate() error {
 	return nil
 }
 
-// minFreeBytes returns the number of bytes that must be free while a store is open. If fewer bytes are free, compaction waits.
+// minFreeBytes returns the number of bytes that must be free while a store is open. If fewer bytes are free, compaction
+// waits.
 func (s *Store) minFreeBytes() uint64 {
 	return s.memTableRoom() + s.compactionRoom()
 }

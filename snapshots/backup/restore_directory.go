@@ -108,9 +108,9 @@ func checkReplaceable(dir string) error {
 	return nil
 }
 
-// workDirectory is the directory in which a restore works; the restore holds a lock on it. A file in the directory, the mark,
-// says that the directory belongs to a restore: no server opens the directory, and the next restore may clear it. The
-// mark is created before all other files and removed after them.
+// workDirectory is the directory in which a restore works; the restore holds a lock on it. A file in the directory,
+// the mark, says that the directory belongs to a restore: no server opens the directory, and the next restore may
+// clear it. The mark is created before all other files and removed after them.
 type workDirectory struct {
 	dir       string
 	lock      *os.File

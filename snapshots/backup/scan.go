@@ -122,7 +122,7 @@ type chosenBackup struct {
 }
 
 // chooseBackup returns the backup that a path names. If the path is a file, that file is the backup. If the path is a
-// directory, choose returns the newest backup in it that was not taken after at. If at is zero, choose returns the
+// directory, chooseBackup returns the newest backup in it that was not taken after at. If at is zero, choose returns the
 // newest of all.
 func chooseBackup(path string, at time.Time, keyring Sealer) (c chosenBackup, err error) {
 	info, err := os.Stat(path)

@@ -27,9 +27,9 @@ const CheckpointSuffix = ".checkpoint"
 // offset, so that a start need not read these lines. Its parts are:
 //
 //	checkpointMagic, offset, number of lines, length of the last line, that line
-//	indexBound, words of the Bloom filter, number of entries of the ring, position of the oldest one, entries (hash, offset), Bloom filter
-//	instant after which all chargebacks are listed, number of chargebacks, chargebacks (org, reference, terminal, instant)
-//	CRC-32C of all these parts
+// indexBound, words of the Bloom filter, number of entries of the ring, position of the oldest one, entries (hash, offset),
+// Bloom filter instant after which all chargebacks are listed, number of chargebacks, chargebacks (org, reference, terminal,
+// instant) CRC-32C of all these parts
 //
 // Numbers have 64 bits, little-endian; instants are microseconds since 1970. The checkpoint belongs to a log if the
 // log contains the same line at that offset; random ids and a time make the line unique. A damaged checkpoint, or one

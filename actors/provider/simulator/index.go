@@ -20,8 +20,9 @@ type index struct {
 	ring      []indexEntry      // in order of insertion; once the ring is full, a new entry replaces the oldest one
 	oldest    int               // position of the oldest entry in the ring
 
-	// bloomFilter is a Bloom filter, which can say for certain that a charge is unknown. After a crash most inquiries
-	// are about calls that never arrived. Without the Bloom filter, each of these inquiries would search the whole log.
+	// bloomFilter is a Bloom filter, which can say for certain that a charge is unknown. After a crash most
+	// inquiries are about calls that never arrived. Without the Bloom filter, each of these inquiries would search
+	// the whole log.
 	bloomFilter []uint64
 }
 
@@ -31,11 +32,11 @@ type indexEntry struct {
 	offset int64
 }
 
-func newIndex(bound, sieveBits int) index {
+func newIndex(bound, filterBits int) index {
 	return index{
 		bound:       bound,
 		positions:   make(map[uint64]uint32),
-		bloomFilter: make([]uint64, sieveBits/64),
+		bloomFilter: make([]uint64, filterBits/64),
 	}
 }
 
@@ -89,7 +90,8 @@ func (x *index) mayContain(hash uint64) bool {
 	return true
 }
 
-// probe returns the i-th bit of a hash in the Bloom filter, as the index of a word and a mask. The bit is found by double hashing.
+// probe returns the i-th bit of a hash in the Bloom filter, as the index of a word and a mask. The bit is found by
+// double hashing.
 func (x *index) probe(hash, i uint64) (word, bit uint64) {
 	position := (hash + i*(hash>>32|1)) & uint64(len(x.bloomFilter)*64-1) // the number of bits is a power of two
 	return position / 64, 1 << (position % 64)

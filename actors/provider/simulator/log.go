@@ -23,8 +23,8 @@ type file interface {
 
 // callLog is the log: a file of whole lines, which may be followed by zero bytes, and the lines that are not in the file yet.
 // The bytes before the offset durable never change, so a goroutine that has read durable under Simulator.mu may read these
-// bytes without mu. Simulator.mu guards the other fields, except paddedTo and wasShared, which only the goroutine that writes a
-// batch uses.
+// bytes without mu. Simulator.mu guards the other fields, except paddedTo and wasShared, which only the goroutine that writes
+// a batch uses.
 type callLog struct {
 	file      file
 	chunkSize int64

@@ -7,8 +7,8 @@ import (
 	"fmt"
 )
 
-// readLog fills the index, the Bloom filter and the chargebacks from the checkpoint and from the log's later lines, and
-// verifies that none of these lines is damaged. It returns the part of the log that the checkpoint covers.
+// readLog fills the index, the Bloom filter and the chargebacks from the checkpoint and from the log's later lines,
+// and verifies that none of these lines is damaged. It returns the part of the log that the checkpoint covers.
 func (s *Simulator) readLog(length int64) (covered section, err error) {
 	covered = s.loadCheckpoint(readCheckpoint(s.checkpointPath), length)
 	part := section{begin: covered.end, end: length, lineCount: covered.lineCount}
@@ -34,7 +34,8 @@ func (s *Simulator) readLog(length int64) (covered section, err error) {
 	return covered, err
 }
 
-// addToIndex adds a line to the index, the Bloom filter and the chargebacks. If the line is damaged, it returns errDamaged.
+// addToIndex adds a line to the index, the Bloom filter and the chargebacks. If the line is damaged, it returns
+// errDamaged.
 func (s *Simulator) addToIndex(text []byte, offset int64) error {
 	line, err := parseIfChargeback(text, offset)
 	if err != nil {

@@ -32,7 +32,7 @@
 //  9. A payer's card is passed on to the other platform. Of any other payment method only the type is passed on, because
 //     the service keeps nothing else. Therefore a method that needs further fields (direct_debit) is not accepted.
 //
-// Callers: cmd/mizan; actors/payment through the interfaces Provider and Examiner.
+// Callers: cmd/mizan; actors/payment through the interfaces Provider and ReportInquirer.
 //
 // Rejected: another design would read the outcome from a notification. It was not chosen because an outcome is trusted only if
 // it is read over a connection that we have opened; a notification only tells us when to inquire. Repeating a create to learn

@@ -143,7 +143,7 @@ func (tx *transaction) report(t *directory.Terminal, reference ledger.ID, what a
 	return actors.Report{Org: t.Org, Reference: reference, Terminal: t.ID, At: at, Kind: what, Failure: failure}
 }
 
-// Examine implements Examiner of actors/payment: it asks the other platform about a charge that has ended here.
+// InquireReport implements ReportInquirer of actors/payment: it asks the other platform about a charge that has ended here.
 // If no response comes, Examine returns false, and a reversal or a failure is found by the next poll.
 func (p *Provider) InquireReport(ctx context.Context, q *actors.Inquiry) (actors.Report, bool) {
 	s := subject{terminal: q.Terminal, reference: q.Reference, operation: q.Operation, ChargeState: q.ChargeState}

@@ -28,8 +28,8 @@ type Operation struct {
 	// IsList tells whether the response is a list of rows. HasCursor tells whether the response has a cursor to the next page.
 	IsList, HasCursor bool
 
-	// ResponseFields has the fields of one row if the response is a list. Otherwise it has the fields of the response's object data, or
-	// of the whole response if there is no such object.
+	// ResponseFields has the fields of one row if the response is a list. Otherwise it has the fields of the response's object
+	// data, or of the whole response if there is no such object.
 	ResponseFields []Field
 }
 

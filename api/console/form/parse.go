@@ -251,8 +251,8 @@ func (p *parser) scalar(f *apispec.Field, name string, n *node, shown any, enclo
 	return value, !p.form.Changes || f.Secret || !reflect.DeepEqual(value, shown)
 }
 
-// emptyValue returns the value for a control that is empty in the posted form. A form for a new record sends no value. A form that
-// changes a record sends null or an empty text, but only if the form had shown a value.
+// emptyValue returns the value for a control that is empty in the posted form. A form for a new record sends no value. A form
+// that changes a record sends null or an empty text, but only if the form had shown a value.
 func (p *parser) emptyValue(f *apispec.Field, shown any) (value any, sent bool) {
 	if !p.form.Changes || shown == nil || shown == "" {
 		return nil, false

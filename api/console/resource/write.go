@@ -118,9 +118,9 @@ func (k *kind) create(v *visit.Visit) error {
 	return w.run(v)
 }
 
-// created redirects to the page of a new record. If the API's response has a field that Kind.ShownOnce names, created shows the
-// field's value instead of redirecting, because the API never returns the value again, and the value must not be part of an
-// address.
+// created redirects to the page of a new record. If the API's response has a field that Kind.ShownOnce names, created shows
+// the field's value instead of redirecting, because the API never returns the value again, and the value must not be part
+// of an address.
 func (k *kind) created(v *visit.Visit, answer *web.InternalResponse) error {
 	record := dataOf(answer.Body)
 	id := textOf(record[k.Key])

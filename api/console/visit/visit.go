@@ -144,8 +144,9 @@ func (v *Visit) Get(path string, query url.Values, into any) error {
 	return answer.Decode(into)
 }
 
-// Do sends a request with a JSON body to the API. The answer may be a refusal; see web.InternalResponse. The request's idempotency key
-// comes from the posted form, so if the same form is sent twice, the second request gets the answer to the first.
+// Do sends a request with a JSON body to the API. The answer may be a refusal; see web.InternalResponse. The request's
+// idempotency key comes from the posted form, so if the same form is sent twice, the second request gets the answer to the
+// first.
 func (v *Visit) Do(method, path string, body []byte) *web.InternalResponse {
 	return v.Call(web.InternalRequest{Method: method, Path: path, Body: body, IdempotencyKey: v.nextKey()})
 }

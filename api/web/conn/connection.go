@@ -330,8 +330,8 @@ func Discard(from io.Reader, n int) (total int, err error) {
 	return total, io.ErrShortBuffer
 }
 
-// IsClosedByPeer tells whether the caller has closed the connection. It notices the end even if data that was sent before the end,
-// such as the close_notify of TLS, was not read yet.
+// IsClosedByPeer tells whether the caller has closed the connection. It notices the end even if data that was sent before the
+// end, such as the close_notify of TLS, was not read yet.
 func IsClosedByPeer(c net.Conn) (gone bool) {
 	switch b := c.(type) {
 	case *connection:

@@ -46,8 +46,8 @@ func (c *MoneyStorage) Check(object []byte, t payment.Type, problems *web.Proble
 	})
 }
 
-// KeepCredentials copies the checked credentials, so that they outlive the body: it copies the card into Card, and the
-// parts that may be stored into Credentials.
+// KeepCredentials copies the checked credentials, so that they outlive the body: it copies the card into
+// Card, and the parts that may be stored into Credentials.
 func (c *MoneyStorage) KeepCredentials(t payment.Type, fingerprint func([]byte) string) {
 	c.Credentials.Method, _ = payment.Method(c.Storage.Type)
 	c.Credentials.Network, _ = money.ParseNetwork(string(c.Storage.Network))

@@ -51,9 +51,9 @@ func (f *AccountFilter) Matches(a ledger.Account) bool {
 		(!f.HasNetwork || string(a.Asset.Network) == f.Network)
 }
 
-// VisiblePrefixes returns the path prefixes to search if a caller requests the accounts whose paths begin with prefix. If the
-// caller may see all accounts, the result is prefix itself. If the caller is a partner, the result covers the partner's own
-// accounts below prefix, in the order of paths.
+// VisiblePrefixes returns the path prefixes to search if a caller requests the accounts whose paths begin with prefix. If
+// the caller may see all accounts, the result is prefix itself. If the caller is a partner, the result covers the partner's
+// own accounts below prefix, in the order of paths.
 func VisiblePrefixes(caller *auth.Principal, prefix string) []string {
 	if caller.MayReadAll() {
 		return []string{prefix}

@@ -58,9 +58,9 @@ func (p Pages) Return(org, id ledger.ID, until time.Time) string {
 	return p.Base + p.Path(org, id, ReturnEnd, until)
 }
 
-// LastingPath returns the path of a transaction's page for links on the pages themselves. The path contains a lasting token,
-// which is valid until the given time. Unlike other tokens, a lasting token still proves after this time that its holder
-// was on the page.
+// LastingPath returns the path of a transaction's page for links on the pages themselves. The path contains a lasting
+// token, which is valid until the given time. Unlike other tokens, a lasting token still proves after this time that its
+// holder was on the page.
 func (p Pages) LastingPath(org, id ledger.ID, until time.Time) string {
 	return PathOf(id, "", p.issue(lastingPurpose, org, id, until))
 }

@@ -128,8 +128,8 @@ func (c *Clients) acquire(random *rand.Rand) *requestSequence {
 		c.next++
 		return newRequestSequence(c.next, c.HasLargeData, random)
 	}
-	// A recent sequence is more likely than an older one, so that the sequences that were under way at a fault continue soon after
-	// the fault.
+	// A recent sequence is more likely than an older one, so that the sequences that were under way at a fault continue
+	// soon after the fault.
 	fromEnd := 1 + min(int(random.ExpFloat64()*20), len(c.idle)-1)
 	i := len(c.idle) - fromEnd
 	s := c.idle[i]

@@ -36,8 +36,8 @@ var contractLifecycles = []contractLifecycle{
 // namespace.
 var customers = uuid.MustParse("6f1c7b8e-4d60-4c43-9d5a-0f9d3e1a7c55")
 
-// contractRequest returns the sequence's next request: the contract's creation, then its actions, then reads. The creation and
-// the actions have idempotency keys, so that a repetition after a fault has no second effect.
+// contractRequest returns the sequence's next request: the contract's creation, then its actions, then reads. The
+// creation and the actions have idempotency keys, so that a repetition after a fault has no second effect.
 func (s *requestSequence) contractRequest() request {
 	key := fmt.Sprintf("contract-%d-%d", s.number, s.step)
 	switch lifecycle := s.contract; {

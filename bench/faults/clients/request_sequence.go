@@ -15,8 +15,8 @@ const cardholder = "Zebulon Quixworth-Canary"
 // Canaries returns the texts that no file of the server may contain.
 func Canaries() []string { return append([]string{cardholder}, cards...) }
 
-// cards lead to different outcomes at the simulator: most are charged, some are refused or fail, some are charged some seconds later, and
-// one refuses its refunds.
+// cards lead to different outcomes at the simulator: most are charged, some are refused or fail, some are
+// charged some seconds later, and one refuses its refunds.
 var cards = []string{
 	"4242424242424242", "5555555555554444", "4000000000000002", "4000000000000119", "4000000000000077", "4000000000000341", "4000000000005126",
 	"4000000000007726",
@@ -29,7 +29,8 @@ type request struct {
 	byUser                  bool   // sent with a user's session instead of the merchant's key
 }
 
-// requestSequence is the sequence of requests about one transaction or contract. One client at a time works on it.
+// requestSequence is the sequence of requests about one transaction or contract. One client at a time works
+// on it.
 type requestSequence struct {
 	number int
 	// These fields determine the create request, so that each repetition of the request is the same.
@@ -67,7 +68,8 @@ func newRequestSequence(number int, hasLargeData bool, random *rand.Rand) *reque
 	return s
 }
 
-// next returns the next request of the sequence. A request that got no response, or 503, is repeated unchanged.
+// next returns the next request of the sequence. A request that got no response, or 503, is repeated
+// unchanged.
 func (s *requestSequence) next(random *rand.Rand) request {
 	if s.pending != nil {
 		return *s.pending
@@ -110,8 +112,8 @@ func (s *requestSequence) draw(random *rand.Rand) request {
 // maxMeta bounds the merchant's data, in bytes. The server allows 64 KiB for each transaction.
 const maxMeta = 60 << 10
 
-// meta returns the JSON member merchant_meta of the create request, or an empty text if the sequence has no such data. Each
-// repetition of the request has the same data.
+// meta returns the JSON member merchant_meta of the create request, or an empty text if the sequence has no
+// such data. Each repetition of the request has the same data.
 func (s *requestSequence) meta() string {
 	if s.metaSize == 0 {
 		return ""
@@ -139,8 +141,8 @@ func (s *requestSequence) handleResponse(r *request, status int, response json.R
 	switch {
 	case status == http.StatusOK, status == http.StatusCreated:
 	case s.contract != nil && s.id != "" && (status == http.StatusConflict || status == http.StatusUnprocessableEntity):
-		// Either an earlier request without a response has carried out this action, or the contract's status does not allow the
-		// action.
+		// Either an earlier request without a response has carried out this action, or the contract's status
+		// does not allow the action.
 		s.step++
 		return nil
 	case r.kind != "create" && r.kind != "read" && (status == http.StatusConflict || status == http.StatusUnprocessableEntity):

@@ -229,8 +229,8 @@ func shorten(text string) string {
 	return text
 }
 
-// exitMessage returns the line with which the server says why it ended. If there is no such line, it returns all of the server's
-// stderr.
+// exitMessage returns the line with which the server says why it ended. If there is no such line, it returns all of the
+// server's stderr.
 func (e Ending) exitMessage() string {
 	lines := e.lines()
 	if len(lines) > 0 {

@@ -50,8 +50,8 @@ func Refuse(s TerminalSearch, missing payment.Code) (Admission, Task) {
 	return a, a.step(Unacceptable)
 }
 
-// Failover begins the search for another terminal after a provider has refused the transaction. s.TriedTerminals must list the
-// earlier attempts in the record and its present terminal.
+// Failover begins the search for another terminal after a provider has refused the transaction. s.TriedTerminals must
+// list the earlier attempts in the record and its present terminal.
 func Failover(s TerminalSearch, r *payment.Record) (Admission, Task) {
 	s.ListedTerminals = r.ListedTerminals()
 	a := Admission{TerminalSearch: s, state: Admitted}
@@ -61,7 +61,8 @@ func Failover(s TerminalSearch, r *payment.Record) (Admission, Task) {
 // State returns the progress of the admission. It is empty if no admission is under way.
 func (a *Admission) State() State { return a.state }
 
-// AwaitsVelocity tells whether the admission waits for a call of OnVelocity. The attempts are counted outside of this package.
+// AwaitsVelocity tells whether the admission waits for a call of OnVelocity. The attempts are counted outside of this
+// package.
 func (a *Admission) AwaitsVelocity() bool { return a.state == Counting || a.state == Recounting }
 
 // OnVelocity continues the admission once the velocity limits (limits on the number of attempts) have been checked.
@@ -96,8 +97,8 @@ func (a *Admission) OnFunds(covered bool) Task {
 	return a.OnObjection(payment.Failure{Code: payment.InsufficientBalance})
 }
 
-// ExcludeTerminal is called in failover if the terms of the found terminal exclude the transaction. This terminal is not tried
-// again and does not appear in the record's attempts.
+// ExcludeTerminal is called in failover if the terms of the found terminal exclude the transaction. This terminal is not
+// tried again and does not appear in the record's attempts.
 func (a *Admission) ExcludeTerminal() Task {
 	a.TriedTerminals = append(a.TriedTerminals, payment.Attempt{Terminal: a.Terms.Terminal})
 	return a.step(RuledOut)

@@ -9,10 +9,10 @@ import (
 	"mizan/ledger/payment"
 )
 
-// BoundCache caches the bounds that volume limits set for transactions, for one UTC day. Transactions of one day can share a
-// bound if its limit has the scope partner: the limit then treats all transactions of the partner in the same way, and
-// the name of the counter window is the same all day. Several goroutines may use BoundCache at the same time. The zero value
-// is an empty cache.
+// BoundCache caches the bounds that volume limits set for transactions, for one UTC day. Transactions of one day can
+// share a bound if its limit has the scope partner: the limit then treats all transactions of the partner in the same
+// way, and the name of the counter window is the same all day. Several goroutines may use BoundCache at the same time.
+// The zero value is an empty cache.
 type BoundCache struct{ today atomic.Pointer[day] }
 
 // day is the cache for one UTC day.

@@ -79,8 +79,8 @@ func (s *TerminalSearch) HasTerminal(terminals []*directory.Terminal, rails Rail
 	return slices.ContainsFunc(terminals, func(terminal *directory.Terminal) bool { return s.exclusionReason(terminal, rails) == "" })
 }
 
-// WouldServeAtHigherTotal tells whether a terminal would serve the request if the payer agreed to a higher total. It is called after
-// the search has found no terminal for the agreed total.
+// WouldServeAtHigherTotal tells whether a terminal would serve the request if the payer agreed to a higher total. It is
+// called after the search has found no terminal for the agreed total.
 func (s *TerminalSearch) WouldServeAtHigherTotal(terminals []*directory.Terminal, rails Rails) bool {
 	if s.Request.AgreedTotal.IsZero() {
 		return false

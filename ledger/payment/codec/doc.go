@@ -3,8 +3,8 @@
 //
 // Invariants:
 //  1. The meaning of a key, of a bit in the flags, and of a position in an array never changes.
-//  2. Decode(Encode(r)) equals r, with two exceptions. Record.FinishedAt is not in the payload, because the store keeps it
-//     in the row that contains the payload. The keys of a Volume's counters are not stored, because BuildKeys computes
+//  2. Decode(Encode(r)) equals r, with two exceptions. Record.FinishedAt is not in the payload, because the store keeps
+//     it in the row that contains the payload. The keys of a Volume's counters are not stored, because BuildKeys computes
 //     them.
 //  3. A decoder skips unknown keys, and unknown values at the end of an array. So a later release may add keys and
 //     values.

@@ -16,8 +16,8 @@ import (
 // contain the movement of each account: the sum of the account's postings since the checkpoint's base (an earlier
 // checkpoint). It must also contain the sum of each group of accounts.
 
-// addMovements adds an event's postings to the movements in p.movements. It does nothing after the last checkpoint, or after a
-// comparison has failed.
+// addMovements adds an event's postings to the movements in p.movements. It does nothing after the last checkpoint, or
+// after a comparison has failed.
 func (p *Checkpoints) addMovements(e *ledger.Event, closedHold scan.Hold) {
 	if p.nextHead.Seq == 0 || e.Entry == nil || p.hasMismatch {
 		return

@@ -47,10 +47,11 @@ type OtherRows interface {
 	EndRows()                         // called after all rows have been read
 }
 
-// CheckRows checks the delivery state of each notice. An acknowledgement says that a notice was acknowledged at its first attempt.
-// A stored delivery is a row with the attempts of a notice. Notices, acknowledgements and stored deliveries have the same order,
-// so CheckRows reads them side by side. The rows of waiting and given-up deliveries have another order: by destination.
-// CheckRows adds up the hashes of these rows, and compares the sum with the sum for the required rows.
+// CheckRows checks the delivery state of each notice. An acknowledgement says that a notice was acknowledged at its
+// first attempt. A stored delivery is a row with the attempts of a notice. Notices, acknowledgements and stored
+// deliveries have the same order, so CheckRows reads them side by side. The rows of waiting and given-up deliveries
+// have another order: by destination. CheckRows adds up the hashes of these rows, and compares the sum with the sum for
+// the required rows.
 func (c *Check) CheckRows(otherRows OtherRows) error {
 	d := &deliveryReader{
 		Check: c, otherRows: otherRows, seed: maphash.MakeSeed(), pageMarks: make(map[notifier.ID]notifier.Acknowledgement),
@@ -101,7 +102,8 @@ func (d *deliveryReader) reportFault(id notifier.ID, text string) {
 // summary.
 var summariesKey = []byte("summaries")
 
-// readRow reads one key-value row. It skips acknowledgements and stored deliveries, because they are read along with the notices.
+// readRow reads one key-value row. It skips acknowledgements and stored deliveries, because they are read along with
+// the notices.
 func (d *deliveryReader) readRow(key, row []byte) error {
 	key = store.KVKey(key)
 	if d.organization.ID == ledgerdirectory.PlatformOrg && bytes.Equal(key, summariesKey) && len(row) == 4 {
@@ -220,8 +222,8 @@ func (d *deliveryReader) destinationOf(destination ledger.ID) (number int64, env
 	return number, []money.Env{money.Prod, money.Test}, known
 }
 
-// gatherAcknowledgements reads the acknowledgements of one page of notices. If there are acknowledgements of a page that does not exist, it reports a
-// fault, unless retention may have removed the page.
+// gatherAcknowledgements reads the acknowledgements of one page of notices. If there are acknowledgements of a page
+// that does not exist, it reports a fault, unless retention may have removed the page.
 func (d *deliveryReader) gatherAcknowledgements(pageTime ledger.Micros) {
 	clear(d.pageMarks)
 	for d.marks.Key != nil && d.marksPage <= pageTime {
@@ -349,8 +351,8 @@ func (d *deliveryReader) compareWithNotice(delivery *notifier.StoredDelivery, pa
 	}
 }
 
-// end is called after the last page of notices. It reads the remaining acknowledgements and stored deliveries, and compares the
-// sums of the hashes.
+// end is called after the last page of notices. It reads the remaining acknowledgements and stored deliveries, and
+// compares the sums of the hashes.
 func (d *deliveryReader) end() error {
 	d.otherRows.EndRows()
 	d.gatherAcknowledgements(1<<63 - 1)

@@ -45,7 +45,8 @@ type History struct {
 	listedTimes          uint64 // sum of the hashes of the times in the record's rows in lists
 }
 
-// IntentCounts holds the number of intents for each operation. An intent is an event that is stored before a call to a provider.
+// IntentCounts holds the number of intents for each operation. An intent is an event that is stored before a call to a
+// provider.
 type IntentCounts [Operations]uint8
 
 // Marks are further facts about a record, one bit each.
