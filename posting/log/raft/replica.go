@@ -11,7 +11,6 @@ import (
 	"github.com/hashicorp/go-hclog"
 	hraft "github.com/hashicorp/raft"
 	wal "github.com/hashicorp/raft-wal"
-	"github.com/hashicorp/raft-wal/metadb"
 
 	"mizan/internal/assert"
 	"mizan/posting/log"
@@ -72,8 +71,7 @@ type Options struct {
 // Replica is a node's member of a shard's Raft group.
 type Replica struct {
 	raft    *hraft.Raft
-	wal     *wal.WAL
-	meta    *metadb.BoltMetaDB // the file about the segments of wal
+	files   *watchedFiles
 	applier *applier
 	opened  time.Time
 	closed  chan struct{} // closed by Close
@@ -100,14 +98,16 @@ func Open(o Options) (*Replica, error) {
 	}
 	logger := newLogger(o.Log)
 	r := &Replica{
-		opened: time.Now(), closed: make(chan struct{}), meta: new(metadb.BoltMetaDB), applier: &applier{machine: o.Machine, notes: n, fatal: o.Fatal},
+		opened: time.Now(), closed: make(chan struct{}), applier: &applier{machine: o.Machine, notes: n, fatal: o.Fatal},
 		changes: make(chan bool), leads: make(chan bool, 1), relayed: make(chan struct{}),
 	}
-	if r.wal, err = wal.Open(o.Dir, wal.WithSegmentSize(segmentSize), wal.WithLogger(logger), wal.WithMetaStore(r.meta)); err != nil {
-		return nil, errors.Join(fmt.Errorf("raft: opening the log in %s: %w", o.Dir, err), r.meta.Close())
+	opened, err := wal.Open(o.Dir, wal.WithSegmentSize(segmentSize), wal.WithLogger(logger))
+	if err != nil {
+		return nil, fmt.Errorf("raft: opening the log in %s: %w", o.Dir, err)
 	}
+	r.files = &watchedFiles{WAL: opened, applier: r.applier}
 	if err := r.start(&o, logger, n); err != nil {
-		return nil, errors.Join(err, r.closeLog())
+		return nil, errors.Join(err, r.files.Close())
 	}
 	r.lastTick.Store(time.Now().UnixNano())
 	go r.relay()
@@ -185,7 +185,7 @@ func (r *Replica) start(o *Options, logger hclog.Logger, n *notes) error {
 	c.NoLegacyTelemetry = true
 	c.ShutdownOnRemove = false
 	c.Logger, c.NotifyCh = logger, r.changes
-	isKnown, err := hraft.HasExistingState(r.wal, r.wal, n)
+	isKnown, err := hraft.HasExistingState(r.files, r.files, n)
 	if err != nil {
 		return fmt.Errorf("raft: %w", err)
 	}
@@ -193,12 +193,11 @@ func (r *Replica) start(o *Options, logger hclog.Logger, n *notes) error {
 		return fmt.Errorf("raft: %s is empty, although the store has %d groups: Raft's files were lost, and the node could vote for a leader that lacks some of them", o.Dir, last.N)
 	}
 	if !isKnown && len(o.Members) > 0 {
-		if err := hraft.BootstrapCluster(c, r.wal, r.wal, n, o.Transport, servers(o.Members)); err != nil {
+		if err := hraft.BootstrapCluster(c, r.files, r.files, n, o.Transport, servers(o.Members)); err != nil {
 			return fmt.Errorf("raft: forming the group: %w", err)
 		}
 	}
-	files := &watchedFiles{r.wal, r.applier}
-	if r.raft, err = hraft.NewRaft(c, r.applier, files, files, n, o.Transport); err != nil {
+	if r.raft, err = hraft.NewRaft(c, r.applier, r.files, r.files, n, o.Transport); err != nil {
 		return fmt.Errorf("raft: %w", err)
 	}
 	return nil
@@ -363,7 +362,7 @@ func (r *Replica) Close() error {
 	err := r.raft.Shutdown().Error()
 	close(r.changes)
 	<-r.relayed
-	if closeErr := r.closeLog(); err == nil {
+	if closeErr := r.files.Close(); err == nil {
 		err = closeErr
 	}
 	if err != nil {
@@ -371,6 +370,3 @@ func (r *Replica) Close() error {
 	}
 	return nil
 }
-
-// closeLog closes Raft's log. It also closes the file about the log's segments, which raft-wal 0.4.1 leaves open and locked.
-func (r *Replica) closeLog() error { return errors.Join(r.wal.Close(), r.meta.Close()) }
