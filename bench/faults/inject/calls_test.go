@@ -9,7 +9,7 @@ var calls = map[string]string{
 	// Files.
 	"access": "EIO ENOMEM", "close": "EIO ENOSPC", "fallocate": "EIO ENOSPC", "fchmod": "EIO ENOMEM", "fchmodat": "EIO ENOMEM", "fchown": "EIO ENOMEM", "fcntl": "EMFILE",
 	"fdatasync": "EIO ENOSPC", "flock": "EIO ENOMEM", "fstat": "EIO ENOMEM", "fsync": "EIO ENOSPC", "ftruncate": "EIO ENOSPC",
-	"getdents64": "EIO ENOMEM", "linkat": "EIO ENOSPC ENOMEM", "lseek": "EIO", "mkdirat": "EIO ENOSPC ENOMEM",
+	"getdents64": "EIO ENOMEM", "ioctl": "EIO", "linkat": "EIO ENOSPC ENOMEM", "lseek": "EIO", "mkdirat": "EIO ENOSPC ENOMEM",
 	"newfstatat": "EIO ENOMEM", "openat": "EIO ENOSPC EMFILE ENOMEM", "pread64": "EIO ENOMEM", "pwrite64": "EIO ENOSPC ENOMEM",
 	"read": "EIO ENOMEM", "readlinkat": "EIO ENOMEM", "renameat": "EIO ENOSPC ENOMEM", "renameat2": "EIO ENOSPC ENOMEM", "statfs": "EIO ENOMEM", "unlinkat": "EIO ENOSPC ENOMEM",
 	"write": "EIO ENOSPC ENOMEM",
