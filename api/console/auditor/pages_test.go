@@ -217,7 +217,11 @@ func testTreeLeadsToEveryAccount(t *testing.T, f *fixture) {
 		seen[address] = true
 		p := b.Get(address).Want(200)
 		level, nodes := parts.Get(address+"&part=level"), parts.Get(address+"&part=nodes")
-		if level.Body != "<ul class=\"level\">\n"+nodes.Body+"</ul>" || nodes.Body != "" && !strings.HasPrefix(nodes.Body, "<li>") {
+		isSame := func() bool { return level.Body == "<ul class=\"level\">\n"+nodes.Body+"</ul>" }
+		if !isSame() { // an address without a moment is about the present one, so the two answers may be of different seconds
+			level, nodes = parts.Get(address+"&part=level"), parts.Get(address+"&part=nodes")
+		}
+		if !isSame() || nodes.Body != "" && !strings.HasPrefix(nodes.Body, "<li>") {
 			t.Errorf("%s: the level is %.200s, and its nodes are %.200s", address, level.Body, nodes.Body)
 		}
 		for _, link := range p.Links() {
