@@ -181,8 +181,10 @@ func (f *Front) serve(ctx *fasthttp.RequestCtx, shard int, isOperator bool) {
 			if isOperator {
 				web.AssertOperator(ctx)
 			}
-			f.serveHere(ctx, shard, lead)
-			return
+			if f.serveHere(ctx, shard, lead) || !isBodyless(ctx) || time.Now().After(deadline) {
+				return
+			}
+			continue // a read is repeated by the next leader
 		}
 		if node := f.cfg.Shards.Leader(shard); node != "" && node != f.cfg.Node {
 			isAnswered, err := f.forward(ctx, node, shard, isOperator)
@@ -206,15 +208,17 @@ func noLeader(shard int) error {
 	return ledger.Refuse("api.front", ledger.Unavailable, "no node serves shard %d now: nothing was done", shard)
 }
 
-// serveHere answers a request with this node's server of a shard.
-func (f *Front) serveHere(ctx *fasthttp.RequestCtx, shard int, lead Lead) {
+// serveHere answers a request with this node's server of a shard. If the node may have ceased to lead, the answer is 503, and
+// isValid is false.
+func (f *Front) serveHere(ctx *fasthttp.RequestCtx, shard int, lead Lead) (isValid bool) {
 	defer lead.Leave()
 	lead.Server().inner(ctx)
-	if mayBeStale(ctx) && lead.Verify() != nil {
+	if isValid = !mayBeStale(ctx) || lead.Verify() == nil; !isValid {
 		f.clearAnswer(ctx)
 		web.WriteError(ctx, ledger.Refuse("api.front", ledger.Unavailable, "another node takes over: it is unknown whether this happened"))
 	}
 	f.name(ctx, shard)
+	return isValid
 }
 
 // name tells which node and which shard have answered.

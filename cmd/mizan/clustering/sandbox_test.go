@@ -113,7 +113,16 @@ func (a *answer) member(t *testing.T, name string) string {
 }
 
 // send sends a request to a node. headers are pairs of a name and a value.
-func (r *running) send(n *node, method, path, body string, headers ...string) *answer {
+func (r *running) send(n *node, method, path, body string, headers ...string) (a *answer) {
+	r.t.Helper()
+	testkit.WaitUntil(r.t, path+" is answered", func() bool {
+		a = r.sendOnce(n, method, path, body, headers...)
+		return a.status != http.StatusServiceUnavailable // a lead is being handed over
+	})
+	return a
+}
+
+func (r *running) sendOnce(n *node, method, path, body string, headers ...string) *answer {
 	r.t.Helper()
 	request, err := http.NewRequest(method, n.BaseURL+path, strings.NewReader(body))
 	if err != nil {
@@ -290,21 +299,14 @@ func (r *running) wantNoForgery(nodes []node) {
 			"long body":   fmt.Sprintf("POST /api/v1/transactions HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-Organization-Id: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", org, len(long), long),
 			"long chunks": fmt.Sprintf("POST /api/v1/transactions HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-Organization-Id: %s\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", org, len(long), long),
 		} {
-			conn, err := net.Dial("tcp", n.Listen)
-			if err != nil {
-				r.t.Fatal(err)
+			status := ""
+			testkit.WaitUntil(r.t, "the request is answered", func() bool {
+				status = r.sendRaw(n, raw)
+				return status != "503" // a lead is being handed over
+			})
+			if status != "401" {
+				r.t.Errorf("%s, %s: %s", n.Name, name, status)
 			}
-			if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
-				r.t.Fatal(err)
-			}
-			if _, err := io.WriteString(conn, raw); err != nil {
-				r.t.Fatal(err)
-			}
-			line := make([]byte, 12)
-			if _, err := io.ReadFull(conn, line); err != nil || string(line) != "HTTP/1.1 401" {
-				r.t.Errorf("%s, %s: %q, %v", n.Name, name, line, err)
-			}
-			_ = conn.Close()
 		}
 		// A long body of an authenticated partner arrives whole.
 		payment := strings.Replace(testkit.CardPayment(uuid.NewString()), `"params":{`, `"params":{`+strings.Repeat(" ", 100<<10), 1)
@@ -315,6 +317,27 @@ func (r *running) wantNoForgery(nodes []node) {
 	if a := r.operate(&nodes[0], http.MethodGet, "/api/v1/organizations?limit=500", ""); bytes.Contains(a.body, []byte("forged")) {
 		r.t.Error("a body was taken for a request of another node")
 	}
+}
+
+// sendRaw sends a request as it is, and returns the status of the answer.
+func (r *running) sendRaw(n *node, raw string) (status string) {
+	r.t.Helper()
+	conn, err := net.Dial("tcp", n.Listen)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+		r.t.Fatal(err)
+	}
+	if _, err := io.WriteString(conn, raw); err != nil {
+		r.t.Fatal(err)
+	}
+	line := make([]byte, len("HTTP/1.1 401"))
+	if _, err := io.ReadFull(conn, line); err != nil {
+		r.t.Fatal(err)
+	}
+	return string(line[len("HTTP/1.1 "):])
 }
 
 // wantLogins checks that a person can sign in to the console on every node, and is then known on every node.
