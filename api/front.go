@@ -184,6 +184,7 @@ func (f *Front) serve(ctx *fasthttp.RequestCtx, shard int, isOperator bool) {
 			if f.serveHere(ctx, shard, lead) || !isBodyless(ctx) || time.Now().After(deadline) {
 				return
 			}
+			f.clearAnswer(ctx)
 			continue // a read is repeated by the next leader
 		}
 		if node := f.cfg.Shards.Leader(shard); node != "" && node != f.cfg.Node {
