@@ -224,6 +224,9 @@ func TestLeadIsVerified(t *testing.T) {
 	nodes := newCluster(t)
 	m, l := leader(t, nodes, 3)
 	defer l.Leave()
+	if err := l.MayAct(); err != nil {
+		t.Errorf("the leader may not act: %v", err)
+	}
 	for _, other := range nodes {
 		if other != m {
 			other.stop(t)
@@ -232,6 +235,7 @@ func TestLeadIsVerified(t *testing.T) {
 	if l.Verify() == nil {
 		t.Error("a node that is alone leads")
 	}
+	testkit.WaitUntil(t, "a node that is alone may not act, as soon as its last proof is old", func() bool { return l.MayAct() != nil })
 }
 
 // Each organization belongs to a shard other than the platform's, and the shards have about as many.

@@ -27,7 +27,7 @@ type Lead struct {
 
 // newLead opens the shard's journal and begins an engine. If the node has ceased to lead, isLost is true for the error.
 func (r *replica) newLead() (*Lead, error) {
-	l := &Lead{replica: r, term: r.shard.Replica.Progress().Term}
+	l := &Lead{replica: r, term: r.shard.Replica.Term()}
 	o := r.node.options.Journal
 	opened := make(chan struct{})
 	o.Fatal = func(err error) {
@@ -51,7 +51,7 @@ func (r *replica) newLead() (*Lead, error) {
 		return nil, err
 	}
 	l.Engine, err = r.node.options.Start(l)
-	if err == nil && r.shard.Replica.Progress().Term == l.term && l.failure.Load() == nil {
+	if err == nil && r.shard.Replica.Term() == l.term && l.failure.Load() == nil {
 		return l, nil
 	}
 	l.drop()

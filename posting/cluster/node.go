@@ -126,9 +126,6 @@ func (n *Node) openReplica(number int) (*replica, error) {
 // Name returns the node's name.
 func (n *Node) Name() string { return n.options.Name }
 
-// Shards returns the number of shards, the platform's included.
-func (n *Node) Shards() int { return n.options.Shards }
-
 // Members returns the cluster's nodes, by their names: those that are known since the start, and those that were added to the
 // groups of Raft since.
 func (n *Node) Members() []raft.Member {
@@ -189,11 +186,11 @@ func (n *Node) Leader(shard int) string { return n.replicas[shard].shard.Replica
 
 // ReplicaStatus says how far a node's replica of a shard is.
 type ReplicaStatus struct {
-	Shard   int    `json:"shard"`
-	Leader  string `json:"leader"`  // name of the leading node as this node knows it; empty: none
-	Term    uint64 `json:"term"`    // term of Raft
-	Applied uint64 `json:"applied"` // number of the store's last group
-	Serves  bool   `json:"serves"`  // the node leads the shard, and its engine serves
+	Shard   int
+	Leader  string // name of the leading node as this node knows it; empty: none
+	Term    uint64 // term of Raft
+	Applied uint64 // number of the store's last group
+	Serves  bool   // the node leads the shard, and its engine serves
 }
 
 // Status returns how far the node's replicas are, by the number of the shard.
@@ -202,7 +199,7 @@ func (n *Node) Status() []ReplicaStatus {
 	for _, r := range n.replicas {
 		applied, _ := r.shard.Store().LastGroup()
 		list = append(list, ReplicaStatus{
-			Shard: r.number, Leader: r.shard.Replica.Leader().Name, Term: r.shard.Replica.Progress().Term, Applied: applied, Serves: r.current() != nil,
+			Shard: r.number, Leader: r.shard.Replica.Leader().Name, Term: r.shard.Replica.Term(), Applied: applied, Serves: r.current() != nil,
 		})
 	}
 	return list

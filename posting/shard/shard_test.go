@@ -514,4 +514,13 @@ func TestStoreThatWasSetBackIsRefused(t *testing.T) {
 		t.Errorf("a store that was set back: %v", err)
 	}
 	n.Shard = nil
+	// Without Raft's files the node does not know for whom it has voted.
+	if err := os.RemoveAll(filepath.Join(n.dir, "raft")); err != nil {
+		t.Fatal(err)
+	}
+	n.connect()
+	if err := n.open(); err == nil || !bytes.Contains([]byte(err.Error()), []byte("Raft's files were lost")) {
+		t.Errorf("a store without Raft's files: %v", err)
+	}
+	n.Shard = nil
 }

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"mizan/cmd/mizan/cli"
+	"mizan/cmd/mizan/config"
 	"mizan/internal/durable"
 	"mizan/internal/peer"
 	"mizan/internal/secret"
@@ -26,18 +27,16 @@ import (
 
 // Names in the directory of a cluster sandbox.
 const (
-	clusterFile      = "cluster.json"
-	keyringFile      = "keyring"
-	tokenFile        = "admin-token"
-	certificatesDir  = "certificates"
-	simulatorDir     = "simulator"
-	maxClusterFile   = 1 << 20
-	readyTime        = 2 * time.Minute
-	stopTime         = 30 * time.Second
-	pollInterval     = 100 * time.Millisecond
-	requestTime      = 5 * time.Second
-	maxNodes         = 9
-	maxSandboxShards = 64
+	clusterFile     = "cluster.json"
+	keyringFile     = "keyring"
+	tokenFile       = "admin-token"
+	certificatesDir = "certificates"
+	simulatorDir    = "simulator"
+	maxClusterFile  = 1 << 20
+	readyTime       = 2 * time.Minute
+	stopTime        = 30 * time.Second
+	pollInterval    = 100 * time.Millisecond
+	requestTime     = 5 * time.Second
 )
 
 // sandbox is the content of cluster.json: what sandbox.json of a single server has, and the nodes.
@@ -84,11 +83,11 @@ type sandboxCommand struct {
 func (c *sandboxCommand) Run(s *cli.Streams) error {
 	ctx, stop := cli.SignalContext()
 	defer stop()
-	if c.Nodes < 1 || c.Nodes > maxNodes {
-		return cli.BadConfiguration(fmt.Sprintf("nodes: has to be from 1 to %d", maxNodes))
+	if c.Nodes < 1 || c.Nodes > config.MaxNodes {
+		return cli.BadConfiguration(fmt.Sprintf("nodes: has to be from 1 to %d", config.MaxNodes))
 	}
-	if c.Shards < 1 || c.Shards > maxSandboxShards {
-		return cli.BadConfiguration(fmt.Sprintf("shards: has to be from 1 to %d", maxSandboxShards))
+	if c.Shards < 1 || c.Shards > config.MaxShards {
+		return cli.BadConfiguration(fmt.Sprintf("shards: has to be from 1 to %d", config.MaxShards))
 	}
 	dir, err := filepath.Abs(c.Data)
 	if err != nil {

@@ -6,12 +6,13 @@ import (
 	"strings"
 
 	"mizan/internal/peer"
+	"mizan/ledger/directory"
 )
 
-// Bounds of a cluster.
+// Bounds of a cluster; MaxShards is without the shard of the platform.
 const (
-	maxNodes  = 9
-	maxShards = 64
+	MaxNodes  = 9
+	MaxShards = 64
 )
 
 // Cluster says how the server belongs to a cluster. If Node is empty, it belongs to none.
@@ -52,8 +53,8 @@ func (r *reader) cluster() (c Cluster) {
 		r.reportBad("cluster-node", "%q is not a name of lower-case letters, digits and hyphens", c.Node)
 	}
 	var err error
-	if c.Shards, err = strconv.Atoi(r.text("cluster-shards")); err != nil || c.Shards < 1 || c.Shards > maxShards {
-		r.reportBad("cluster-shards", "%q is not a number from 1 to %d", r.text("cluster-shards"), maxShards)
+	if c.Shards, err = strconv.Atoi(r.text("cluster-shards")); err != nil || c.Shards < 1 || c.Shards > MaxShards {
+		r.reportBad("cluster-shards", "%q is not a number from 1 to %d", r.text("cluster-shards"), MaxShards)
 	}
 	return c
 }
@@ -76,8 +77,8 @@ func (r *reader) peers() (peers []Peer) {
 		seen[name], seen[address] = true, true
 		peers = append(peers, Peer{name, address})
 	}
-	if len(peers) > maxNodes {
-		r.reportBad(key, "has %d nodes, and at most %d are possible", len(peers), maxNodes)
+	if len(peers) > MaxNodes {
+		r.reportBad(key, "has %d nodes, and at most %d are possible", len(peers), MaxNodes)
 	}
 	return peers
 }
@@ -99,6 +100,9 @@ func (r *reader) checkCluster(cfg *Config) {
 	}
 	if cfg.AdminToken == "" && !r.reported["admin-token-file"] {
 		r.reportBad("admin-token-file", "is required of a node of a cluster: all nodes have the same")
+	}
+	if strings.HasPrefix(cfg.AdminToken, directory.SessionPrefix) && !r.reported["admin-token-file"] {
+		r.reportBad("admin-token-file", "the token begins with %s, as only the tokens of sessions do", directory.SessionPrefix)
 	}
 	if cfg.Sandbox && cfg.SimulatorURL == "" && !r.reported["simulator-url"] {
 		r.reportBad("simulator-url", "is required of a sandbox of several nodes: they share one simulated provider")

@@ -113,11 +113,11 @@ func (n *clusterNode) openNode(context.Context) error {
 
 // rememberSimulator writes into the data directory of a store where the simulated provider's log is, if there is one. Checks of
 // the store need it.
-func (n *clusterNode) rememberSimulator(dataDir string) error {
-	if n.cfg.SimulatorURL == "" {
+func (p *process) rememberSimulator(dataDir string) error {
+	if p.cfg.SimulatorURL == "" {
 		return nil
 	}
-	return durable.Replace(filepath.Join(dataDir, calls.RemoteName), 0o600, []byte(n.cfg.SimulatorURL+"\n"))
+	return durable.Replace(filepath.Join(dataDir, calls.RemoteName), 0o600, []byte(p.cfg.SimulatorURL+"\n"))
 }
 
 // others returns the names of the other nodes.

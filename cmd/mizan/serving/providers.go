@@ -85,7 +85,7 @@ func (s *server) connectSimulator() error {
 	if err != nil {
 		return cli.BadConfiguration("simulator-url: " + err.Error())
 	}
-	if err := durable.Replace(filepath.Join(s.dir, calls.RemoteName), 0o600, []byte(s.cfg.SimulatorURL+"\n")); err != nil {
+	if err := s.rememberSimulator(s.dir); err != nil {
 		return cli.StorageFault("%v", err)
 	}
 	s.onClose(simulatedProvider.Close)
