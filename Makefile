@@ -40,7 +40,7 @@ export GOFLAGS += -trimpath
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
-	@echo "Variables: RACE=PACKAGES of race, FUZZTIME=30s of fuzz, SOAK=10m of soak, SEED and FOR=10m of simulate, CHROMIUM=PATH and UPDATE=-update (new screenshots) of browser, GO=go. One test: go test ./PACKAGE -run NAME"
+	@echo "Variables: RACE=PACKAGES of race, FUZZTIME=30s of fuzz, SOAK=10m of soak, SEED, NODES=1 and FOR=10m of simulate, CHROMIUM=PATH and UPDATE=-update (new screenshots) of browser, GO=go. One test: go test ./PACKAGE -run NAME"
 
 # The compiler cannot see a text that a language lacks; the first command can.
 build: ## check the texts of pages and build bin/mizan
@@ -117,11 +117,11 @@ soak: build ## the long random tests; kill a loaded server and damage stores for
 	MIZAN_SOAK=$(SOAK) $(GO) test -count=1 -timeout 0 -v -run '^TestDamageIs|^TestInsider|^TestSoak' ./posting/store
 	MIZAN_SOAK=$(SOAK) MIZAN_TEST_BINARY=$(CURDIR)/$(BIN) $(GO) test -count=1 -timeout 0 -v -run '^TestSoak' ./bench/...
 
-simulate: ## crash simulated worlds from SEED on for FOR (10m), one process for each processor
+simulate: ## crash simulated worlds of NODES (1 or 3) from SEED on for FOR (10m), one process for each processor
 	@$(GO) test -vet=off -c -o $(BIN)-simulation ./bench/simulation
 	@seed=$${SEED:-$$(od -An -N3 -tu4 /dev/urandom | tr -d ' ')}; pids=; i=0; \
 	  while [ $$i -lt $$(nproc) ]; do \
-	    (cd bench/simulation && MIZAN_SEED=$$((seed + i * 1000000)) MIZAN_SOAK=$(FOR) $(CURDIR)/$(BIN)-simulation -test.v -test.timeout 0 -test.run '^TestWorlds') & \
+	    (cd bench/simulation && MIZAN_SEED=$$((seed + i * 1000000)) MIZAN_NODES=$(or $(NODES),1) MIZAN_SOAK=$(FOR) $(CURDIR)/$(BIN)-simulation -test.v -test.timeout 0 -test.run '^TestWorlds') & \
 	    pids="$$pids $$!"; i=$$((i + 1)); \
 	  done; ok=0; for pid in $$pids; do wait $$pid || ok=1; done; exit $$ok
 

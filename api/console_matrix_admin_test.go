@@ -85,6 +85,9 @@ var consoleMatrixOfAdmin = map[api.RouteName]consoleRow{
 	{Method: "POST", Path: "/console/admin/deliveries/:id/replay"}: {roles: administrators, status: 303, target: aDelivery},
 
 	{Method: "GET", Path: "/console/admin/system"}:                  {roles: administrators, status: 200, needsToken: true},
+	{Method: "GET", Path: "/console/admin/cluster"}:                 {roles: administrators, status: 200, needsToken: true},
+	{Method: "GET", Path: "/console/admin/cluster/transfer"}:        {roles: administrators, status: 200, needsToken: true, query: "?shard=1"},
+	{Method: "POST", Path: "/console/admin/cluster/transfer"}:       {roles: administrators, status: 303, needsToken: true, form: "shard=1&node=n2"},
 	{Method: "GET", Path: "/console/admin/organizations"}:           {roles: administrators, status: 303, needsToken: true},
 	{Method: "GET", Path: "/console/admin/organizations/new"}:       {roles: administrators, status: 303, needsToken: true},
 	{Method: "POST", Path: "/console/admin/organizations/new"}:      {roles: administrators, status: 303, needsToken: true},

@@ -41,6 +41,7 @@ func Describe(version string) *description.Document {
 		Subscriptions:   struct{ payments.Subscriptions }{},
 		Storefront:      struct{ Storefront }{},
 		Turnover:        struct{ payments.Turnover }{},
+		Front:           new(Front),
 	})
 	defer s.stop()
 	return s.reference.Document()

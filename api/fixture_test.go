@@ -85,6 +85,7 @@ type fixture struct {
 	seed        *directoryactor.Sandbox
 	server      *api.Server
 	address     string
+	cluster     *fixtureCluster
 	log         *lockedBuffer
 	observed    chan string // "route method status" of each response; if the channel is full, further ones are dropped
 	stopServer  func()      // stops the server
@@ -146,13 +147,16 @@ func (f *fixture) start(change ...func(*api.Config)) {
 	must(t, err)
 	f.address = listener.Addr().String()
 	runtime, simulated := f.openStorage()
+	if f.cluster == nil {
+		f.cluster = newFixtureCluster(f)
+	}
 	cfg := api.Config{
 		Payments: f.payments, Directory: f.directory, Journal: f.Journal, Clock: f.Clock,
 		Log: slog.New(slog.NewTextHandler(f.log, nil)), BeginCommand: runtime.Enter, Advance: runtime.Advance,
 		Signer: f.Keyring.Signer(), HeadKey: f.Keyring.VerifierKey(), Fingerprint: f.Keyring.Fingerprint,
 		Pages: f.pages(), Payers: f.payments, UsageReader: f.accounts, Challenges: simulated, ProviderUpdates: f.payments, Subscriptions: f.renewals, Turnover: turnoveractor.New(f.follower, 0), Finder: searchactor.New(f.follower, 0),
 		Storefront: storefrontactor.New(f.Journal, f.directory, f.base()), Deliveries: f.notifier, Contracts: f.contracts, Periods: f.periods, LastCheck: func() (*ledgerapi.CheckResult, error) { return f.lastCheck, nil }, Backup: f.backups(),
-		Circuits: f.payments, System: func() (admin.System, error) {
+		Front: f.cluster.front(), Circuits: f.payments, System: func() (admin.System, error) {
 			return admin.System{Version: "v0.0.0-test", Env: "sandbox", Status: "ok", Started: web.Instant(ledger.MicrosOf(began)), Backlogs: []admin.Backlog{}}, nil
 		},
 		Status:  func() api.Status { return api.Status{Core: "ok", DB: "ok"} },

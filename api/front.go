@@ -5,6 +5,7 @@ import (
 	"net"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -20,15 +21,27 @@ type Lead interface {
 	Server() *Server
 	// Verify returns an error unless the node led the shard at some time after the call.
 	Verify() error
+	// Locate tells where an organization is, as far as the shard knows.
+	Locate(org ledger.ID) Location
+	// IsMoving tells whether an organization of the shard belongs to neither this shard nor another one at present.
+	IsMoving() bool
+	// Mover moves organizations from and to the shard.
+	Mover() Mover
 	// Leave must be called when a request no longer uses the server.
 	Leave()
+}
+
+// Location says where an organization is.
+type Location struct {
+	Shard    int  // the shard that has the organization, or knows which one has it
+	IsMoving bool // no shard serves the organization now, but one will soon
 }
 
 // Shards finds the node that serves a shard. Shard 0 is the platform's: its directory has the administration tokens. Each
 // organization belongs to one of the others.
 type Shards interface {
 	Count() int
-	ShardOf(org ledger.ID) int
+	ShardOf(org ledger.ID) int    // the shard in which an organization is created, and which knows where it was moved
 	Enter(shard int) (Lead, bool) // this node's lead of a shard, if it has one
 	Leader(shard int) string      // the leading node's name, as far as this node knows; empty: none is known
 }
@@ -39,9 +52,11 @@ type FrontConfig struct {
 	// Observe, AccessLog and Tracer. The others are ignored.
 	Config
 
-	Node   string          // this node's name
-	Others func() []string // the names of the other nodes, sorted
-	Shards Shards
+	Node    string          // this node's name
+	Others  func() []string // the names of the other nodes, sorted
+	Shards  Shards
+	Schema  int    // number of the forms in which rows are stored
+	Keyring string // fingerprint of the keyring
 
 	// CreateWait is how long a request that creates a transaction may wait for the provider's first outcome.
 	CreateWait time.Duration
@@ -61,6 +76,12 @@ type FrontConfig struct {
 	// AddNode adds a node to a shard that this node leads, or promotes it to a voter. RemoveNode removes one.
 	AddNode    func(shard int, name, address string, isVoter bool) error
 	RemoveNode func(shard int, name string) error
+
+	// OnForward, if set, is called after each attempt to forward a request to another node, with the time until the beginning of its answer.
+	OnForward func(result ForwardResult, took time.Duration)
+
+	// OnNoLeader, if set, is called for each request that gets 503 because a shard has no leader, or none is known.
+	OnNoLeader func(shard int)
 }
 
 // Front is the HTTP server of a node in a cluster. It finds out which shard a request concerns. If this node leads the shard,
@@ -68,9 +89,11 @@ type FrontConfig struct {
 // forwarded at most once, because a forwarded request is never forwarded again.
 type Front struct {
 	*Server
-	cfg    FrontConfig
-	peers  sync.Map         // *fasthttp.HostClient by the name of the node
-	server *fasthttp.Server // for the requests of other nodes
+	cfg       FrontConfig
+	peers     sync.Map         // *fasthttp.HostClient by the name of the node
+	places    sync.Map         // the shard (int) of each organization that was found elsewhere than in Shards.ShardOf
+	hasPlaces atomic.Bool      // places has or had one; a lookup in places allocates memory
+	server    *fasthttp.Server // for the requests of other nodes
 }
 
 // Headers of a node's answers.
@@ -84,8 +107,18 @@ type forwardedKey struct{}
 
 // NewFront returns a Front, which accepts connections once Serve is called.
 func NewFront(cfg FrontConfig) *Front {
+	if cfg.OnForward == nil {
+		cfg.OnForward = func(ForwardResult, time.Duration) {}
+	}
+	if cfg.OnNoLeader == nil {
+		cfg.OnNoLeader = func(int) {}
+	}
 	f := &Front{Server: newServer(cfg.Config), cfg: cfg}
-	f.routes = append(healthRoutes(f.Server), f.clusterRoutes()...)
+	f.routes = healthRoutes(f.Server)
+	for _, r := range f.clusterRoutes() {
+		r.Access = web.Access{Callers: web.Anyone} // only requests of operators come to these routes (see route)
+		f.routes = append(f.routes, r)
+	}
 	for i := range f.routes {
 		f.register(&f.routes[i])
 	}
@@ -102,7 +135,7 @@ func (f *Front) route(ctx *fasthttp.RequestCtx) {
 	}
 	removeAssertions(&ctx.Request.Header)
 	path := string(ctx.Path())
-	if isCheck(path) || isOfCluster(path) {
+	if isCheck(path) {
 		f.inner(ctx)
 		return
 	}
@@ -111,20 +144,57 @@ func (f *Front) route(ctx *fasthttp.RequestCtx) {
 		web.WriteError(ctx, err)
 		return
 	}
+	if isOperator && isOfCluster(path) { // other callers are refused by the server of a shard
+		f.inner(ctx)
+		return
+	}
 	if path == organizationsPath {
 		f.routeOrganizations(ctx, isOperator)
 		return
 	}
-	shards, err := f.target(ctx, path, isOperator)
-	if err != nil {
+	t, err := f.target(ctx, path, isOperator)
+	switch {
+	case err != nil:
 		web.WriteError(ctx, err)
-		return
+	case t.org != (ledger.ID{}):
+		f.serveOrganization(ctx, t.org, isOperator)
+	default:
+		f.serveAny(ctx, t.shards, isOperator)
 	}
-	f.serveAny(ctx, shards, isOperator)
 }
 
-// serveAny lets the first of the shards answer that knows what the request is about. All but the last are asked again only if
-// they answer 404.
+// shardOf returns the shard in which an organization was found last.
+func (f *Front) shardOf(org ledger.ID) int {
+	if f.hasPlaces.Load() {
+		if found, ok := f.places.Load(org); ok {
+			return found.(int)
+		}
+	}
+	return f.cfg.Shards.ShardOf(org)
+}
+
+// serveOrganization lets the shard answer that has the organization. Usually it is the one in which it was created. If it was
+// moved, each shard that has had it knows to which one it has gone.
+func (f *Front) serveOrganization(ctx *fasthttp.RequestCtx, org ledger.ID, isOperator bool) {
+	shard := f.shardOf(org)
+	for range 2 * f.cfg.Shards.Count() {
+		next := f.serveAt(ctx, shard, org, isOperator)
+		if next == shard {
+			return
+		}
+		if shard = next; shard == f.cfg.Shards.ShardOf(org) {
+			f.places.Delete(org)
+		} else {
+			f.places.Store(org, shard)
+			f.hasPlaces.Store(true)
+		}
+	}
+	f.places.Delete(org)
+	web.WriteError(ctx, ledger.Refuse("api.front", ledger.Unavailable, "the organization is being moved: nothing was done"))
+}
+
+// serveAny lets the first of the shards answer that knows what the request is about. The next one is asked only if a shard answers
+// 404 or, for a read, 503. While organizations are being moved, the shards are asked twice, and if none knows, the answer is 503.
 func (f *Front) serveAny(ctx *fasthttp.RequestCtx, shards []int, isOperator bool) {
 	if len(shards) > 1 {
 		if err := f.take(ctx, maxOpen); err != nil {
@@ -132,24 +202,35 @@ func (f *Front) serveAny(ctx *fasthttp.RequestCtx, shards []int, isOperator bool
 			return
 		}
 	}
-	silent := 0 // a shard that has no leader
-	for i, shard := range shards {
-		f.serve(ctx, shard, isOperator)
-		isLast, status := i == len(shards)-1, ctx.Response.StatusCode()
-		switch {
-		case status == fiber.StatusNotFound && isLast && silent != 0:
-			f.clearAnswer(ctx)
-			web.WriteError(ctx, noLeader(silent))
-			return
-		case isLast || status != fiber.StatusNotFound && status != fiber.StatusServiceUnavailable:
-			return
-		case status == fiber.StatusServiceUnavailable:
-			if !isBodyless(ctx) {
-				return // it may be unknown whether a command happened
+	isAnswered := false
+	silent := 0 // a shard that has no leader, or may not know everything at present
+	for range 2 {
+		mustRepeat := false
+		for _, shard := range shards {
+			if isAnswered {
+				f.clearAnswer(ctx)
 			}
-			silent = shard
+			isAnswered = true
+			f.serve(ctx, shard, isOperator)
+			moves := takeMoves(ctx)
+			switch status := ctx.Response.StatusCode(); {
+			case status == fiber.StatusServiceUnavailable && isBodyless(ctx) && len(shards) > 1:
+				silent = shard
+			case status != fiber.StatusNotFound:
+				return // for a command that got 503, it may be unknown whether it happened
+			case moves == string(movesNow):
+				silent = shard
+			case moves == string(movesToHere):
+				mustRepeat = true
+			}
 		}
+		if !mustRepeat {
+			break
+		}
+	}
+	if silent != 0 {
 		f.clearAnswer(ctx)
+		web.WriteError(ctx, noLeader(silent))
 	}
 }
 
@@ -172,37 +253,62 @@ const (
 	leaderCheck = 20 * time.Millisecond
 )
 
-// serve answers a request with the shard's server, on this node or on the node that leads the shard. While no leader is known,
-// it waits for leaderWait.
+// serve answers a request that is about no organization.
 func (f *Front) serve(ctx *fasthttp.RequestCtx, shard int, isOperator bool) {
+	f.serveAt(ctx, shard, ledger.ID{}, isOperator)
+}
+
+// serveAt answers a request with the shard's server, on this node or on the node that leads the shard. While no leader is known,
+// or while the organization is being moved, it waits for leaderWait. If the organization is elsewhere, serveAt does not answer,
+// and returns another shard to ask. Otherwise it returns the same shard.
+func (f *Front) serveAt(ctx *fasthttp.RequestCtx, shard int, org ledger.ID, isOperator bool) (next int) {
 	deadline := time.Now().Add(leaderWait)
 	for {
 		if lead, ok := f.cfg.Shards.Enter(shard); ok {
-			if isOperator {
-				web.AssertOperator(ctx)
+			location := locate(lead, shard, org)
+			switch {
+			case location.IsMoving:
+				lead.Leave()
+			case location.Shard != shard:
+				lead.Leave()
+				return location.Shard
+			default:
+				if isOperator {
+					web.AssertOperator(ctx)
+				}
+				if f.serveHere(ctx, shard, org, lead) || !isBodyless(ctx) || time.Now().After(deadline) {
+					return shard
+				}
+				f.clearAnswer(ctx)
+				continue // a read is repeated by the next leader
 			}
-			if f.serveHere(ctx, shard, lead) || !isBodyless(ctx) || time.Now().After(deadline) {
-				return
-			}
-			f.clearAnswer(ctx)
-			continue // a read is repeated by the next leader
-		}
-		if node := f.cfg.Shards.Leader(shard); node != "" && node != f.cfg.Node {
-			isAnswered, err := f.forward(ctx, node, shard, isOperator)
-			if isAnswered {
-				return
-			}
-			if err != nil {
+		} else if node := f.cfg.Shards.Leader(shard); node != "" && node != f.cfg.Node {
+			elsewhere, isAnswered, err := f.forward(ctx, node, shard, org, isOperator)
+			switch {
+			case err != nil:
 				web.WriteError(ctx, err)
-				return
+				return shard
+			case isAnswered:
+				return shard
+			case elsewhere != shard:
+				return elsewhere
 			}
 		}
 		if time.Now().After(deadline) {
+			f.cfg.OnNoLeader(shard)
 			web.WriteError(ctx, noLeader(shard))
-			return
+			return shard
 		}
 		time.Sleep(leaderCheck)
 	}
+}
+
+// locate tells where an organization is. A request about no organization stays in the shard.
+func locate(lead Lead, shard int, org ledger.ID) Location {
+	if org == (ledger.ID{}) {
+		return Location{Shard: shard}
+	}
+	return lead.Locate(org)
 }
 
 func noLeader(shard int) error {
@@ -211,15 +317,49 @@ func noLeader(shard int) error {
 
 // serveHere answers a request with this node's server of a shard. If the node may have ceased to lead, the answer is 503, and
 // isValid is false.
-func (f *Front) serveHere(ctx *fasthttp.RequestCtx, shard int, lead Lead) (isValid bool) {
+func (f *Front) serveHere(ctx *fasthttp.RequestCtx, shard int, org ledger.ID, lead Lead) (isValid bool) {
 	defer lead.Leave()
 	lead.Server().inner(ctx)
-	if isValid = !mayBeStale(ctx) || lead.Verify() == nil; !isValid {
+	isValid = !mayBeStale(ctx) || lead.Verify() == nil
+	if org == (ledger.ID{}) {
+		f.markMoves(ctx, lead)
+	} else if ctx.Response.StatusCode() >= fiber.StatusBadRequest {
+		if at := lead.Locate(org); at.IsMoving || at.Shard != shard {
+			isValid = false // the organization has left while the request was under way, and may seem not to exist
+		}
+	}
+	if !isValid {
 		f.clearAnswer(ctx)
 		web.WriteError(ctx, ledger.Refuse("api.front", ledger.Unavailable, "another node takes over: it is unknown whether this happened"))
 	}
 	f.name(ctx, shard)
 	return isValid
+}
+
+// headerMoves is in the answers of shards to requests that name no organization, while organizations are being moved. If the shard
+// knows nothing of what the request is about, an organization that does may be on its way.
+var headerMoves = []byte("X-Mizan-Moves")
+
+// Values of headerMoves.
+var (
+	movesToHere = []byte("receiving") // an organization is being copied to the shard, and another one still serves it
+	movesNow    = []byte("moving")    // no shard serves an organization
+)
+
+func (f *Front) markMoves(ctx *fasthttp.RequestCtx, lead Lead) {
+	switch {
+	case lead.IsMoving():
+		ctx.Response.Header.SetCanonical(headerMoves, movesNow)
+	case lead.Mover() != nil && lead.Mover().IsReceiving():
+		ctx.Response.Header.SetCanonical(headerMoves, movesToHere)
+	}
+}
+
+// takeMoves removes headerMoves from an answer, and returns its value.
+func takeMoves(ctx *fasthttp.RequestCtx) string {
+	value := string(ctx.Response.Header.PeekBytes(headerMoves))
+	ctx.Response.Header.DelBytes(headerMoves)
+	return value
 }
 
 // name tells which node and which shard have answered.
@@ -234,9 +374,13 @@ func mayBeStale(ctx *fasthttp.RequestCtx) bool {
 	return ctx.Response.StatusCode() != fiber.StatusCreated || len(ctx.Response.Header.PeekBytes(web.HeaderReplay)) > 0
 }
 
-// isOperator tells whether the request has a valid administration token. Only the platform's shard knows the tokens.
+// isOperator tells whether the request has a valid administration token.
 func (f *Front) isOperator(ctx *fasthttp.RequestCtx) (bool, error) {
-	token := web.Bearer(ctx.Request.Header.Peek(fiber.HeaderAuthorization))
+	return f.isAdminToken(web.Bearer(ctx.Request.Header.Peek(fiber.HeaderAuthorization)))
+}
+
+// isAdminToken tells whether a token is a valid administration token. Only the platform's shard knows the tokens.
+func (f *Front) isAdminToken(token []byte) (bool, error) {
 	if len(token) == 0 || isSessionToken(token) {
 		return false, nil
 	}
@@ -255,6 +399,7 @@ func (f *Front) isOperator(ctx *fasthttp.RequestCtx) (bool, error) {
 			}
 		}
 		if time.Now().After(deadline) {
+			f.cfg.OnNoLeader(platformShard)
 			return false, noLeader(platformShard)
 		}
 		time.Sleep(leaderCheck)

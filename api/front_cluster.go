@@ -1,8 +1,8 @@
 package api
 
 import (
-	"bytes"
 	"encoding/json"
+	"fmt"
 	"net"
 	"slices"
 	"strings"
@@ -14,6 +14,7 @@ import (
 
 	"mizan/api/web"
 	"mizan/api/web/body"
+	"mizan/api/web/records"
 	"mizan/internal/peer"
 	"mizan/ledger"
 )
@@ -25,15 +26,16 @@ func isOfCluster(path string) bool {
 	return path == clusterPath || strings.HasPrefix(path, clusterPath+"/")
 }
 
-// clusterRoutes returns the routes about the cluster. The operator's token is checked by the handlers, because only the
-// platform's shard knows it.
+// clusterRoutes returns the routes about the cluster. The Front serves them for clients. The servers of the shards have them too:
+// they refuse callers who are no operators, describe the routes, and serve the pages of the console.
 func (f *Front) clusterRoutes() []web.Route {
-	anyone := web.Access{Callers: web.Anyone}
+	operator := web.Access{Callers: web.AdminToken}
 	return []web.Route{
-		{Method: fiber.MethodGet, Path: clusterPath, Access: anyone, Handle: f.showCluster},
-		{Method: fiber.MethodPost, Path: clusterPath + "/transfer", Access: anyone, JSON: true, Handle: f.transfer},
-		{Method: fiber.MethodPost, Path: clusterPath + "/nodes", Access: anyone, JSON: true, Handle: f.addNode},
-		{Method: fiber.MethodDelete, Path: clusterPath + "/nodes/:name", Access: anyone, Handle: f.removeNode},
+		{Method: fiber.MethodGet, Path: clusterPath, Access: operator, Handle: f.showCluster},
+		{Method: fiber.MethodPost, Path: clusterPath + "/transfer", Access: operator, JSON: true, Handle: f.transfer},
+		{Method: fiber.MethodPost, Path: clusterPath + "/move", Access: operator, JSON: true, Handle: f.moveOrganization},
+		{Method: fiber.MethodPost, Path: clusterPath + "/nodes", Access: operator, JSON: true, Handle: f.addNode},
+		{Method: fiber.MethodDelete, Path: clusterPath + "/nodes/:name", Access: operator, Handle: f.removeNode},
 	}
 }
 
@@ -41,8 +43,10 @@ func (f *Front) clusterRoutes() []web.Route {
 type NodeStatus struct {
 	Name    string          `json:"name"`
 	BaseURL string          `json:"base_url"`
-	State   string          `json:"state"` // as health checks report it
+	State   string          `json:"state"`   // as health checks report it
+	Version string          `json:"version"` // version of the program
 	Shards  []ReplicaStatus `json:"shards"`
+	Moves   []MoveStatus    `json:"moves"` // of organizations from the shards that the node leads
 }
 
 // ReplicaStatus says how far a node's replica of a shard is.
@@ -59,14 +63,18 @@ const stateUnreachable = "unreachable"
 
 // clusterBody is the answer to GET /cluster.
 type clusterBody struct {
-	Nodes  []nodeBody  `json:"nodes"`
-	Shards []shardBody `json:"shards"`
+	Nodes   []nodeBody   `json:"nodes"`
+	Shards  []shardBody  `json:"shards"`
+	Moves   []MoveStatus `json:"moves"`   // those under way, and the last ones that have ended
+	Schema  int          `json:"schema"`  // number of the forms in which rows are stored, the same on all nodes
+	Keyring string       `json:"keyring"` // fingerprint of the keyring that all nodes share
 }
 
 type nodeBody struct {
 	Name    string  `json:"name"`
 	BaseURL *string `json:"base_url"` // null: the node does not answer
 	State   string  `json:"state"`
+	Version *string `json:"version"` // version of the program; null: the node does not answer
 }
 
 type shardBody struct {
@@ -82,15 +90,6 @@ type replicaBody struct {
 	Lag     uint64 `json:"lag"` // groups that the leader has and this replica has not
 }
 
-// admitOperator refuses callers without an administration token.
-func (f *Front) admitOperator(ctx *fasthttp.RequestCtx) error {
-	isOperator, err := f.isOperator(ctx)
-	if err == nil && !isOperator {
-		err = ledger.Refuse("api.front", ledger.Unauthorized, "unauthorized")
-	}
-	return err
-}
-
 // Nodes returns the status of every node that answers, and the names of the others.
 func (f *Front) Nodes() (statuses []NodeStatus, unreachable []string) {
 	statuses, unreachable = f.askOthers()
@@ -99,8 +98,8 @@ func (f *Front) Nodes() (statuses []NodeStatus, unreachable []string) {
 	return statuses, unreachable
 }
 
-// AskOthers returns the status of every other node that answers.
-func (f *Front) AskOthers() []NodeStatus {
+// OtherNodes returns the status of every other node that answers.
+func (f *Front) OtherNodes() []NodeStatus {
 	statuses, _ := f.askOthers()
 	return statuses
 }
@@ -127,16 +126,17 @@ func (f *Front) askOthers() (statuses []NodeStatus, unreachable []string) {
 
 // showCluster is GET /cluster.
 func (f *Front) showCluster(req *web.Request) error {
-	if err := f.admitOperator(req.RequestCtx); err != nil {
+	if err := web.QueryOf(req.RequestCtx).Problems.Err(); err != nil {
 		return err
 	}
 	statuses, unreachable := f.Nodes()
-	body := clusterBody{Nodes: []nodeBody{}, Shards: []shardBody{}}
+	body := clusterBody{Nodes: []nodeBody{}, Shards: []shardBody{}, Moves: []MoveStatus{}, Schema: f.cfg.Schema, Keyring: f.cfg.Keyring}
 	for i := range statuses {
-		body.Nodes = append(body.Nodes, nodeBody{statuses[i].Name, &statuses[i].BaseURL, statuses[i].State})
+		body.Moves = append(body.Moves, statuses[i].Moves...)
+		body.Nodes = append(body.Nodes, nodeBody{statuses[i].Name, &statuses[i].BaseURL, statuses[i].State, &statuses[i].Version})
 	}
 	for _, node := range unreachable {
-		body.Nodes = append(body.Nodes, nodeBody{node, nil, stateUnreachable})
+		body.Nodes = append(body.Nodes, nodeBody{node, nil, stateUnreachable, nil})
 	}
 	slices.SortFunc(body.Nodes, func(a, b nodeBody) int { return strings.Compare(a.Name, b.Name) })
 	for shard := range f.cfg.Shards.Count() {
@@ -189,7 +189,10 @@ func (f *Front) change(c shardChange) error {
 	case "":
 		return noLeader(c.Shard)
 	case f.cfg.Node:
-		return f.changeHere(c)
+		if err := f.changeHere(c); err != nil {
+			return ledger.Refuse("api.front", ledger.Unavailable, "shard %d was not changed: %v", c.Shard, err)
+		}
+		return nil
 	}
 	body, err := json.Marshal(c)
 	if err != nil {
@@ -234,62 +237,83 @@ func (f *Front) answerChange(ctx *fasthttp.RequestCtx) {
 
 // transfer is POST /cluster/transfer: it hands the lead of a shard to a node.
 func (f *Front) transfer(req *web.Request) error {
-	var body struct {
-		Shard *int   `json:"shard"`
-		Node  string `json:"node"`
-	}
-	if err := f.readCommand(req, &body); err != nil {
+	form, err := parseCommand(req, "shard", "node")
+	if err != nil {
 		return err
 	}
-	switch {
-	case body.Shard == nil || *body.Shard < 0 || *body.Shard >= f.cfg.Shards.Count():
-		return ledger.RefuseField("api.front", "shard", "shard must be from 0 to %d", f.cfg.Shards.Count()-1)
-	case body.Node != f.cfg.Node && !slices.Contains(f.cfg.Others(), body.Node):
-		return ledger.RefuseField("api.front", "node", "node must be the name of a node")
+	shard, node := form.Number("shard"), form.TextOrEmpty("node")
+	if web.Member(form.Object, "shard") == nil || shard < 0 || shard >= int64(f.cfg.Shards.Count()) {
+		form.Problems.Add("shard", fmt.Sprintf("shard must be an integer from 0 to %d", f.cfg.Shards.Count()-1))
 	}
-	if f.cfg.Shards.Leader(*body.Shard) != body.Node {
-		if err := f.change(shardChange{Shard: *body.Shard, Transfer: body.Node}); err != nil {
-			return ledger.Refuse("api.front", ledger.Unavailable, "node %s has not taken over shard %d: %v", body.Node, *body.Shard, err)
-		}
+	if node != f.cfg.Node && !slices.Contains(f.cfg.Others(), node) {
+		form.Problems.Add("node", "node must be the name of a node")
 	}
-	writeValue(req.RequestCtx, map[string]any{"data": map[string]any{"shard": *body.Shard, "leader": body.Node}})
+	if err := form.Problems.Err(); err != nil {
+		return err
+	}
+	if err := f.handOver(req, shardChange{Shard: int(shard), Transfer: node}); err != nil {
+		return err
+	}
+	writeValue(req.RequestCtx, map[string]any{"data": map[string]any{"shard": shard, "leader": node}})
+	return nil
+}
+
+// handOver hands the lead of a shard to a node. A request of the console is served by its own shard, whose lead is handed over only
+// when the request has ended. So then the change goes on after the answer.
+func (f *Front) handOver(req *web.Request, c shardChange) error {
+	if f.cfg.Shards.Leader(c.Shard) == c.Transfer {
+		return nil
+	}
+	if req.IsInternal() && f.shardOf(req.Grant.Org) == c.Shard {
+		go func() {
+			if err := f.change(c); err != nil {
+				f.cfg.Log.Warn("a node has not taken over a shard", "node", c.Transfer, "shard", c.Shard, "error", err)
+			}
+		}()
+		return nil
+	}
+	if err := f.change(c); err != nil {
+		return ledger.Refuse("api.front", ledger.Unavailable, "node %s has not taken over shard %d: %v", c.Transfer, c.Shard, err)
+	}
 	return nil
 }
 
 // addNode is POST /cluster/nodes: it adds a node to all shards. At first the node only gets what the others have; with voter
 // true its confirmations count. Repeating the request does no harm.
 func (f *Front) addNode(req *web.Request) error {
-	var body struct {
-		Name    string `json:"name"`
-		Address string `json:"address"`
-		IsVoter bool   `json:"voter"`
-	}
-	if err := f.readCommand(req, &body); err != nil {
+	form, err := parseCommand(req, "name", "address", "voter")
+	if err != nil {
 		return err
 	}
-	if !peer.NodeName.MatchString(body.Name) {
-		return ledger.RefuseField("api.front", "name", "name must consist of lower-case letters, digits and hyphens")
+	name, address := form.TextOrEmpty("name"), form.TextOrEmpty("address")
+	if !peer.NodeName.MatchString(name) {
+		form.Problems.Add("name", "name must consist of lower-case letters, digits and hyphens")
 	}
-	if host, port, err := net.SplitHostPort(body.Address); err != nil || host == "" || port == "" {
-		return ledger.RefuseField("api.front", "address", "address must be HOST:PORT")
+	if host, port, err := net.SplitHostPort(address); err != nil || host == "" || port == "" {
+		form.Problems.Add("address", "address must be HOST:PORT")
 	}
-	return f.changeAll(req, shardChange{Add: body.Name, Address: body.Address, IsVoter: body.IsVoter})
+	isVoter := false
+	switch string(web.Member(form.Object, "voter")) {
+	case "true":
+		isVoter = true
+	case "", "null", "false":
+	default:
+		form.Problems.Add("voter", "voter must be true or false")
+	}
+	if err := form.Problems.Err(); err != nil {
+		return err
+	}
+	return f.changeAll(req, shardChange{Add: name, Address: address, IsVoter: isVoter})
 }
 
 // removeNode is DELETE /cluster/nodes/{name}: it removes a node from all shards. Shards that it leads get another leader first.
 func (f *Front) removeNode(req *web.Request) error {
-	if err := f.admitOperator(req.RequestCtx); err != nil {
-		return err
-	}
 	name := req.Parameter("name")
 	if name != f.cfg.Node && !slices.Contains(f.cfg.Others(), name) {
 		return web.NotFound()
 	}
 	for shard := range f.cfg.Shards.Count() {
-		if f.cfg.Shards.Leader(shard) != name {
-			continue
-		}
-		if err := f.change(shardChange{Shard: shard, Resign: true}); err != nil {
+		if err := f.resign(shard, name); err != nil {
 			return ledger.Refuse("api.front", ledger.Unavailable, "shard %d has no other leader than %s: %v", shard, name, err)
 		}
 	}
@@ -300,14 +324,7 @@ func (f *Front) removeNode(req *web.Request) error {
 // repeats the request.
 func (f *Front) changeAll(req *web.Request, c shardChange) error {
 	for c.Shard = range f.cfg.Shards.Count() {
-		var err error
-		for deadline := time.Now().Add(changeTime); ; {
-			if err = f.change(c); err == nil || time.Now().After(deadline) {
-				break
-			}
-			time.Sleep(10 * leaderCheck) // the shard may be getting another leader
-		}
-		if err != nil {
+		if err := f.changeUntilDone(c); err != nil {
 			return err
 		}
 	}
@@ -315,15 +332,33 @@ func (f *Front) changeAll(req *web.Request, c shardChange) error {
 	return nil
 }
 
-// readCommand admits an operator and reads the request's body.
-func (f *Front) readCommand(req *web.Request, body any) error {
-	if err := f.admitOperator(req.RequestCtx); err != nil {
-		return err
-	}
-	decoder := json.NewDecoder(bytes.NewReader(req.Request.Body()))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(body); err != nil {
-		return ledger.Refuse("api.front", web.BadRequest, "the body is not the object that is expected here")
+// resign gets another leader for a shard, if a node leads it. If the node does not run, the other nodes are about to elect one.
+func (f *Front) resign(shard int, node string) error {
+	for deadline := time.Now().Add(changeTime); f.cfg.Shards.Leader(shard) == node; time.Sleep(10 * leaderCheck) {
+		if err := f.change(shardChange{Shard: shard, Resign: true}); err == nil || time.Now().After(deadline) {
+			return err
+		}
 	}
 	return nil
+}
+
+// changeUntilDone lets the leader of a shard carry out a change, and repeats that for changeTime if it fails, because the shard may be
+// getting another leader.
+func (f *Front) changeUntilDone(c shardChange) error {
+	for deadline := time.Now().Add(changeTime); ; time.Sleep(10 * leaderCheck) {
+		if err := f.change(c); err == nil || time.Now().After(deadline) {
+			return err
+		}
+	}
+}
+
+// parseCommand reads the body of a request, which may have only the given fields.
+func parseCommand(req *web.Request, fields ...string) (*records.Form, error) {
+	object, err := req.Object()
+	if err != nil {
+		return nil, err
+	}
+	form := &records.Form{Object: object, Order: fields}
+	form.AllowOnly(fields...)
+	return form, nil
 }

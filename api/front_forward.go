@@ -30,9 +30,11 @@ var (
 	assertedSecure    = []byte("X-Mizan-Asserted-Secure")
 	assertedOperator  = []byte("X-Mizan-Asserted-Operator")
 	assertedRequestID = []byte("X-Mizan-Asserted-Request-Id")
+	assertedOrg       = []byte("X-Mizan-Asserted-Organization")
 	headerNotLeader   = []byte("X-Mizan-Not-Leader")
+	headerElsewhere   = []byte("X-Mizan-Elsewhere") // number of another shard to ask; the node has not taken the request
 
-	assertions = [][]byte{assertedShard, assertedSource, assertedSecure, assertedOperator, assertedRequestID}
+	assertions = [][]byte{assertedShard, assertedSource, assertedSecure, assertedOperator, assertedRequestID, assertedOrg}
 )
 
 func removeAssertions(h *fasthttp.RequestHeader) {
@@ -120,11 +122,26 @@ func (f *Front) take(ctx *fasthttp.RequestCtx, bound int) error {
 	return f.Server.bodies.ReadAnonymous(ctx, bound)
 }
 
+// ForwardResult is what has become of an attempt to forward a request.
+type ForwardResult string
+
+// Results of forwarding.
+const (
+	ForwardAnswered    ForwardResult = "answered"    // the other node has answered
+	ForwardNotLeader   ForwardResult = "not_leader"  // the other node does not lead the shard, and has done nothing
+	ForwardUnreachable ForwardResult = "unreachable" // there is no connection to the other node, so it was sent nothing
+	ForwardUnanswered  ForwardResult = "unanswered"  // the other node may have done what was requested, but the client gets 503
+)
+
+// ForwardResults are all results.
+var ForwardResults = []ForwardResult{ForwardAnswered, ForwardNotLeader, ForwardUnreachable, ForwardUnanswered}
+
 // forward sends a request to the node that leads a shard. If that node has not taken the request, because it does not lead the
-// shard or could not be reached, isAnswered is false, and the request may be sent again unless there is an error.
-func (f *Front) forward(ctx *fasthttp.RequestCtx, node string, shard int, isOperator bool) (isAnswered bool, err error) {
+// shard or could not be reached, isAnswered is false, and the request may be sent again unless there is an error. If the node says
+// that the organization is elsewhere, elsewhere is the shard to ask next; otherwise it is the same shard.
+func (f *Front) forward(ctx *fasthttp.RequestCtx, node string, shard int, org ledger.ID, isOperator bool) (elsewhere int, isAnswered bool, err error) {
 	if err := f.take(ctx, maxForwarded); err != nil {
-		return false, err
+		return shard, false, err
 	}
 	req, resp := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
 	defer fasthttp.ReleaseRequest(req)
@@ -143,33 +160,49 @@ func (f *Front) forward(ctx *fasthttp.RequestCtx, node string, shard int, isOper
 	if isOperator {
 		h.SetCanonical(assertedOperator, valueYes)
 	}
+	if org != (ledger.ID{}) {
+		h.SetCanonical(assertedOrg, []byte(org.String()))
+	}
 	if body := ctx.Request.Body(); len(body) > 0 {
 		req.SetBodyRaw(body)
 	}
+	sent := time.Now()
 	err = f.peer(node).Do(req, resp)
 	_, isUnconnected := err.(*notConnectedError) //nolint:errorlint // the client passes the error of Dial on as it is
 	switch {
 	case isUnconnected, err == fasthttp.ErrNoFreeConns:
 		fasthttp.ReleaseResponse(resp)
-		return false, nil
+		f.cfg.OnForward(ForwardUnreachable, time.Since(sent))
+		return shard, false, nil
 	case err != nil:
 		fasthttp.ReleaseResponse(resp)
 		f.peer(node).CloseIdleConnections() // the node may have been started again, and then they are all broken
+		f.cfg.OnForward(ForwardUnanswered, time.Since(sent))
 		f.cfg.Log.Warn("a node has not answered a forwarded request", "node", node, "shard", shard, "error", err)
-		return false, ledger.Refuse("api.front", ledger.Unavailable, "the node that serves shard %d has not answered: it is unknown whether this happened", shard)
+		return shard, false, ledger.Refuse("api.front", ledger.Unavailable, "the node that serves shard %d has not answered: it is unknown whether this happened", shard)
 	case len(resp.Header.PeekBytes(headerNotLeader)) > 0:
+		elsewhere = shard
+		if next, err := strconv.Atoi(string(resp.Header.PeekBytes(headerElsewhere))); err == nil && next > platformShard && next < f.cfg.Shards.Count() {
+			elsewhere = next
+		}
 		_ = resp.CloseBodyStream() // the body is empty
 		fasthttp.ReleaseResponse(resp)
-		return false, nil
+		f.cfg.OnForward(ForwardNotLeader, time.Since(sent))
+		return elsewhere, false, nil
 	}
-	f.passOn(ctx, resp)
-	return true, nil
+	result, took := ForwardAnswered, time.Since(sent)
+	if !f.passOn(ctx, resp) {
+		result = ForwardUnanswered
+	}
+	f.cfg.OnForward(result, took)
+	return shard, true, nil
 }
 
 var valueYes = []byte("1")
 
-// passOn makes another node's answer the answer to the client. Streams are passed on as they arrive.
-func (f *Front) passOn(ctx *fasthttp.RequestCtx, resp *fasthttp.Response) {
+// passOn makes another node's answer the answer to the client. Streams are passed on as they arrive. If a short answer breaks off,
+// the client gets 503, and isWhole is false.
+func (f *Front) passOn(ctx *fasthttp.RequestCtx, resp *fasthttp.Response) (isWhole bool) {
 	ctx.SetUserValue(forwardedKey{}, true)
 	tlsOnly := bytes.Clone(ctx.Response.Header.PeekBytes(web.HeaderTLSOnly))
 	resp.Header.Del(fiber.HeaderConnection)
@@ -177,39 +210,55 @@ func (f *Front) passOn(ctx *fasthttp.RequestCtx, resp *fasthttp.Response) {
 	if len(tlsOnly) > 0 {
 		ctx.Response.Header.SetCanonical(web.HeaderTLSOnly, tlsOnly)
 	}
-	stream := resp.BodyStream()
-	if stream == nil {
+	_ = ctx.Response.Header.SetTrailerBytes(nil) // headerWhole is for this node only
+	if resp.BodyStream() == nil {
 		ctx.Response.SetBody(resp.Body())
 		fasthttp.ReleaseResponse(resp)
-		return
+		return true
 	}
-	length := resp.Header.ContentLength()
-	if ctx.UserValue(askedKey{}) != nil { // this node itself has asked
-		ctx.Response.SetBody(resp.Body())
-		fasthttp.ReleaseResponse(resp)
-		return
+	stream, length := &forwardedStream{resp}, resp.Header.ContentLength()
+	if isAsked := ctx.UserValue(askedKey{}) != nil; !isAsked && (length < 0 || length > maxInMemory) { // this node itself needs the whole answer
+		ctx.Response.ImmediateHeaderFlush = true
+		web.Stream(ctx, stream)
+		return true
 	}
-	if length >= 0 && length <= maxInMemory {
-		body := make([]byte, length)
-		_, err := io.ReadFull(stream, body)
-		_ = resp.CloseBodyStream()
-		fasthttp.ReleaseResponse(resp)
-		if err != nil {
-			f.clearAnswer(ctx)
-			web.WriteError(ctx, ledger.Refuse("api.front", ledger.Unavailable, "the answer of another node broke off: it is unknown whether this happened"))
-			return
-		}
-		ctx.Response.SetBodyRaw(body)
-		return
+	body := make([]byte, max(length, 0))
+	_, err := io.ReadFull(stream, body)
+	if err == nil && length < 0 {
+		body, err = io.ReadAll(stream)
 	}
-	ctx.Response.ImmediateHeaderFlush = true
-	web.Stream(ctx, &forwardedStream{stream, resp})
+	_ = stream.Close()
+	if err != nil {
+		f.clearAnswer(ctx)
+		web.WriteError(ctx, ledger.Refuse("api.front", ledger.Unavailable, "the answer of another node broke off: it is unknown whether this happened"))
+		return false
+	}
+	ctx.Response.SetBodyRaw(body)
+	return true
+}
+
+// headerWhole comes after the body of a stream that a node sends to another one. A stream that breaks off between two chunks looks
+// to fasthttp like one that has ended.
+var headerWhole = []byte("X-Mizan-Whole")
+
+// markWhole adds headerWhole to a stream whose length is not known before.
+func markWhole(resp *fasthttp.Response) {
+	if resp.IsBodyStream() && resp.Header.ContentLength() < 0 {
+		_ = resp.Header.AddTrailerBytes(headerWhole) // fails for forbidden names only
+		resp.Header.SetCanonical(headerWhole, valueYes)
+	}
 }
 
 // forwardedStream is the body of another node's answer.
-type forwardedStream struct {
-	io.Reader
-	resp *fasthttp.Response
+type forwardedStream struct{ resp *fasthttp.Response }
+
+// Read implements io.Reader. A stream that broke off ends with an error.
+func (s *forwardedStream) Read(p []byte) (int, error) {
+	n, err := s.resp.BodyStream().Read(p)
+	if err == io.EOF && s.resp.Header.ContentLength() < 0 && len(s.resp.Header.PeekBytes(headerWhole)) == 0 {
+		err = io.ErrUnexpectedEOF
+	}
+	return n, err
 }
 
 // Close ends the answer.

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
@@ -107,16 +108,27 @@ func (f *Front) listOrganizations(query string) ([]organizationRow, error) {
 }
 
 // askForOrganizations asks all shards for a page of their organizations. hasMore tells whether a shard has a further page.
-// refusal is the answer of a shard that refuses the query.
+// refusal is the answer of a shard that refuses the query. While organizations are being moved, one of them may be in no list or in
+// two, so the shards are asked again, and each organization is kept once.
 func (f *Front) askForOrganizations(query string) (rows []organizationRow, hasMore bool, refusal *fasthttp.Response, err error) {
+	rows, hasMore, isReceiving, refusal, err := f.askEachForOrganizations(query)
+	if isReceiving && refusal == nil && err == nil {
+		rows, hasMore, _, refusal, err = f.askEachForOrganizations(query)
+	}
+	rows = slices.CompactFunc(rows, func(a, b organizationRow) bool { return a.ID == b.ID })
+	return rows, hasMore, refusal, err
+}
+
+// askEachForOrganizations asks all shards once. isReceiving tells whether an organization is being copied to one of them.
+func (f *Front) askEachForOrganizations(query string) (rows []organizationRow, hasMore, isReceiving bool, refusal *fasthttp.Response, err error) {
 	var mu sync.Mutex
 	var asking sync.WaitGroup
 	for _, shard := range f.everyShard() {
 		asking.Go(func() {
-			page, more, refused, askErr := f.askShardForOrganizations(shard, query)
+			page, more, receives, refused, askErr := f.askShardForOrganizations(shard, query)
 			mu.Lock()
 			defer mu.Unlock()
-			rows, hasMore = append(rows, page...), hasMore || more
+			rows, hasMore, isReceiving = append(rows, page...), hasMore || more, isReceiving || receives
 			if refused != nil {
 				refusal = refused
 			}
@@ -137,10 +149,11 @@ func (f *Front) askForOrganizations(query string) (rows []organizationRow, hasMo
 		}
 		return strings.Compare(b.ID, a.ID)
 	})
-	return rows, hasMore, refusal, err
+	return rows, hasMore, isReceiving, refusal, err
 }
 
-func (f *Front) askShardForOrganizations(shard int, query string) (rows []organizationRow, hasMore bool, refusal *fasthttp.Response, err error) {
+// askShardForOrganizations asks one shard, and waits while an organization belongs to neither this shard nor another one.
+func (f *Front) askShardForOrganizations(shard int, query string) (rows []organizationRow, hasMore, isReceiving bool, refusal *fasthttp.Response, err error) {
 	var req fasthttp.Request
 	resp := new(fasthttp.Response)
 	uri := organizationsPath
@@ -150,11 +163,20 @@ func (f *Front) askShardForOrganizations(shard int, query string) (rows []organi
 	req.Header.SetMethod(fiber.MethodGet)
 	req.SetRequestURI(uri)
 	req.Header.SetHost(f.cfg.Domain)
-	if err := f.ask(shard, &req, resp); err != nil {
-		return nil, false, nil, err
+	for deadline := time.Now().Add(leaderWait); ; time.Sleep(leaderCheck) {
+		if err := f.ask(shard, &req, resp); err != nil {
+			return nil, false, false, nil, err
+		}
+		moves := string(resp.Header.PeekBytes(headerMoves))
+		if isReceiving = moves == string(movesToHere); moves != string(movesNow) {
+			break
+		}
+		if time.Now().After(deadline) {
+			return nil, false, false, nil, noLeader(shard)
+		}
 	}
 	if resp.StatusCode() != fiber.StatusOK {
-		return nil, false, resp, nil
+		return nil, false, false, resp, nil
 	}
 	var page struct {
 		Data   []json.RawMessage `json:"data"`
@@ -163,14 +185,14 @@ func (f *Front) askShardForOrganizations(shard int, query string) (rows []organi
 		} `json:"cursor"`
 	}
 	if err := json.Unmarshal(resp.Body(), &page); err != nil {
-		return nil, false, nil, err
+		return nil, false, false, nil, err
 	}
 	rows = make([]organizationRow, len(page.Data))
 	for i, content := range page.Data {
 		if err := json.Unmarshal(content, &rows[i]); err != nil {
-			return nil, false, nil, err
+			return nil, false, false, nil, err
 		}
 		rows[i].json = content
 	}
-	return rows, page.Cursor.Value != nil, nil, nil
+	return rows, page.Cursor.Value != nil, isReceiving, nil, nil
 }

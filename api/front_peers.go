@@ -10,6 +10,8 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
+	"mizan/api/auth"
+	"mizan/api/console/visit"
 	"mizan/api/web"
 	"mizan/api/web/body"
 	"mizan/ledger"
@@ -20,10 +22,11 @@ const (
 	peerOperatorPath = "/peer/operator" // 200 if the bearer token is an administration token, else 403
 	peerStatusPath   = "/peer/status"   // the NodeStatus
 	peerChangePath   = "/peer/change"   // carries out a shardChange
+	peerMovePath     = "/peer/move"     // begins a move, or carries out a step of one; answers with a moveAnswer
 )
 
 // PeerProtocol is the protocol of the connections that Dial opens and ServePeers serves: HTTP/1.1 (see package peer).
-const PeerProtocol = "mizan-http/1"
+const PeerProtocol = "mizan-http/2"
 
 // ServePeers serves the requests of other nodes until the listener is closed.
 func (f *Front) ServePeers(l net.Listener) error { return f.server.Serve(plainListener{l}) }
@@ -64,7 +67,17 @@ func (f *Front) servePeer(ctx *fasthttp.RequestCtx) {
 		body.SkipRest(ctx)
 		return
 	}
+	org := auth.Organization(h.PeekBytes(assertedOrg))
 	lead, ok := f.cfg.Shards.Enter(shard)
+	if ok {
+		if location := locate(lead, shard, org); location.IsMoving || location.Shard != shard {
+			lead.Leave()
+			ok = false
+			if !location.IsMoving {
+				ctx.Response.Header.SetCanonical(headerElsewhere, strconv.AppendInt(nil, int64(location.Shard), 10))
+			}
+		}
+	}
 	if !ok {
 		defer body.SkipRest(ctx) // otherwise the body, which a client has chosen, would be parsed as another node's next request
 		ctx.Response.Header.SetCanonical(headerNotLeader, valueYes)
@@ -85,7 +98,8 @@ func (f *Front) servePeer(ctx *fasthttp.RequestCtx) {
 	removeAssertions(h)
 	started := time.Now()
 	defer f.finish(ctx, started, f.beginHop(ctx, started))
-	f.serveHere(ctx, shard, lead)
+	f.serveHere(ctx, shard, org, lead)
+	markWhole(&ctx.Response)
 }
 
 // serveNode answers what another node asks about this node, and not about a shard.
@@ -97,6 +111,8 @@ func (f *Front) serveNode(ctx *fasthttp.RequestCtx) {
 		writeValue(ctx, f.cfg.NodeStatus())
 	case peerChangePath:
 		f.answerChange(ctx)
+	case peerMovePath:
+		f.answerMove(ctx)
 	default:
 		ctx.SetStatusCode(fiber.StatusNotFound)
 	}
@@ -166,4 +182,25 @@ func (f *Front) statusOf(node string) (s NodeStatus, err error) {
 		return NodeStatus{}, err
 	}
 	return s, json.Unmarshal(answer, &s)
+}
+
+// people finds who is signed in to the console of a node's shard. The administration tokens are known only to the platform's
+// shard.
+type people struct {
+	Directory
+	front *Front
+}
+
+// AdminToken implements visit.People. While no node serves the platform's shard, no token is valid.
+func (p people) AdminToken(token []byte) bool {
+	isAdmin, err := p.front.isAdminToken(token)
+	return err == nil && isAdmin
+}
+
+// people returns who may be signed in to the console.
+func (s *Server) people() visit.People {
+	if s.cfg.Front == nil {
+		return s.cfg.Directory
+	}
+	return people{s.cfg.Directory, s.cfg.Front}
 }

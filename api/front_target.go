@@ -39,71 +39,76 @@ func isSessionToken(token []byte) bool {
 	return bytes.HasPrefix(token, []byte(directory.SessionPrefix))
 }
 
-// target returns the shards that may know what a request is about, in the order in which they are asked. Usually it is one.
-func (f *Front) target(ctx *fasthttp.RequestCtx, path string, isOperator bool) ([]int, error) {
+// target says what a request is about: an organization or, if its id is zero, something that one of the shards may know. They are
+// asked in this order.
+type target struct {
+	org    ledger.ID
+	shards []int
+}
+
+// target finds out what a request is about.
+func (f *Front) target(ctx *fasthttp.RequestCtx, path string, isOperator bool) (target, error) {
 	switch {
 	case strings.HasPrefix(path, organizationsPath+"/"):
-		return f.shardOfID(strings.TrimPrefix(path, organizationsPath+"/")), nil
+		return targetOfID(strings.TrimPrefix(path, organizationsPath+"/")), nil
 	case path == rotatePath:
-		return []int{platformShard}, nil
+		return ofPlatform, nil
 	case strings.HasPrefix(path, storefront.LinkPath), strings.HasPrefix(path, storefront.ProductPath), strings.HasPrefix(path, storefront.ImagePath):
-		return f.everyShard(), nil
+		return target{shards: f.everyShard()}, nil
 	case strings.HasPrefix(path, terminalPath) && strings.HasSuffix(path, updatesEnd):
-		return f.everyShard(), nil
+		return target{shards: f.everyShard()}, nil
 	case strings.HasPrefix(path, payerpage.Root+"/"):
-		return f.shardOf(payerpage.OrganizationOf(string(ctx.QueryArgs().Peek(payerpage.TokenParam)))), nil
+		return targetOf(payerpage.OrganizationOf(string(ctx.QueryArgs().Peek(payerpage.TokenParam)))), nil
 	case strings.HasPrefix(path, view.Root):
 		return f.targetOfConsole(ctx)
 	}
 	if header := ctx.Request.Header.PeekBytes(web.HeaderOrganization); len(header) > 0 {
-		return f.shardOf(auth.Organization(header)), nil
+		return targetOf(auth.Organization(header)), nil
 	}
 	if isOperator {
 		if shard, err := strconv.Atoi(string(ctx.Request.Header.PeekBytes(headerAskedShard))); err == nil && shard >= 0 && shard < f.cfg.Shards.Count() {
-			return []int{shard}, nil
+			return target{shards: []int{shard}}, nil
 		}
-		return f.soleShard()
+		return f.soleOrganization()
 	}
-	return []int{platformShard}, nil
+	return ofPlatform, nil
 }
 
-// targetOfConsole returns the shard of the organization in whose console a person is. A person who is not signed in names the
+// targetOfConsole returns the organization in whose console a person is. A person who is not signed in names the
 // organization in the address, or in the form of the login page.
-func (f *Front) targetOfConsole(ctx *fasthttp.RequestCtx) ([]int, error) {
+func (f *Front) targetOfConsole(ctx *fasthttp.RequestCtx) (target, error) {
 	isLogin := ctx.IsPost() && string(ctx.Path()) == visit.LoginPath
 	if cookie := ctx.Request.Header.Cookie(web.SessionCookie); len(cookie) > 0 && !isLogin {
 		org, _, _ := bytes.Cut(cookie, []byte{'.'})
-		return f.shardOf(auth.Organization(org)), nil
+		return targetOf(auth.Organization(org)), nil
 	}
 	if !isLogin {
-		return f.shardOfID(string(ctx.QueryArgs().Peek("organization"))), nil
+		return targetOfID(string(ctx.QueryArgs().Peek("organization"))), nil
 	}
 	if err := f.take(ctx, maxOpen); err != nil {
-		return nil, err
+		return target{}, err
 	}
 	form, err := url.ParseQuery(string(ctx.Request.Body()))
 	if err != nil {
-		return []int{platformShard}, nil
+		return ofPlatform, nil
 	}
-	return f.shardOfID(form.Get("organization")), nil
+	return targetOfID(form.Get("organization")), nil
 }
 
-func (f *Front) shardOfID(text string) []int {
+func targetOfID(text string) target {
 	id, err := uuid.Parse(text)
 	if err != nil {
-		return []int{platformShard}
+		return ofPlatform
 	}
-	return f.shardOf(id)
+	return targetOf(id)
 }
 
-// shardOf returns the shard of an organization. No organization has the zero id; requests about it are answered by the
-// platform's shard, which finds nothing.
-func (f *Front) shardOf(org ledger.ID) []int {
-	if org == (ledger.ID{}) {
-		return []int{platformShard}
-	}
-	return []int{f.cfg.Shards.ShardOf(org)}
-}
+// targetOf returns the target of a request about an organization. No organization has the zero id; requests about it are answered
+// by the platform's shard, which finds nothing.
+func targetOf(org ledger.ID) target { return target{org, ofPlatform.shards} }
+
+// ofPlatform is the target of requests that the platform's shard answers.
+var ofPlatform = target{shards: []int{platformShard}}
 
 // everyShard returns the shards of organizations. A request goes to each of them until one knows what it is about.
 func (f *Front) everyShard() []int {
@@ -114,17 +119,17 @@ func (f *Front) everyShard() []int {
 	return list
 }
 
-// soleShard returns the shard of the cluster's only organization. If there is none, or more than one, it returns the platform's
-// shard, which asks for the header x-organization-id.
-func (f *Front) soleShard() ([]int, error) {
+// soleOrganization returns the cluster's only organization. If there is none, or more than one, the platform's shard answers, and
+// asks for the header x-organization-id.
+func (f *Front) soleOrganization() (target, error) {
 	list, err := f.listOrganizations("limit=2")
 	if err != nil {
-		return nil, err
+		return target{}, err
 	}
 	if len(list) != 1 {
-		return []int{platformShard}, nil
+		return ofPlatform, nil
 	}
-	return f.shardOfID(list[0].ID), nil
+	return targetOfID(list[0].ID), nil
 }
 
 // isBodyless tells whether requests with the method have no body.

@@ -77,9 +77,9 @@ type accessFixture struct {
 
 // newAccessFixture starts a server and creates the callers. The clock stands still, so afterwards only the tests' requests change
 // anything.
-func newAccessFixture(t *testing.T) *accessFixture {
+func newAccessFixture(t *testing.T, change ...func(*api.Config)) *accessFixture {
 	t.Helper()
-	f := &accessFixture{fixture: newFixture(t, func(cfg *api.Config) { cfg.ProviderUpdates = ignoredUpdates{} }), sessions: map[kind]string{}, recordIDs: map[string]string{}}
+	f := &accessFixture{fixture: newFixture(t, append(change, func(cfg *api.Config) { cfg.ProviderUpdates = ignoredUpdates{} })...), sessions: map[kind]string{}, recordIDs: map[string]string{}}
 	f.first = &recordOwner{org: f.seed.First.Org, partner: fmt.Sprint(f.seed.First.Partner), key: string(f.seed.First.APIKey)}
 	f.second = &recordOwner{org: f.seed.Second.Org, partner: fmt.Sprint(f.seed.Second.Partner), key: string(f.seed.Second.APIKey)}
 	f.neighbour, f.inactive = f.addPartner("beside"), f.addPartner("off")
@@ -255,6 +255,7 @@ var (
 	aTerminal     = &target{name: "terminal", unknownID: uuid.NewString(), shared: true, make: operatorCreate("/terminal", "data.id",
 		`{"name":"S","provider":"simulator","type":"payout","env":"test","partner_id":PARTNER}`)}
 	aKey  = &target{name: "key", unknownID: uuid.NewString(), shared: true, make: operatorCreate("/api_keys", "id", `{"name":"S","partner_id":PARTNER}`)}
+	aNode = &target{name: "node", unknownID: "n9", belongsToNobody: true, make: func(*accessFixture, *recordOwner) string { return "n2" }}
 	aRate = &target{name: "rate", unknownID: uuid.NewString(), shared: true, make: func(f *accessFixture, owner *recordOwner) string {
 		return f.operator(owner.org).do("PUT", "/api/v1/rates", `{"from":"USD","to":"EUR","rate":"0.92"}`).want(200, "").at("data.id")
 	}}

@@ -145,9 +145,16 @@ var matrix = map[api.RouteName]row{
 	{Method: "POST", Path: "/api/v1/terminal/:id/notifications"}: {want: audience{}, target: aTerminal, body: "{}"}, // no caller here has the secret
 	{Method: "GET", Path: "/api/v1/settlements/:id"}:             {want: operatorsOnly(200), target: aSettlement},
 
-	{Method: "GET", Path: "/api/v1/search"}:          {want: operatorsOnly(200), query: "?q=tea"},
-	{Method: "GET", Path: "/api/v1/circuits"}:        {want: operatorsOnly(200)},
-	{Method: "GET", Path: "/api/v1/system"}:          {want: operatorsOnly(200)},
+	{Method: "GET", Path: "/api/v1/search"}:   {want: operatorsOnly(200), query: "?q=tea"},
+	{Method: "GET", Path: "/api/v1/circuits"}: {want: operatorsOnly(200)},
+	{Method: "GET", Path: "/api/v1/system"}:   {want: operatorsOnly(200)},
+
+	{Method: "GET", Path: "/api/v1/cluster"}:                {want: operatorsOnly(200)},
+	{Method: "POST", Path: "/api/v1/cluster/transfer"}:      {want: operatorsOnly(422), body: "{}"},
+	{Method: "POST", Path: "/api/v1/cluster/move"}:          {want: operatorsOnly(422), body: "{}"},
+	{Method: "POST", Path: "/api/v1/cluster/nodes"}:         {want: operatorsOnly(422), body: "{}"},
+	{Method: "DELETE", Path: "/api/v1/cluster/nodes/:name"}: {want: operatorsOnly(200), target: aNode},
+
 	{Method: "POST", Path: "/api/v1/api_keys"}:       {want: operatorsOnly(422), body: "{}"},
 	{Method: "GET", Path: "/api/v1/api_keys"}:        {want: operatorsOnly(200)},
 	{Method: "GET", Path: "/api/v1/api_keys/:id"}:    {want: operatorsOnly(200), target: aKey},

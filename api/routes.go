@@ -51,9 +51,9 @@ func (s *Server) newRoutes(serving context.Context) []web.Route {
 	})
 	s.reference = reference.New(reference.Config{Version: cfg.Version, Env: cfg.Env, Routes: s.describedRoutes})
 	s.console = console.New(console.Config{
-		Organizations: cfg.Directory, Routes: s.describedRoutes,
+		Organizations: cfg.Directory, Routes: s.describedRoutes, IsNode: cfg.Front != nil,
 		Config: visit.Config{
-			Internal: &web.Internal{Handle: s.inner, Log: cfg.Log}, Errors: s.errors, Proxies: s.access.Proxies, People: cfg.Directory, Clock: cfg.Clock,
+			Internal: &web.Internal{Handle: s.inner, Log: cfg.Log}, Errors: s.errors, Proxies: s.access.Proxies, People: s.people(), Clock: cfg.Clock,
 			Base: cfg.Pages.Base, LedgerReaderIsHere: s.ledger.ReaderIsHere,
 		},
 	})
@@ -61,6 +61,9 @@ func (s *Server) newRoutes(serving context.Context) []web.Route {
 	routes := healthRoutes(s)
 	for _, handlerRoutes := range [][]web.Route{paymentHandlers.Routes(), adminHandlers.Routes(), s.ledger.Routes(), contractHandlers.Routes(), s.pages.Routes(), store.Routes(), s.reference.Routes(), s.console.Routes()} {
 		routes = append(routes, handlerRoutes...)
+	}
+	if cfg.Front != nil {
+		routes = append(routes, cfg.Front.clusterRoutes()...)
 	}
 	return routes
 }

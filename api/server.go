@@ -119,6 +119,9 @@ type Config struct {
 	// Storefront stores payment links, products and images. If it is nil, the routes are missing.
 	Storefront Storefront
 
+	// Front is the node's front, if the process is a node of a cluster. If it is nil, the routes about the cluster are missing.
+	Front *Front
+
 	// Status returns the state that the health check reports.
 	Status  func() Status
 	Version string

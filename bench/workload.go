@@ -2,11 +2,16 @@ package bench
 
 import (
 	"bytes"
+	"context"
+	"encoding/json"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"runtime"
 	"strconv"
 	"sync"
 
+	"mizan/bench/cluster"
 	"mizan/bench/generator"
 	"mizan/bench/server"
 )
@@ -74,6 +79,33 @@ func newPayments(host, runID string, s *server.Sandbox, keepIDs bool) *payments 
 	const keyHeader = "x-api-key: "
 	p.keyAt = bytes.Index(p.template, []byte(keyHeader)) + len(keyHeader)
 	return p
+}
+
+// Cluster compares one server with clusters under payments. It prints the report to out, and the progress to progress. An error
+// means that there are no figures, or that they can't be trusted.
+func Cluster(ctx context.Context, cfg cluster.Config, out, progress io.Writer) error {
+	dir, remove, err := dataDirectory(cfg.Data)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	warnIfInMemory(progress, dir)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(max(1, runtime.NumCPU()/4))) // as in Payments
+	header := newHeader(dir)
+	report, err := cluster.Run(ctx, &cfg, dir, func(host, runID string, s *server.Sandbox) func() generator.Job {
+		return newPayments(host, runID, s, false).job
+	}, progress)
+	if err != nil {
+		return err
+	}
+	if cfg.JSON {
+		return json.NewEncoder(out).Encode(struct {
+			Header
+			*cluster.Report
+		}{header, report})
+	}
+	printLine(out, "machine    %v", header.Machine)
+	return report.Print(out)
 }
 
 // useKeys makes the payments use all given API keys in turn. The keys must be as long as the sandbox's own key.

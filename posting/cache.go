@@ -1,5 +1,7 @@
 package posting
 
+import "maps"
+
 // cache keeps values that the orderer (the goroutine that prepares groups of changes) has written or read. It has two
 // generations of entries. An entry moves to the young generation when it is used. When the young generation is full, the old
 // generation is dropped, the young one becomes the old one, and a new young one begins. A generation lives for at least
@@ -29,6 +31,13 @@ func (c *cache[K, V]) get(k K) (V, bool) {
 }
 
 func (c *cache[K, V]) set(k K, v V) { c.young[k] = v }
+
+// remove removes the entries whose keys match.
+func (c *cache[K, V]) remove(matches func(K) bool) {
+	for _, generation := range []map[K]V{c.young, c.old} {
+		maps.DeleteFunc(generation, func(k K, _ V) bool { return matches(k) })
+	}
+}
 
 // rotate drops the old generation if the young one is full. It is called between two groups, with the number of the second.
 func (c *cache[K, V]) rotate(group uint64) {

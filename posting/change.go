@@ -19,6 +19,7 @@ type Change struct {
 	KVs      []KV
 	Dates    []DateGuard
 	Close    *Closing // nil if the Change closes no month
+	Move     *Move    // nil if the Change does not belong to the move of an organization
 
 	// Author is the person or program that asked for the Change. It is stored in each event of the Change. A Change without
 	// events needs no author.
@@ -158,6 +159,9 @@ func (c *Change) check() error {
 	}
 	if err := c.checkClosing(); err != nil {
 		return err
+	}
+	if c.Move != nil {
+		return c.Move.Check()
 	}
 	return c.checkSources()
 }

@@ -10,6 +10,12 @@ import (
 // check returns a receipt with an error if a change must be refused. It checks claims, the closing of a month, versions, dates,
 // counters, funds and the range of totals, in this order. It changes nothing.
 func (w *writer) check(c *Change) Receipt {
+	if c.Move != nil {
+		return Receipt{Err: w.checkMove(c.Move)}
+	}
+	if len(w.placements) > 0 && w.isElsewhere(c) {
+		return Receipt{Err: ErrElsewhere}
+	}
 	for i := range c.Claims {
 		if owner, claimed := w.owner(c.Claims[:i], &c.Claims[i]); claimed {
 			return Receipt{Err: ledger.Refuse("posting.Submit", ledger.ClaimTaken, "the key is taken"), Claim: i, Owner: owner}

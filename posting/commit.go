@@ -16,6 +16,7 @@ type preparedGroup struct {
 	waiters        []waiter
 	dues           []dueChange
 	notices        []orgNotices
+	placements     []organizationPlacement
 	earliest       ledger.Micros    // earliest due instant that a change of the group sets; 0 if there is none
 	oldestBuffered uint64           // number of the oldest group that still has page-buffer rows
 	prepareTime    time.Duration    // how long the orderer took to prepare the group
@@ -35,7 +36,7 @@ func (p *preparedGroup) reset(n uint64, previous [32]byte) {
 	clear(p.waiters)
 	clear(p.notices)
 	p.waiters, p.dues, p.earliest = p.waiters[:0], p.dues[:0], 0
-	p.notices, p.causes = p.notices[:0], p.causes[:0]
+	p.notices, p.causes, p.placements = p.notices[:0], p.causes[:0], p.placements[:0]
 }
 
 // runOrderer is the orderer's loop. It puts queued changes into groups, and hands each group to the committer.
@@ -146,6 +147,10 @@ func (j *Journal) commitGroup(p *preparedGroup) error {
 	j.countPrepared(-1)
 	if p.group.Rows() > 0 { // otherwise all changes were refused, so the group is not stored and the next group gets its number
 		j.Due.applyChanges(p.group.N(), p.dues)
+	}
+	for i := range p.placements {
+		j.placements.set(p.placements[i].org, p.placements[i].Placement)
+		j.Due.place(p.placements[i].org, j.placements.state(p.placements[i].org))
 	}
 	for i := range p.notices {
 		if j.onNotices != nil {

@@ -17,16 +17,18 @@
 //     is too large for any group is refused before it is queued.
 //  3. A Change that is not marked MustRecord is a command. Only a command can be refused for lack of disk space or of room in
 //     the queue, or because of dates, funds or counters. A Change marked MustRecord is refused only if its version is stale, if
-//     one of its claims (reservations of a unique name) is taken, or if it is too large.
+//     one of its claims (reservations of a unique name) is taken, or if it is too large. All changes of an organization are
+//     refused while it belongs to another shard or is being moved (ErrElsewhere).
 //  4. The sequence numbers of an organization's events have no gaps, and the events' booked times strictly increase.
 //  5. A value that the orderer caches (a version, totals, a counter, a claim) stays cached until the
 //     group that set it is durable.
 //  6. After an error of the Log nothing more is written or acknowledged.
-//  7. A guard on funds is compared with the account's totals after the whole Change. A guard on a counter is compared with the
-//     counter's amount after the Change's earlier guards.
+//  7. Guards are limits that the orderer checks. A guard on funds is compared with the account's totals after the whole
+//     Change. The guards on counters are applied one after the other. Each that adds to its counter is compared with the
+//     counter's resulting amount.
 //  8. No total overflows. A command is refused if one of its totals already exceeds a quarter of the range of an amount, or if
-//     the command itself moves a quarter of the range or more. Outcomes need no such check, because a bounded counter
-//     ([ledger.ReserveHeadroom]) has reserved their amounts in advance.
+//     the command itself moves a quarter of the range or more. A Change that records the outcome of a command needs no such
+//     check, because the command has already reserved the amount in a bounded counter ([ledger.ReserveHeadroom]).
 //  9. A due row contains an item for each record that one group makes due within one second. The row is removed only when all
 //     its items are stale. An item is stale if the stored record has another due instant or none, or if a later row has an item
 //     for the same record and instant. The low-water mark is a second: in due rows of earlier seconds, all items are stale.

@@ -103,7 +103,13 @@ func (q *DueQueue) Take(latest ledger.Micros, limit int) []store.DueItem {
 		k := dueKey{item.Org, item.Source}
 		q.current[k] = currentDue{at: item.At, group: q.current[k].group}
 		q.dispatchedItems[k] = item.At
-		items = append(items, item)
+		switch q.journal.placements.state(item.Org) {
+		case store.Here:
+			items = append(items, item)
+		case store.Left, store.Abandoned:
+			q.forget(k)
+		default: // place returns the item if the organization stays here
+		}
 	}
 	return items
 }
@@ -125,11 +131,36 @@ func (q *DueQueue) All(accept func(store.DueItem) bool) []store.DueItem {
 	defer q.mu.Unlock()
 	var items []store.DueItem
 	for i := range q.heap {
-		if item := &q.heap[i]; q.isCurrent(item) && accept(item.DueItem) {
+		if item := &q.heap[i]; q.isCurrent(item) && !q.journal.IsElsewhere(item.Org) && accept(item.DueItem) {
 			items = append(items, item.DueItem)
 		}
 	}
 	return items
+}
+
+// place is called when an organization's placement has changed. If the organization is here, its items that Take has held back
+// are due. If it belongs to another store, all its items are stale.
+func (q *DueQueue) place(org ledger.ID, state store.PlacementState) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch state {
+	case store.Here:
+		for k, at := range q.dispatchedItems {
+			if k.org == org {
+				q.setDue(k, at, q.current[k].group)
+			}
+		}
+		select {
+		case q.wake <- struct{}{}:
+		default:
+		}
+	case store.Left, store.Abandoned:
+		for k := range q.current {
+			if k.org == org {
+				q.forget(k)
+			}
+		}
+	}
 }
 
 // isCurrent tells whether an item of the heap is its record's current item.
@@ -374,6 +405,9 @@ type rowItem struct {
 func (q *DueQueue) addCurrent(snap *store.Snapshot, items []rowItem) error {
 	var key, row []byte
 	for _, item := range items {
+		if state := q.journal.placements.state(item.Org); state == store.Left || state == store.Abandoned {
+			continue
+		}
 		key = store.KeyRecord(key[:0], item.Org, item.Source)
 		var found bool
 		var err error

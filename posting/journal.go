@@ -28,7 +28,7 @@ const (
 	maxCached = 65_536         // entries in each generation of each of the orderer's caches; see Options.Cached
 )
 
-// ErrStopped means that the journal is closed or has failed, because the process is ending.
+// ErrStopped means that the journal is closed or has failed, because the process is ending or no longer leads the shard.
 var ErrStopped = errors.New("the journal is closed")
 
 // Log makes prepared groups durable: when Apply returns nil, the group is durable. The store implements it.
@@ -104,6 +104,9 @@ type Journal struct {
 	oldestBuffered atomic.Uint64       // number of the oldest durable group that still has page-buffer rows
 	bufferIndex    *bufferIndex        // lines of the page buffer in memory, for views
 	fences         fences              // month that each organization is closing
+	placements     placements          // organizations that have moved or were to move
+	watched        sync.Map            // ledger.ID → *Removals
+	watchedCount   atomic.Int32        // number of elements of watched
 }
 
 // submittedChange is a Change in the queue.
@@ -159,6 +162,12 @@ func OpenOn(s *store.Store, o Options) (*Journal, error) {
 		j.fatal = func(err error) { panic(err) }
 	}
 	j.wake.L = &j.mu
+	snap := s.Snapshot()
+	err := j.placements.load(snap)
+	snap.Close()
+	if err != nil {
+		return nil, err
+	}
 	j.Due = newDueQueue(j)
 	if err := j.Due.recover(o.Clock.Now()); err != nil {
 		return nil, err

@@ -261,13 +261,8 @@ func (w *writer) drain() {
 // these rows. If the current group has no room for all of this, drainGroup returns false.
 func (w *writer) drainGroup(groupRows *bufferedGroup, room *size) bool {
 	for n := len(groupRows.pages) - 1; n >= 0; n-- {
-		if p := groupRows.pages[n]; p.bufferedSince == groupRows.group {
-			rows := 1 + len(p.furtherRows)
-			if !room.take(size{rows, rows*p.rowBound() + len(p.lines)}) {
-				return false
-			}
-			w.flush(p)
-			p.cacheIn(w) // the page must stay cached until the group is durable
+		if p := groupRows.pages[n]; p.bufferedSince == groupRows.group && !w.flushWithin(p, room) {
+			return false
 		}
 		groupRows.pages = groupRows.pages[:n]
 	}
@@ -278,6 +273,17 @@ func (w *writer) drainGroup(groupRows *bufferedGroup, room *size) bool {
 		w.key = store.KeyBufferRow(w.key[:0], k)
 		w.group.Delete(w.key)
 	}
+	return true
+}
+
+// flushWithin flushes a page, unless the current group has no room for that.
+func (w *writer) flushWithin(p *page, room *size) bool {
+	rows := 1 + len(p.furtherRows)
+	if !room.take(size{rows, rows*p.rowBound() + len(p.lines)}) {
+		return false
+	}
+	w.flush(p)
+	p.cacheIn(w) // the page must stay cached until the group is durable
 	return true
 }
 

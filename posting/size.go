@@ -68,6 +68,9 @@ const (
 
 // size returns an upper bound of the size that the Change adds to a group.
 func (c *Change) size() (total size) {
+	if c.Move != nil {
+		return c.Move.size()
+	}
 	for i := range c.Claims {
 		total.add(1, claimSize+len(c.Claims[i].Key)+len(c.Claims[i].Owner)+hashSize)
 	}

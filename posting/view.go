@@ -13,6 +13,7 @@ type View struct {
 	snap           *store.Snapshot
 	clock          clock.Clock
 	oldestBuffered uint64               // no group before this one has page-buffer rows (see pageBuffer)
+	placements     *placements          // organizations that are elsewhere are left out; nil: they are not
 	bufferIndex    *bufferIndex         // lines of the page buffer in memory; if nil, the view reads them from the store
 	buffers        map[ledger.ID]chunks // page buffers that the view has read from the store
 	blockOrg       ledger.ID
@@ -23,13 +24,13 @@ type View struct {
 func (j *Journal) View() *View {
 	// The value is loaded before the snapshot is taken. A later value could exclude rows that a reader of the snapshot needs.
 	oldestBuffered := j.oldestBuffered.Load()
-	return &View{snap: j.store.Snapshot(), clock: j.clock, oldestBuffered: oldestBuffered, bufferIndex: j.bufferIndex}
+	return &View{snap: j.store.Snapshot(), clock: j.clock, oldestBuffered: oldestBuffered, bufferIndex: j.bufferIndex, placements: &j.placements}
 }
 
 // StoredView opens a View that reads everything from the store and nothing from the writer's memory. Checkers use StoredView.
 func (j *Journal) StoredView() *View {
 	v := j.View()
-	v.bufferIndex = nil
+	v.bufferIndex, v.placements = nil, nil
 	return v
 }
 
@@ -143,8 +144,12 @@ func (v *View) Organizations(fn func(ledger.ID) (more bool, err error)) error {
 		if !ok {
 			return nil, false, damaged("record with key %x", key)
 		}
+		next := store.After(store.KeyRecords(nil, org, 0xff))
+		if isHidden, err := v.hides(org); isHidden || err != nil {
+			return next, true, err
+		}
 		more, err := fn(org)
-		return store.After(store.KeyRecords(nil, org, 0xff)), more, err
+		return next, more, err
 	})
 }
 

@@ -109,6 +109,9 @@ func (v *View) OrganizationsWith(kind RowKind, fn func(ledger.ID) (more bool, er
 		}
 		org := ledger.ID(key[1:prefixLength])
 		next := store.After(kind.prefix(org))
+		if isHidden, err := v.hides(org); isHidden || err != nil {
+			return next, true, err
+		}
 		more, err := fn(org)
 		return next, more, err
 	})

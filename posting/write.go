@@ -22,6 +22,9 @@ func (w *writer) write(c *Change, r *Receipt) {
 		r.Headers[i] = w.writeStep(&c.Steps[i], c.Author, claimHashes)
 		claimHashes = nil // only the last event of the first step contains the hashes of the claims
 	}
+	if c.Move != nil {
+		w.writeMove(c.Move)
+	}
 	if c.Close != nil {
 		w.org(c.Close.Org).dates.close(c.Close.Month)
 	}
@@ -65,7 +68,7 @@ func (w *writer) applyGuard(g *ledger.CounterGuard) {
 func (w *writer) putKV(s *KV) {
 	w.key = store.KeyKV(w.key[:0], s.Org, s.Key)
 	if s.Value == nil {
-		w.group.Delete(w.key)
+		w.deleteRow(s.Org)
 		return
 	}
 	w.group.Set(w.key, s.Value)
@@ -117,7 +120,7 @@ func (w *writer) writeStep(s *Step, author ledger.Author, claimHashes []ledger.H
 	header.Due = s.Due
 	if s.Due != 0 {
 		header.Due = max(s.Due, w.now) // not the event's booked time, which may be ahead of the clock
-		w.addDue(s, header.Due)
+		w.addDue(s.Org, s.Source, header.Due)
 	}
 	k := dueKey{s.Org, s.Source}
 	if previousDue != 0 || header.Due != 0 {
@@ -177,7 +180,7 @@ func (w *writer) writeSealed(s *Step, header *RecordHeader) {
 	}
 	w.key = store.KeySealed(w.key[:0], s.Org, s.Source)
 	if s.RemoveSealed {
-		w.group.Delete(w.key)
+		w.deleteRow(s.Org)
 		header.Sealed = ledger.Hash{}
 		return
 	}
@@ -197,13 +200,13 @@ func (w *writer) bookEntry(b *orgState, e *ledger.Event, header *RecordHeader) {
 }
 
 // addDue adds an item for the record to the group's due row of the second in which the record is due.
-func (w *writer) addDue(s *Step, at ledger.Micros) {
+func (w *writer) addDue(org ledger.ID, source ledger.Source, at ledger.Micros) {
 	second := int64(at) / 1_000_000
 	row, hasRow := w.dues[second]
 	if !hasRow {
 		w.finishSize.add(1, dueSize)
 	}
-	row = store.EncodeDue(row, store.DueItem{At: at, Org: s.Org, Source: s.Source})
+	row = store.EncodeDue(row, store.DueItem{At: at, Org: org, Source: source})
 	w.dues[second] = row
 	w.finishSize.bytes += itemSize
 	w.longestDueRow = max(w.longestDueRow, len(row))

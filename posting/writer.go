@@ -34,6 +34,8 @@ type writer struct {
 	movedCounters []*counter           // counters whose rows the current group must write
 	claims        [2]map[string][]byte // owners of claims by key: for the current group, and for the previous group
 	projection    projection
+	placements    map[ledger.ID]Placement // includes placements that are in a group but not durable yet
+	flushing      []*Move                 // moves of the current group that ask for flushed pages
 
 	dues             map[int64][]byte // by second: the current group's due row of that second
 	longestDueRow    int              // length in bytes of the longest row in dues
@@ -72,6 +74,8 @@ func newWriter(j *Journal, groupNumber uint64, hash [32]byte, o Options) *writer
 		counters: newCache[counterKey, *counter](o.Cached),
 		claims:   [2]map[string][]byte{make(map[string][]byte), make(map[string][]byte)},
 		dues:     make(map[int64][]byte),
+
+		placements: j.Placements(),
 		// No new due instant may be before the low-water mark, because due rows before the mark are never read again.
 		now: ledger.Micros(j.Due.mark) * 1_000_000,
 	}
@@ -106,7 +110,7 @@ func (w *writer) fits(s *submittedChange) bool {
 		limit = size{limit.rows / 2, limit.bytes / 2}
 	}
 	return used.plus(s.size).within(limit) &&
-		w.longestDueRow+itemSize*len(s.change.Steps) <= store.MaxValue
+		w.longestDueRow+itemSize*(len(s.change.Steps)+s.change.Move.dueItems()) <= store.MaxValue
 }
 
 func (w *writer) begin(p *preparedGroup) {
@@ -163,12 +167,13 @@ func (w *writer) finish() {
 		w.group.Set(w.key, row)
 	}
 	clear(w.dues)
+	w.finishSize = size{}
+	w.flushRequested()
 	if w.group.Rows() == 0 {
 		w.groupNumber-- // all changes were refused: nothing is stored, and the next group gets this number
 		w.closeSnapshot()
 		return
 	}
-	w.finishSize = size{}
 	w.drain()
 	w.out.oldestBuffered = w.lowestBuffered()
 	w.removePassedDue(w.removeEmptiedDue())

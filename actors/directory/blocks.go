@@ -287,7 +287,7 @@ func (s *Service) CreateBlock(ctx context.Context, org ledger.ID, d directory.Bl
 		next.UpdatedAt = 0 // the journal sets it
 		return &posting.Change{Steps: []posting.Step{stepWithoutSecrets(directory.Blocks, org, header.Version, b, event)}}, b, nil
 	}, func(headers []posting.RecordHeader) {
-		o, _ := s.org(org)
+		o, _ := s.orgs.get(org)
 		o.putBlock(next, headers[0])
 	})
 	if err != nil {
@@ -335,7 +335,7 @@ func (s *Service) DeleteBlock(ctx context.Context, org, id ledger.ID) (*director
 		next.UpdatedAt = 0 // the journal sets it
 		return &posting.Change{Steps: []posting.Step{stepWithoutSecrets(directory.Blocks, org, header.Version, b, event)}}, b, nil
 	}, func(headers []posting.RecordHeader) {
-		o, _ := s.org(org)
+		o, _ := s.orgs.get(org)
 		o.putBlock(next, headers[0])
 	})
 	if err != nil {

@@ -47,9 +47,9 @@ type idempotentReply struct {
 	answer func(made any) CachedReply
 }
 
-// withReplyShowing returns a context for a write that may have an idempotency key. If the write has a key, the stored reply
+// withCachedReplyOf returns a context for a write that may have an idempotency key. If the write has a key, the stored reply
 // is made from the result of toShown, which is called with the record that becomes durable.
-func withReplyShowing(ctx context.Context, toShown func(made any) any) context.Context {
+func withCachedReplyOf(ctx context.Context, toShown func(made any) any) context.Context {
 	reply, hasKey := ctx.Value(replyContextKey{}).(*idempotentReply)
 	if !hasKey {
 		return ctx

@@ -109,7 +109,7 @@ func (f *fixture) events(org ledger.ID) (names []string) {
 	defer v.Close()
 	err := v.EventsAscending(org, 1, func(e ledger.Event, _ []byte) (bool, error) {
 		names = append(names, string(e.Source.Kind)+":"+e.Name)
-		if !directory.Legal(e.Source.Kind, e.Name, e.From, e.To) {
+		if !directory.IsLegalTransition(e.Source.Kind, e.Name, e.From, e.To) {
 			f.t.Errorf("event %d: %c %s from %q to %q is no step of a machine", e.Seq, e.Source.Kind, e.Name, e.From, e.To)
 		}
 		return true, nil

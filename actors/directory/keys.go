@@ -30,7 +30,7 @@ func (s *Service) CreateAPIKey(ctx context.Context, org ledger.ID, draft directo
 	const op = "directory.CreateAPIKey"
 	draft.Org = org
 	value := fillNewKey(&draft, s.random)
-	ctx = withReplyShowing(ctx, func(made any) any { return shownKey(made.(*directory.APIKey), value) })
+	ctx = withCachedReplyOf(ctx, func(made any) any { return shownKey(made.(*directory.APIKey), value) })
 	created, err := keys.create(ctx, s, op, org, func(o *organization, now ledger.Micros) (*directory.APIKey, ledger.Event, []ledger.Claim, error) {
 		k, event, err := directory.NewAPIKey(draft, now)
 		return k, event, []ledger.Claim{hashClaim(org, draft.Hash, draft.ID)}, directory.Join(o.checkOwner(op, draft.Partner), err)
@@ -64,11 +64,11 @@ func hashClaim(org ledger.ID, hash [32]byte, owner ledger.ID) ledger.Claim {
 // nothing changes. The error is a *ledger.Refusal.
 func (s *Service) RevokeAPIKey(ctx context.Context, org, key ledger.ID) (*directory.APIKey, error) {
 	latest := func(k *directory.APIKey) *directory.APIKey {
-		o, _ := s.org(org)
+		o, _ := s.orgs.get(org)
 		keyInView, _ := o.keys.get(key)
 		return withLatestUse(k, keyInView)
 	}
-	ctx = withReplyShowing(ctx, func(made any) any { return latest(made.(*directory.APIKey)) })
+	ctx = withCachedReplyOf(ctx, func(made any) any { return latest(made.(*directory.APIKey)) })
 	revoked, err := keys.change(ctx, s, "directory.RevokeAPIKey", org, keys.at(key), func(_ *organization, old *directory.APIKey, now ledger.Micros) (*directory.APIKey, ledger.Event, error) {
 		next, event := old.Revoke(now)
 		return next, event, nil

@@ -2,6 +2,7 @@ package directory
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 
@@ -66,6 +67,12 @@ func (s *Service) loadOrg(v *posting.View, id ledger.ID) error {
 	}
 	s.putOrganization(o, record, r.Header)
 	return nil
+}
+
+// Arrive reads an organization that was moved into this store, or that was to be moved and has stayed.
+func (s *Service) Arrive(ctx context.Context, org ledger.ID) error {
+	s.mustReload.Store(org, true)
+	return s.run(ctx, org, "directory.Arrive", func(ledger.Micros) (*posting.Change, error) { return nil, nil }, nil)
 }
 
 func (o *organization) load(v *posting.View, s *Service, now ledger.Micros) error {

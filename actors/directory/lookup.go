@@ -100,7 +100,7 @@ func (s *Service) Organization(id ledger.ID) (*directory.Organization, bool) {
 
 // SoleOrganization returns the id of the only organization. If there is no organization or more than one, it returns false.
 func (s *Service) SoleOrganization() (ledger.ID, bool) {
-	order := s.organizations.inCreationOrder()
+	order := s.inCreationOrder()
 	if len(order) != 1 {
 		return ledger.ID{}, false
 	}
@@ -209,7 +209,7 @@ func ParseCursor(text string) (Cursor, error) {
 // ListOrganizations returns a page of all organizations and the cursor of the next page. If this is the last page, the cursor
 // is zero. Errors are *ledger.Refusal.
 func (s *Service) ListOrganizations(p Page) ([]*directory.Organization, Cursor, error) {
-	return readPage(&s.organizations, s.organizations.inCreationOrder(), p, (*viewRecord[directory.Organization]).record)
+	return readPage(&s.organizations, s.inCreationOrder(), p, (*viewRecord[directory.Organization]).record)
 }
 
 // ListPartners returns a page of an organization's partners.

@@ -60,7 +60,7 @@ func (s *Service) PutRate(ctx context.Context, org ledger.ID, draft directory.Ra
 		next.UpdatedAt = 0 // the journal sets it
 		return &posting.Change{Steps: []posting.Step{stepWithoutSecrets(directory.Rates, org, version, next, event)}}, next, nil
 	}, func(headers []posting.RecordHeader) {
-		o, _ := s.org(org)
+		o, _ := s.orgs.get(org)
 		o.putRate(next, headers[0])
 	})
 	if err != nil {

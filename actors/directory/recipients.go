@@ -110,7 +110,7 @@ func (s *Service) AlertTerminal(org ledger.ID, partner int64, env money.Env, ter
 // AlertTerminals calls fn once per organization with the terminals that have contacts for alerts, including terminals that are
 // switched off. The terminals are grouped by partner. AlertTerminals skips organizations without such terminals.
 func (s *Service) AlertTerminals(fn func(org ledger.ID, terminals []*directory.Terminal) error) error {
-	for _, orgCreation := range s.organizations.inCreationOrder() {
+	for _, orgCreation := range s.inCreationOrder() {
 		o, ok := s.org(orgCreation.id)
 		if !ok {
 			continue

@@ -169,7 +169,7 @@ func (k recordKind[R]) create(ctx context.Context, s *Service, op string, org le
 		step, err := recordStep(s, k.columns, org, 0, r, event)
 		return &posting.Change{Steps: []posting.Step{step}, Claims: claims}, r, err
 	}, func(headers []posting.RecordHeader) {
-		o, _ := s.org(org)
+		o, _ := s.orgs.get(org)
 		k.put(o, created, headers[0])
 	})
 	if err != nil {
@@ -202,7 +202,7 @@ func (k recordKind[R]) change(ctx context.Context, s *Service, op string, org le
 		step, err := recordStep(s, k.columns, org, old.header.Version, next, event)
 		return &posting.Change{Steps: []posting.Step{step}}, next, err
 	}, func(headers []posting.RecordHeader) {
-		o, _ := s.org(org)
+		o, _ := s.orgs.get(org)
 		k.put(o, next, headers[0])
 	})
 	if err != nil {

@@ -418,7 +418,7 @@ func (s *Service) reissueSession(ctx context.Context, org ledger.ID, role direct
 			Claims: []ledger.Claim{hashClaim(org, record.Hash, record.ID)},
 		}, nil
 	}, func(headers []posting.RecordHeader) {
-		o, _ := s.org(org)
+		o, _ := s.orgs.get(org)
 		o.putSession(record, headers[0])
 	})
 	if err != nil {

@@ -96,7 +96,7 @@ func (s *Service) newPlatform() *directory.Platform {
 }
 
 // Organizations returns the number of organizations.
-func (s *Service) Organizations() int { return s.organizations.size() }
+func (s *Service) Organizations() int { return len(s.inCreationOrder()) }
 
 // AllowPrivateAddresses sets whether notifications may be sent to addresses that are not on the internet. By default they
 // may not.

@@ -69,7 +69,7 @@ func (s *Service) beginSession(ctx context.Context, account *loginAccount, l *Lo
 	draft.Failures, draft.FailedAt, draft.FailedFrom = failures.Count, failures.At, addressText(failures.Source)
 	var created, ended *directory.Session
 	err := s.run(ctx, org, op, func(now ledger.Micros) (*posting.Change, error) {
-		o, _ := s.org(org)
+		o, _ := s.orgs.get(org)
 		account.org = o
 		if !o.ownRecord.record().Active() {
 			return nil, unauthorized()
@@ -91,7 +91,7 @@ func (s *Service) beginSession(ctx context.Context, account *loginAccount, l *Lo
 		}
 		return change, nil
 	}, func(headers []posting.RecordHeader) {
-		o, _ := s.org(org)
+		o, _ := s.orgs.get(org)
 		o.putSession(created, headers[0])
 		if ended != nil {
 			o.endSession(ended, headers[1])
@@ -116,7 +116,7 @@ func addressText(address netip.Addr) string {
 func (s *Service) LogOut(ctx context.Context, n *directory.Session) error {
 	var ended *directory.Session
 	return s.run(ctx, n.Org, "directory.LogOut", func(now ledger.Micros) (*posting.Change, error) {
-		o, _ := s.org(n.Org)
+		o, _ := s.orgs.get(n.Org)
 		inView, ok := o.session(n.Hash)
 		if !ok {
 			return nil, nil
@@ -126,7 +126,7 @@ func (s *Service) LogOut(ctx context.Context, n *directory.Session) error {
 		ended, event = old.record.Revoke(now)
 		return &posting.Change{Author: n.Author(), Steps: []posting.Step{stepWithoutSecrets(directory.Sessions, n.Org, old.header.Version, ended, event)}}, nil
 	}, func(headers []posting.RecordHeader) {
-		o, _ := s.org(n.Org)
+		o, _ := s.orgs.get(n.Org)
 		o.endSession(ended, headers[0])
 	})
 }
@@ -341,7 +341,7 @@ func (s *Service) newUnownedSession(org ledger.ID, role directory.Role) (*direct
 // use. If n was not begun by a login, it returns only n. The error is a *ledger.Refusal.
 func (s *Service) OwnSessions(ctx context.Context, n *directory.Session) (sessions []directory.Session, err error) {
 	err = s.run(ctx, n.Org, "directory.OwnSessions", func(now ledger.Micros) (*posting.Change, error) {
-		o, _ := s.org(n.Org)
+		o, _ := s.orgs.get(n.Org)
 		for _, c := range o.ownedWith(n) {
 			if !o.sessionOver(c, now) {
 				record := *c.record()
@@ -376,7 +376,7 @@ func (o *organization) ownedWith(n *directory.Session) []*viewRecord[directory.S
 func (s *Service) EndOwnSessions(ctx context.Context, n *directory.Session, choose func(*directory.Session) bool) (count int, err error) {
 	var ended []*directory.Session
 	err = s.run(ctx, n.Org, "directory.EndOwnSessions", func(now ledger.Micros) (*posting.Change, error) {
-		o, _ := s.org(n.Org)
+		o, _ := s.orgs.get(n.Org)
 		change := posting.Change{Author: n.Author()}
 		for _, c := range o.ownedWith(n) {
 			old := c.current.Load()
@@ -392,7 +392,7 @@ func (s *Service) EndOwnSessions(ctx context.Context, n *directory.Session, choo
 		}
 		return &change, nil
 	}, func(headers []posting.RecordHeader) {
-		o, _ := s.org(n.Org)
+		o, _ := s.orgs.get(n.Org)
 		for i, session := range ended {
 			o.endSession(session, headers[i])
 		}

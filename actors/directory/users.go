@@ -86,7 +86,7 @@ func (s *Service) PatchUser(ctx context.Context, org, user ledger.ID, change sch
 		if !ok {
 			return nil, notFound(op, "user")
 		}
-		o, _ := s.org(org)
+		o, _ := s.orgs.get(org)
 		_, _, err := o.patchUser(op, u, change) // refuse before the costly hashing
 		if err = directory.Join(err, checkPass(pass, u.Login, u.Name, u.Email)); err != nil || isDryRun(ctx) {
 			return nil, err

@@ -218,7 +218,7 @@ const maxUsesPerChange = 512
 // that are not stored yet are lost, like after a crash. If one organization's uses are refused, the other
 // organizations' uses are still written. The error is the first *ledger.Refusal.
 func (s *Service) FlushUses(ctx context.Context) (firstErr error) {
-	for _, creation := range s.organizations.inCreationOrder() {
+	for _, creation := range s.inCreationOrder() {
 		if o, ok := s.org(creation.id); ok {
 			if err := s.flushUsesOf(ctx, o); err != nil && firstErr == nil {
 				firstErr = err

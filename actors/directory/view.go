@@ -246,8 +246,21 @@ func (o *organization) putRate(r *directory.Rate, header posting.RecordHeader) {
 	o.ratesByPair.Store(pair{r.From, r.To}, o.rates.put(r.ID, r, header))
 }
 
+// org finds an organization. In a cluster, an organization that was moved to another shard is not found.
 func (s *Service) org(id ledger.ID) (*organization, bool) {
+	if s.rt.Journal.IsElsewhere(id) {
+		return nil, false
+	}
 	return s.orgs.get(id)
+}
+
+// inCreationOrder lists the organizations, without those that were moved to another shard.
+func (s *Service) inCreationOrder() []creation {
+	order := s.organizations.inCreationOrder()
+	if !s.rt.Journal.AnyElsewhere() {
+		return order
+	}
+	return slices.DeleteFunc(slices.Clone(order), func(c creation) bool { return s.rt.Journal.IsElsewhere(c.id) })
 }
 
 // putOrganization publishes a durable organization; o holds the other records of the organization.
@@ -275,7 +288,7 @@ func (g *globalIndex) putTerminal(inView *viewRecord[directory.Terminal]) {
 // FindTerminal finds a terminal of any organization. It costs one lookup, even if there is no such terminal.
 func (s *Service) FindTerminal(id ledger.ID) (*directory.Terminal, bool) {
 	inView, found := s.global.terminals.get(id)
-	if !found {
+	if !found || s.rt.Journal.IsElsewhere(inView.record().Org) {
 		return nil, false
 	}
 	return inView.record(), true
@@ -286,7 +299,7 @@ func (s *Service) FindTerminal(id ledger.ID) (*directory.Terminal, bool) {
 // because their charges may still be reversed.
 func (s *Service) RemoteTerminals(provider string) (terminals []*directory.Terminal) {
 	s.global.remote.Range(func(_, inView any) bool {
-		if t := inView.(*viewRecord[directory.Terminal]).record(); t.Provider == provider {
+		if t := inView.(*viewRecord[directory.Terminal]).record(); t.Provider == provider && !s.rt.Journal.IsElsewhere(t.Org) {
 			terminals = append(terminals, t)
 		}
 		return true

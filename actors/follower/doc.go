@@ -5,8 +5,8 @@
 // Invariants:
 //  1. Payments neither wait for a consumer nor write anything for it. The Follower reads the journal in runs on the runtime's
 //     pool of goroutines, with a pause of a second after each run. Under load a run ends after a fiftieth of the pause, so
-//     all consumers together take at most two percent of a processor. If two percent are not enough, the consumers fall behind, and
-//     catch up when fewer events are booked.
+//     all consumers together take at most two percent of a processor. If two percent are not enough, the consumers fall behind,
+//     and catch up when fewer events are booked.
 //  2. Each consumer has a position in the journal of each organization: the seq (number) of the last event that the consumer
 //     has processed. The consumer gets each later event once and in order. Positions of consumers may differ, for example
 //     because a consumer is new or because a crash came between the writes of two consumers.

@@ -41,8 +41,8 @@ type Consumer interface {
 	// the chunk's Last. If Consume fails, the consumer gets the events after its old position again.
 	Consume(c *Chunk) error
 
-	// Store makes durable what the consumer has only in memory, if it is enough to be worth a write.
-	Store() error
+	// Flush makes durable what the consumer has only in memory, if it is enough to be worth a write.
+	Flush() error
 }
 
 // Follower passes durable events of transactions to its consumers.
@@ -80,6 +80,9 @@ func (f *Follower) Lag(c Consumer) uint64 {
 
 // View returns a view of everything that is durable now. The caller closes it.
 func (f *Follower) View() *posting.View { return f.rt.Journal.View() }
+
+// IsElsewhere tells whether an organization was moved to another store, so that nothing about it can be made durable any more.
+func (f *Follower) IsElsewhere(org ledger.ID) bool { return f.rt.Journal.IsElsewhere(org) }
 
 // Submit makes rows durable.
 func (f *Follower) Submit(rows []posting.KV) error {
@@ -125,7 +128,7 @@ func (f *Follower) Follow() error {
 	return f.run(func(uint64) time.Duration { return time.Hour })
 }
 
-// run passes new events to the consumers until none is left or the run's time is over, and then calls Store of each consumer.
+// run passes new events to the consumers until none is left or the run's time is over, and then calls Flush of each consumer.
 // runTime returns the run's time; it is called with the number of events that were booked since the last run.
 func (f *Follower) run(timeFor func(booked uint64) time.Duration) error {
 	f.running.Lock()
@@ -136,8 +139,8 @@ func (f *Follower) run(timeFor func(booked uint64) time.Duration) error {
 	}
 	complete, err := f.readAll(timeFor)
 	for _, c := range f.consumers {
-		if storeErr := c.Store(); storeErr != nil {
-			err = errors.Join(err, fmt.Errorf("%s: %w", c.Name(), storeErr))
+		if flushErr := c.Flush(); flushErr != nil {
+			err = errors.Join(err, fmt.Errorf("%s: %w", c.Name(), flushErr))
 		}
 	}
 	if err == nil && complete {

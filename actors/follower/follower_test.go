@@ -72,7 +72,7 @@ func (l *log) Consume(c *follower.Chunk) error {
 	return nil
 }
 
-func (l *log) Store() error {
+func (l *log) Flush() error {
 	l.stored++
 	return nil
 }

@@ -85,7 +85,7 @@ func (d *destination) Receive(c *actors.Context, message any) {
 	default:
 		panic(fmt.Sprintf("notifier: unexpected message %T", m))
 	}
-	if d.service.stopping.Load() {
+	if d.service.stopping.Load() || d.service.runtime.Journal.IsElsewhere(d.key.org) {
 		d.drop()
 		return
 	}

@@ -15,10 +15,11 @@
 //     from these two values, so it is the same at every attempt.
 //  3. The sixth attempt is the last until someone requests the delivery again. The time until the next attempt counts
 //     from the previous failure, by the business clock.
-//  4. Destinations do not wait for each other. A destination without a result yet has one worker, and a quick one has up to
-//     sixteen. A failing or slow destination has at most four, from a pool that only such destinations use.
-//     All failing destinations of merchants together make at most 200 attempts a second after the first 500, in turns, so
-//     that they leave the processors to payments. With a manual clock they do not take turns, because of invariant 10.
+//  4. Destinations do not wait for each other. Until the first attempt for a destination has a result, the destination
+//     has one worker. A quick destination has up to sixteen workers, and a failing or slow one has at most four, from a
+//     pool that only such destinations use. All failing destinations of merchants together make at most 200 attempts a
+//     second after the first 500, in turns, so that they leave the processors to payments. With a manual clock they do
+//     not take turns, because of invariant 10.
 //  5. An idle destination's state is kept for a minute. After a restart, a destination that has waiting deliveries
 //     in the store counts as failing.
 //  6. At most 64 fresh notices of a failing destination, and 65,536 of all destinations, wait in memory. Further

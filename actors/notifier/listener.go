@@ -144,6 +144,15 @@ func (s *Service) endListeners() {
 	}
 }
 
+// Depart ends the listeners of an organization that was moved to another store. Their clients connect again, and reach it there.
+func (s *Service) Depart(org ledger.ID) {
+	s.listeners.mu.Lock()
+	defer s.listeners.mu.Unlock()
+	for l := range s.listeners.byOrg[org] {
+		l.end(ErrListeningEnded)
+	}
+}
+
 // passToListeners passes notices on to the organization's listeners. It never waits for a listener.
 func (s *Service) passToListeners(org ledger.ID, notices []posting.Notice) {
 	if !s.runtime.Listeners.HasListener(org) {

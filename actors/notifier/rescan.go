@@ -86,7 +86,7 @@ func (p *panics) searchStarted(k destinationKey) {
 // one destination, or for the whole organization if destination is nil. Some notices may be sent twice. After the first
 // panic the search starts at once; after repeated panics it is delayed.
 func (s *Service) rescan(org ledger.ID, destination *destinationKey) {
-	if s.stopping.Load() {
+	if s.stopping.Load() || s.runtime.Journal.IsElsewhere(org) {
 		return
 	}
 	s.rescanned.Store(true)
@@ -99,6 +99,9 @@ func (s *Service) rescan(org ledger.ID, destination *destinationKey) {
 		s.runtime.ScheduleRetry(earlierPanics-1, func() { s.search(search) })
 	}
 }
+
+// Arrive begins the deliveries of an organization that was moved into this store, or that was to be moved and has stayed.
+func (s *Service) Arrive(org ledger.ID) { s.rescan(org, nil) }
 
 // search runs a search in the background. If the search fails, it is continued after a delay in real time.
 func (s *Service) search(search *noticeSearch) {
@@ -123,7 +126,7 @@ func (s *Service) search(search *noticeSearch) {
 }
 
 func (s *Service) searchLater(search *noticeSearch, err error) {
-	if s.stopping.Load() {
+	if s.stopping.Load() || s.runtime.Journal.IsElsewhere(search.org) {
 		return
 	}
 	s.runtime.Log.Error("the notices of a journal cannot be read; the search is repeated", "organization", search.org.String(), "error", err)
@@ -136,7 +139,7 @@ func (s *Service) searchLater(search *noticeSearch, err error) {
 // offerWithoutResult offers the notices without a stored result to their destinations. Notices that do not fit in memory
 // are stored as waiting deliveries.
 func (s *Service) offerWithoutResult(search *noticeSearch) error {
-	for more := true; more && !s.stopping.Load(); {
+	for more := true; more && !s.stopping.Load() && !s.runtime.Journal.IsElsewhere(search.org); {
 		if search.nextPage == 0 {
 			from, err := s.cursor(search.org)
 			if err != nil {

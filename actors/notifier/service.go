@@ -183,7 +183,7 @@ func (s *Service) Close() {
 // offer passes notices whose events are durable to their destinations and to listeners. Transient notices are
 // for listeners only.
 func (s *Service) offer(org ledger.ID, notices []posting.Notice) {
-	if s.stopping.Load() {
+	if s.stopping.Load() || s.runtime.Journal.IsElsewhere(org) {
 		return
 	}
 	s.passToListeners(org, notices)

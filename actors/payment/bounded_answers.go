@@ -21,7 +21,7 @@ func toAnswer(m *providerAnswer) payment.ProviderAnswer {
 	}
 	a := payment.ProviderAnswer{
 		Verdict: verdict, Failure: boundedFailure(m.Failure), RRN: boundedText(m.RRN), NextInquiryIn: m.InquireAfter, Status: m.Status,
-		Meta: boundedObject(m.Meta), KeepCard: m.KeepCard && m.card != nil && len(m.card.Number) > 0, Inquired: m.inquiry, Reissued: m.reissue,
+		Meta: boundedObject(m.Meta), KeepCard: m.KeepCard && m.card != nil && len(m.card.Number) > 0, Inquired: m.inquiry, Reissued: m.reissue, MayArrive: m.mayArrive,
 	}
 	if m.Action != nil {
 		a.Action = boundedAction(m.Action)

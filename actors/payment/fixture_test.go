@@ -64,7 +64,8 @@ type fixture struct {
 	observe                     func(ledger.ID, payment.Status, *payment.Record)
 	canReachOperators           paymentactor.CanReachOperators
 	sendsReceipts               bool
-	mayCall                     func() error
+	mayCall                     func(org ledger.ID) error
+	notFoundCounts              func(org ledger.ID) bool
 	returnURL                   func(org, id ledger.ID, waitUntil time.Time) string
 	history                     callHistory
 	witness                     *witness // the witness of the current runtime
@@ -186,7 +187,7 @@ func (f *fixture) start() {
 		Runtime: f.Runtime, Directory: f, Admission: admission, Sealer: sealer,
 		Providers:  map[string]actors.Provider{"simulator": provider},
 		CreateWait: cmp.Or(f.createWait, patience), ProviderTimeout: cmp.Or(f.providerTimeout, 10*time.Second),
-		ActionTTL: 30 * time.Minute, Breaker: f.breaker, Observe: f.observe, CanReachOperators: f.canReachOperators, SendsReceipts: f.sendsReceipts, ReturnURL: f.returnURL, MayCall: f.mayCall,
+		ActionTTL: 30 * time.Minute, Breaker: f.breaker, Observe: f.observe, CanReachOperators: f.canReachOperators, SendsReceipts: f.sendsReceipts, ReturnURL: f.returnURL, MayCall: f.mayCall, NotFoundCounts: f.notFoundCounts,
 	})
 	f.Runtime.Start(paymentactor.ResumesAtStart)
 }

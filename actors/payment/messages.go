@@ -91,11 +91,12 @@ type providerAnswer struct {
 	terminal  ledger.ID // this field and reference identify the charge
 	reference ledger.ID
 
-	inquiry bool      // the answer is to an inquiry, not to a submission
-	early   bool      // the inquiry was made before the record's due instant
-	reissue bool      // the inquiry asked the rail to publish the payer's action again
-	opID    ledger.ID // the operation on the charge that was submitted or inquired about; zero if it was the charge itself
-	card    *secret.Card
+	inquiry   bool      // the answer is to an inquiry, not to a submission
+	early     bool      // the inquiry was made before the record's due instant
+	mayArrive bool      // see payment.ProviderAnswer
+	reissue   bool      // the inquiry asked the rail to publish the payer's action again
+	opID      ledger.ID // the operation on the charge that was submitted or inquired about; zero if it was the charge itself
+	card      *secret.Card
 }
 
 // Expected implements actors.AnnouncedMessage.

@@ -83,7 +83,7 @@ func (t *transaction) decide(c *actors.Context, m *operation) (d payment.Decisio
 	case opPayerCancel:
 		d, err = decider.CancelByPayer(t.record, request)
 	case opCommit:
-		d, err = decider.Commit(t.record, m.amount, request)
+		d, err = decider.RequestCapture(t.record, m.amount, request)
 	case opComplete:
 		if d, err = decider.Submit(t.record, hasTextIn(m.material), request); err == nil {
 			t.input.material = m.material

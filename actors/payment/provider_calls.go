@@ -91,6 +91,7 @@ func (j *providerJob) Run() {
 	case j.reissuer != nil:
 		j.answer.Outcome = j.reissuer.Reissue(&j.ctx, j.inquiry)
 	case j.call == nil:
+		j.answer.mayArrive = s.notFoundCounts != nil && !s.notFoundCounts(j.key.Org)
 		j.answer.Outcome = j.provider.Inquire(&j.ctx, j.inquiry)
 	default:
 		j.submit()
@@ -108,7 +109,7 @@ func (j *providerJob) submit() {
 		j.answer.Outcome, j.isNotMade = circuitOpen(), true
 		return
 	}
-	if mayCall := j.service.mayCall; mayCall != nil && mayCall() != nil {
+	if mayCall := j.service.mayCall; mayCall != nil && mayCall(j.key.Org) != nil {
 		j.isNotMade = true
 		return // the outcome stays unknown
 	}

@@ -8,6 +8,14 @@ import (
 	"mizan/actors"
 )
 
+// PollAgain makes the next poll of each provider request all reports, as after a restart. It is called when an organization was
+// moved into this store, because earlier polls have left out its reports.
+func (s *Service) PollAgain() {
+	for _, reset := range s.resetPolls {
+		reset()
+	}
+}
+
 // schedulePolls makes the runtime poll a provider regularly. Each poll requests the rail's reports since the
 // last successful poll. After a restart, the first poll requests all reports; a report that was handled
 // before changes nothing.
@@ -25,10 +33,16 @@ func (s *Service) schedulePolls(p actors.Provider) {
 		defer mu.Unlock()
 		return lastPoll
 	}
+	s.resetPolls = append(s.resetPolls, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		lastPoll = time.Time{}
+	})
 	s.rt.AddPoll(actors.Poll{
 		Next: func() (time.Time, bool) { return scheduled.NextReport(readLastPoll()) },
 		Run: func(now time.Time) error {
-			reports, err := p.Reports(s.rt.Context(), readLastPoll(), now)
+			since := readLastPoll()
+			reports, err := p.Reports(s.rt.Context(), since, now)
 			if err != nil {
 				return fmt.Errorf("reports of %s: %w", p.Name(), err)
 			}
@@ -44,7 +58,9 @@ func (s *Service) schedulePolls(p actors.Provider) {
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			lastPoll = now
+			if lastPoll == since { // otherwise PollAgain was called meanwhile
+				lastPoll = now
+			}
 			return nil
 		},
 	})

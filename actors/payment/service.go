@@ -81,7 +81,11 @@ type Options struct {
 
 	// MayCall, if set, is called before each operation is sent to a provider. If it returns an error, the operation is not sent,
 	// and its outcome counts as unknown: in a cluster, another node may have taken over and asked the provider about it.
-	MayCall func() error
+	MayCall func(org ledger.ID) error
+
+	// NotFoundCounts, if set, is called before each inquiry. If it returns false, an answer that the provider does not know the
+	// operation proves nothing: in a cluster, an operation that an earlier leader has sent may still be on its way.
+	NotFoundCounts func(org ledger.ID) bool
 
 	// ObserveCall, if set, is called after every call and inquiry to a provider, on any goroutine.
 	ObserveCall func(ProviderCall)
@@ -110,7 +114,9 @@ type Service struct {
 	providerTimeout   time.Duration
 	actionTTL         time.Duration
 	returnURL         func(org, id ledger.ID, until time.Time) string
-	mayCall           func() error
+	mayCall           func(org ledger.ID) error
+	notFoundCounts    func(org ledger.ID) bool
+	resetPolls        []func() // see PollAgain; written only before the runtime starts
 	registry          *actors.Registry[actors.RecordKey]
 	circuits          *circuits
 	volumes           admission.BoundCache
@@ -125,7 +131,7 @@ type Service struct {
 func New(o Options) *Service {
 	s := &Service{
 		rt: o.Runtime, directory: o.Directory, admission: o.Admission, sealer: o.Sealer, providers: o.Providers, addresses: o.Addresses, canReachOperators: o.CanReachOperators, sendsReceipts: o.SendsReceipts,
-		createWait: o.CreateWait, providerTimeout: o.ProviderTimeout, actionTTL: o.ActionTTL, returnURL: o.ReturnURL, mayCall: o.MayCall, observe: o.Observe,
+		createWait: o.CreateWait, providerTimeout: o.ProviderTimeout, actionTTL: o.ActionTTL, returnURL: o.ReturnURL, mayCall: o.MayCall, notFoundCounts: o.NotFoundCounts, observe: o.Observe,
 		observeCall: o.ObserveCall, tracer: o.Tracer, origins: tracing.NewOriginCache[actors.RecordKey](maxOrigins),
 		circuits: newCircuits(o.Breaker, o.Runtime.Log),
 	}

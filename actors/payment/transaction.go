@@ -194,6 +194,9 @@ func (t *transaction) resumeDue(c *actors.Context) {
 // logNotAsked logs that a provider could not be asked. The transaction's due work is handled again
 // later.
 func (t *transaction) logNotAsked(err error) {
+	if t.service.rt.Journal.IsElsewhere(t.key.Org) {
+		return // another shard asks
+	}
 	t.service.rt.Log.Error("a provider was not asked", "transaction", t.key.ID.String(), "error", err)
 }
 
@@ -282,6 +285,10 @@ func (t *transaction) callAfterCommit(c *actors.Context, ask payment.ProviderReq
 	}
 	if err := t.callProvider(c, ask, false); err != nil {
 		t.input.wipe()
+		if t.service.rt.Journal.IsElsewhere(t.key.Org) {
+			t.abort(nil, posting.ErrElsewhere) // nothing more happens to the transaction here
+			return
+		}
 		t.logNotAsked(err) // the inquiry at the due instant will show that nothing was submitted
 	}
 }

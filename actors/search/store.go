@@ -27,17 +27,29 @@ func (x *Index) isTimeToStore() bool {
 	return x.unstoredEntries > 0 && x.unstoredEntries >= x.minUnstored+x.minUnstored*x.rows/manyRows || x.unstoredEntries > x.maxUnstored
 }
 
-// Store implements follower.Consumer: if isTimeToStore, it writes the entries that are only in memory.
-func (x *Index) Store() (err error) {
+// Flush implements follower.Consumer: if isTimeToStore, it writes the entries that are only in memory.
+func (x *Index) Flush() (err error) {
 	if !x.isTimeToStore() {
 		return nil
 	}
 	for org, p := range x.organizations {
+		if x.follower.IsElsewhere(org) {
+			x.forgetOrganization(org, p)
+			continue
+		}
 		if p.storedSeq < p.seq {
 			err = errors.Join(err, x.storeOrganization(org, p))
 		}
 	}
 	return err
+}
+
+// forgetOrganization drops the entries of an organization that was moved to another store.
+func (x *Index) forgetOrganization(org ledger.ID, p *progress) {
+	x.forget(p, slices.Collect(maps.Keys(p.buckets)))
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	delete(x.organizations, org)
 }
 
 // storeOrganization writes the entries of an organization, and then its progress row.

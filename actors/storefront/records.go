@@ -202,7 +202,7 @@ func public[R any](s *Service, t *recordKind[R], id ledger.ID) (*R, error) {
 	view := s.journal.View()
 	defer view.Close()
 	owner, found, err := view.Claim(directory.PlatformOrg, ledger.ClaimAddress, storefront.AddressKey(ledger.Source{Kind: t.kind, ID: id}))
-	if err != nil || !found || len(owner) != len(ledger.ID{}) {
+	if err != nil || !found || len(owner) != len(ledger.ID{}) || s.journal.IsElsewhere(ledger.ID(owner)) {
 		return nil, err
 	}
 	r, _, err := t.read(view, ledger.ID(owner), id)

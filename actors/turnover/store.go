@@ -19,17 +19,30 @@ func (c *Counter) isTimeToStore() bool {
 	return c.unstored > 0 && c.unstored >= c.minUnstored+c.minUnstored*c.days/manyDays || c.days > c.maxDays
 }
 
-// Store implements follower.Consumer: if isTimeToStore, it writes the counts that are only in memory.
-func (c *Counter) Store() (err error) {
+// Flush implements follower.Consumer: if isTimeToStore, it writes the counts that are only in memory.
+func (c *Counter) Flush() (err error) {
 	if !c.isTimeToStore() {
 		return nil
 	}
 	for org, p := range c.organizations {
+		if c.follower.IsElsewhere(org) {
+			c.forgetOrganization(org, p)
+			continue
+		}
 		if p.unstored > 0 {
 			err = errors.Join(err, c.storeOrganization(org, p))
 		}
 	}
 	return err
+}
+
+// forgetOrganization drops the counts of an organization that was moved to another store.
+func (c *Counter) forgetOrganization(org ledger.ID, p *progress) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.unstored -= p.unstored
+	c.days -= len(p.days)
+	delete(c.organizations, org)
 }
 
 // storeOrganization writes the days of an organization, and then its progress row.

@@ -1,15 +1,12 @@
 package admin
 
 import (
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/gofiber/fiber/v2"
 
 	"mizan/api/web"
 	"mizan/api/web/records"
-	"mizan/internal/jsonwalk"
 )
 
 // BackupBase identifies the backup on which an incremental backup is based.
@@ -33,7 +30,7 @@ func (h *Handlers) takeBackup(req *web.Request) error {
 	f := form{&records.Form{Object: object, Order: []string{"since"}}}
 	// Unknown fields are refused, because a caller who misspells "since" would otherwise get a full backup instead of an
 	// incremental one.
-	f.allowOnly("since")
+	f.AllowOnly("since")
 	since := f.parseBase()
 	if err := f.Problems.Err(); err != nil {
 		return err
@@ -48,19 +45,6 @@ func (h *Handlers) takeBackup(req *web.Request) error {
 	}
 	req.Stream(backup)
 	return nil
-}
-
-// allowOnly refuses a body with a field that is not in names. The refusal quotes the name of the first such field.
-func (f form) allowOnly(names ...string) {
-	const maxNameBytes = 64 // the refusal quotes only so much of a name, because a name may be as long as the body
-	members := jsonwalk.MembersOf(f.Object)
-	for name, _, found := members.Next(); found; name, _, found = members.Next() {
-		if text := string(name); !slices.Contains(names, text) {
-			text = strings.ToValidUTF8(text[:min(len(text), maxNameBytes)], "")
-			f.Problems.Add(text, "is no field of this request")
-			return
-		}
-	}
 }
 
 // parseBase reads the field since of a request for a backup. If the field is absent, it returns nil, which means a full backup.

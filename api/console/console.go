@@ -24,6 +24,7 @@ type Config struct {
 	visit.Config
 	Organizations Organizations
 	Routes        func() []web.Route // returns the routes of the API
+	IsNode        bool               // the server is a node of a cluster
 }
 
 // Organizations returns the service's organization if there is exactly one.
@@ -64,7 +65,7 @@ var templateFiles embed.FS
 // areas returns the pages of each area.
 func (h *Handlers) areas() [][]visit.Page {
 	return [][]visit.Page{
-		h.ownPages(), h.settingsPages(), h.loginsPages(),
+		h.ownPages(), h.settingsPages(), h.loginsPages(), h.clusterPages(),
 		h.partner.Pages(), h.admin.Pages(), h.contracts.Pages(), auditor.Pages(),
 	}
 }

@@ -6,7 +6,7 @@
 //  1. Each reading belongs to a module (a part of the service that an organization may have). If an organization
 //     does not have the module, every route of the reading refuses its requests in the same way.
 //  2. The table of a product in ledger/contract defines the product's fields, actions and filters. Handlers contain
-//     no code for a single product.
+//     no code that is specific to one product.
 //  3. Numbers of contracts are read from counters. To find a page far back in a list, the package searches for it
 //     instead of reading all rows before it.
 //  4. A report on charity reads a limited number of events. A report that would need more is refused.

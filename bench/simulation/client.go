@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 )
 
 // answerLine is a request and its answer, in the form that `mizan audit verify --answers` reads.
@@ -150,13 +151,17 @@ func (w *world) keep(line *answerLine) {
 	}
 }
 
-// writeAnswers writes the stored lines to a file and returns true. If no request was answered yet, it writes no file and
-// returns false.
-func (w *world) writeAnswers(path string) (bool, error) {
+// answersFile writes the stored lines to a file and returns its path. If no request was answered yet, it writes no file and
+// returns "".
+func (w *world) answersFile() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.answerCount == 0 {
-		return false, nil
+		return ""
 	}
-	return true, os.WriteFile(path, w.answers, 0o600)
+	path := filepath.Join(w.root, "answers")
+	if err := os.WriteFile(path, w.answers, 0o600); err != nil {
+		w.violations = append(w.violations, err.Error())
+	}
+	return path
 }

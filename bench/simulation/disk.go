@@ -31,23 +31,29 @@ type unsyncedChanges struct {
 // values are in a folder with real files. machineDisk records all changes that were not synced, so that a power cut can undo
 // them. The changes of earlier processes on the machine are recorded too.
 type machineDisk struct {
-	world *world
-	root  string // folder with the node's files
+	world     *world
+	scheduler *scheduler // of the process that uses the disk
+	root      string     // folder with the node's files
+	data      string     // the store's data directory, relative to root
 
 	mu     sync.Mutex
 	isOver bool // the machine has crashed; goroutines of its process may still write, but their writes don't matter
 	opened []*simulatedFile
 	isFull bool            // no file can be created
 	tables map[string]bool // names of Badger's tables that are durable
+	store  fs.FileInfo     // the store's data directory in a cluster; nil before it is opened
 	unsyncedChanges
 }
 
 // logFolder is the prefix of the names of the log's files.
 const logFolder = "log/"
 
-// waitingFiles is the prefix of the names of the log's segments. Only a sync of a segment waits for the scheduler. Other files
+// waits returns whether a sync of a file waits for the scheduler: the segments of the store's log and of Raft's log. Other files
 // are synced while a goroutine holds a lock, and such a goroutine must not wait for the scheduler.
-const waitingFiles = logFolder + "segment-"
+func (d *machineDisk) waits(path string) bool {
+	path = d.relative(path)
+	return strings.HasPrefix(path, filepath.Join(d.data, logFolder, "segment-")) || strings.HasPrefix(path, raftFolder)
+}
 
 // write is a write to a file. The write is not durable yet.
 type write struct {
@@ -65,17 +71,50 @@ type nameChange struct {
 	undo      func(root string) error // undoes the change in root, a copy of the machine's files
 }
 
-func newMachineDisk(w *world, root string) *machineDisk {
-	d := &machineDisk{world: w, root: root, unsyncedChanges: w.unsynced, tables: make(map[string]bool)}
-	w.unsynced = unsyncedChanges{}
+func newMachineDisk(w *world, s *scheduler, root, data string, unsynced unsyncedChanges) *machineDisk {
+	d := &machineDisk{world: w, scheduler: s, root: root, data: data, unsyncedChanges: unsynced, tables: make(map[string]bool)}
+	isLeft := func(path string) bool { return data != "" && strings.HasPrefix(path, data+newSuffix) } // an unfinished copy is removed at the start
+	d.pending = slices.DeleteFunc(d.pending, func(w *write) bool { return isLeft(w.path) })
+	d.renames = slices.DeleteFunc(d.renames, func(c nameChange) bool { return isLeft(c.directory) })
 	d.keepTables()
 	return d
 }
 
 // open implements disk.Opener.
 func (d *machineDisk) open(path string) disk.Directory {
+	d.noteReplacement()
 	return &simulatedDirectory{disk: d, path: path, inner: disk.Local(path)}
 }
+
+// noteReplacement notices that the store was replaced by a copy of another node's store (see package posting/shard). The changes
+// of the old store no longer matter, and the new one has its final name. Renaming directories is durable at once here.
+func (d *machineDisk) noteReplacement() {
+	if d.data == "" {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	info, err := os.Stat(filepath.Join(d.root, d.data))
+	if err != nil || d.store != nil && os.SameFile(info, d.store) {
+		return
+	}
+	if d.store != nil {
+		isOld := func(path string) bool { return strings.HasPrefix(path, d.data+"/") }
+		d.pending = slices.DeleteFunc(d.pending, func(w *write) bool { return isOld(w.path) })
+		d.renames = slices.DeleteFunc(d.renames, func(c nameChange) bool { return isOld(c.directory) || strings.HasPrefix(c.directory, d.data+newSuffix) })
+		for _, w := range d.pending {
+			if rest, isNew := strings.CutPrefix(w.path, d.data+newSuffix+"/"); isNew {
+				w.path = d.data + "/" + rest
+			}
+		}
+		clear(d.tables)
+		d.keepTables()
+	}
+	d.store = info
+}
+
+// newSuffix is the end of the name of a store that will replace the node's store.
+const newSuffix = ".new"
 
 // takeUnsynced returns the changes that are not durable yet. The next process on the same machine takes them over.
 func (d *machineDisk) takeUnsynced() unsyncedChanges {
@@ -112,7 +151,7 @@ func (d *machineDisk) await(operation, path string) verdict {
 	if isOver, _ := d.state(); isOver {
 		return verdictGo
 	}
-	return d.world.await(waitDisk, operation+" "+d.relative(path))
+	return d.scheduler.await(waitDisk, operation+" "+d.relative(path))
 }
 
 func (d *machineDisk) relative(path string) string {
@@ -374,7 +413,7 @@ func (s *simulatedDirectory) Sync() error {
 	s.disk.mu.Lock()
 	defer s.disk.mu.Unlock()
 	s.disk.renames = slices.DeleteFunc(s.disk.renames, func(c nameChange) bool { return c.directory == s.disk.relative(s.path) })
-	if s.disk.relative(s.path) == storeFolder {
+	if s.disk.relative(s.path) == filepath.Join(s.disk.data, storeFolder) {
 		s.disk.keepTables()
 	}
 	names, err := s.inner.Names()
@@ -430,7 +469,7 @@ func (f *simulatedFile) Datasync() error {
 	path := f.path
 	d.mu.Unlock()
 	v := verdictGo
-	if strings.HasPrefix(d.relative(path), waitingFiles) {
+	if d.waits(path) {
 		v = d.await("sync", path)
 	}
 	switch v {
@@ -452,42 +491,4 @@ func (f *simulatedFile) Close() error {
 	d.opened = slices.DeleteFunc(d.opened, func(o *simulatedFile) bool { return o == f })
 	d.mu.Unlock()
 	return f.inner.Close()
-}
-
-// copyFiles copies the files of a machine while no process writes to them. Badger's tables never change, so the copies of
-// tables are hard links.
-func copyFiles(from, to string) error {
-	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		name, err := filepath.Rel(from, path)
-		if err != nil {
-			return err
-		}
-		target := filepath.Join(to, name)
-		switch {
-		case entry.IsDir():
-			return os.MkdirAll(target, 0o700)
-		case strings.HasSuffix(name, ".sst"):
-			return os.Link(path, target)
-		case strings.HasSuffix(name, ".mem"): // log of a memtable of Badger; the next start would delete it unread
-			return nil
-		}
-		content, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(target, content, 0o600)
-	})
-}
-
-// dropRemoved completes the removal of files in a copy of a machine's files. It deletes the files that Remove has only renamed.
-func dropRemoved(root string) error {
-	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && strings.HasPrefix(entry.Name(), removedPrefix) {
-			err = os.Remove(path)
-		}
-		return err
-	})
 }

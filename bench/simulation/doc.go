@@ -16,6 +16,13 @@
 // copy, sector by sector. The next process starts with the copy. The goroutines of the previous process continue on the old
 // files until they end, but they no longer affect the rest of the world.
 //
+// In a world of three nodes, three machines run at the same time, each with its own disk and clock. The real code of a node runs
+// on each: the front that forwards requests, package posting/cluster, and Raft itself (hashicorp/raft and its log). A simulated
+// transport carries Raft's messages. It delays, loses and doubles them, and cuts links in one direction or in both; messages
+// that wait at a cut link arrive when the network heals. Copies of stores are sent to nodes that were away. Any process may crash
+// while its goroutines wait, also at a sync of Raft's log, while the others go on. A frozen process hears nobody, and its writes
+// do not end, but it still answers clients.
+//
 // Invariants, each checked in every world:
 //  1. The checker (package check) compares the store with all answers that clients got. It finds no fault, neither after
 //     crashes nor at the end.
@@ -25,20 +32,29 @@
 //     the service shows as charged. No order was charged twice, and no limit was exceeded. The merchant's server was notified
 //     of each status that clients saw.
 //  4. The store has the same content each time it is opened, and a backup that was taken during the run can be restored.
-//  5. No operation waits forever. A process refuses to start only if a fault of the plan is the cause.
+//  5. With three nodes: in each term of Raft at most one node acknowledges changes. No read of the head shows less than an
+//     earlier one. Once the faults have ended, the nodes agree within minutes. Then the checker finds no fault on any of them,
+//     and all stores have the same content.
+//  6. No operation waits forever. A process refuses to start only if a fault of the plan is the cause.
 //
 // The file plants_test.go contains deliberate bugs. The worlds must find each bug within a minute.
 //
 // Callers: its own tests.
 //
-// `make simulate SEED=1 FOR=10m` runs worlds for ten minutes, with the seeds from 1 on. Each plan in testdata has once found a
-// bug; every test run repeats these plans.
+// `make simulate SEED=1 FOR=10m NODES=3` runs worlds of three nodes for ten minutes, with the seeds from 1 on. Each plan in
+// testdata has once found a bug; every test run repeats these plans.
 //
 // A world runs in a bubble of testing/synctest (an isolated group of goroutines with simulated time), for two reasons. The
 // service also waits in real time (time-outs, retries), and a bubble knows when all of its goroutines wait. If a goroutine
 // holds a lock while it waits, the time of the bubble can stop. Files of long values are synced under a lock, so their syncs
 // never wait for the scheduler. In a world, the only effect of a power cut on Badger's own files is the loss of a table
 // (tables.go). All other effects of power cuts on Badger's files are tested with a block device (bench/faults/power).
+//
+// Raft's time-outs are in the bubble's time too, and Raft waits only at channels and timers, so a bubble knows when it waits. The
+// worlds of three nodes have three bounds. The database with Raft's votes and the list of its log's files (bbolt) is not on the
+// simulated disk: its transactions are durable, or did not happen. Renaming the directory of a store that a copy replaces is
+// durable at once. And a process cannot be stopped while its timers go on, so a pause is simulated by messages that arrive late
+// and by writes that do not end.
 //
 // Rejected: Another design would use a clock and a scheduler of our own in all packages. It was not chosen because they would
 // not control the waits in real time, and would not know when all goroutines wait.

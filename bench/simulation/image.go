@@ -5,10 +5,12 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 
 	directoryactor "mizan/actors/directory"
 	"mizan/actors/provider/simulator"
@@ -59,11 +61,11 @@ func NewImage(root string) (i *Image, err error) {
 	}
 	n := w.node
 	if w.sandbox, err = n.directory.Seed(context.Background(), directoryactor.SeedInput{}); err == nil {
-		err = w.setUp()
+		err = w.setUp(n)
 	}
 	n.runtime.Quiesce()
 	if err == nil {
-		err = n.fillMemtable()
+		err = fillMemtable(n.journal)
 	}
 	killed := filepath.Join(root, "image")
 	if err == nil {
@@ -81,11 +83,11 @@ func NewImage(root string) (i *Image, err error) {
 // fillMemtable writes more rows than fit into a memtable, and then removes the rows. So the first process of a world writes a
 // table when it replays the log, and later processes begin with a half-full memtable. Without this, tables would only be
 // written when a process is stopped.
-func (n *node) fillMemtable() error {
+func fillMemtable(j *posting.Journal) error {
 	const rows, size = 17, 90 << 10
 	submit := func(kv posting.KV) error {
 		receipt := make(chan posting.Receipt, 1)
-		n.journal.Submit(&posting.Change{KVs: []posting.KV{kv}}, func(r posting.Receipt) { receipt <- r })
+		j.Submit(&posting.Change{KVs: []posting.KV{kv}}, func(r posting.Receipt) { receipt <- r })
 		return (<-receipt).Err
 	}
 	for _, value := range [][]byte{make([]byte, size), nil} {
@@ -99,8 +101,8 @@ func (n *node) fillMemtable() error {
 }
 
 // setUp creates what a sandbox lacks: the webhook, the terminals, the limits and the payment link.
-func (w *world) setUp() error {
-	c := &client{w, w.node}
+func (w *world) setUp(n *node) error {
+	c := &client{w, n}
 	for _, r := range []struct {
 		method, path, body string
 		want               int
@@ -123,4 +125,42 @@ func (w *world) setUp() error {
 	}
 	w.link = a.get("id")
 	return nil
+}
+
+// copyFiles copies the files of a machine while no process writes to them. Badger's tables never change, so the copies of
+// tables are hard links.
+func copyFiles(from, to string) error {
+	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		target := filepath.Join(to, name)
+		switch {
+		case entry.IsDir():
+			return os.MkdirAll(target, 0o700)
+		case strings.HasSuffix(name, ".sst"):
+			return os.Link(path, target)
+		case strings.HasSuffix(name, ".mem"): // log of a memtable of Badger; the next start would delete it unread
+			return nil
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(target, content, 0o600)
+	})
+}
+
+// dropRemoved completes the removal of files in a copy of a machine's files. It deletes the files that Remove has only renamed.
+func dropRemoved(root string) error {
+	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && strings.HasPrefix(entry.Name(), removedPrefix) {
+			err = os.Remove(path)
+		}
+		return err
+	})
 }

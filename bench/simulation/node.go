@@ -55,19 +55,17 @@ const (
 
 // node is one process of the service, on a machine's disk. It contains everything that `mizan serve` starts, except sockets.
 type node struct {
-	dir       string
-	disk      *machineDisk
-	clock     clock.Clock
-	keyring   *secret.Keyring
-	journal   *posting.Journal
-	runtime   *actors.Runtime
-	directory *directoryactor.Service
-	notifier  *notifier.Service
-	backups   *backup.Service
-	server    *api.Server
-	listener  *pipeListener
-	served    chan error
-	client    *http.Client
+	*scheduler // of the process's operations
+	*engine    // nil in a cluster, where processes have engines only while they lead
+
+	dir      string
+	disk     *machineDisk
+	clock    clock.Clock
+	keyring  *secret.Keyring
+	server   *api.Server
+	listener *pipeListener
+	served   chan error
+	client   *http.Client
 
 	mu      sync.Mutex
 	fatal   error      // the reason why the process ends; nil while the process runs; guarded by mu
@@ -75,98 +73,128 @@ type node struct {
 	clients []net.Conn // the clients' ends of connections; guarded by mu
 }
 
+// engine is everything that works on one store.
+type engine struct {
+	journal   *posting.Journal
+	runtime   *actors.Runtime
+	directory *directoryactor.Service
+	notifier  *notifier.Service
+	backups   *backup.Service
+	accounts  *account.Service
+	payments  *paymentactor.Service
+	contracts *contractactor.Service
+	renewals  *subscriptionactor.Service
+	turnover  *turnoveractor.Counter
+	search    *searchactor.Index
+	rail      *railLink
+	mayCall   func(org ledger.ID) error // see paymentactor.Options
+
+	notFoundCounts func(org ledger.ID) bool // see paymentactor.Options
+	isCut          bool                     // it opens no connections to merchants' servers any more; guarded by the receivers' mu
+}
+
 // startNode starts a process with the files in dir. It returns an error if a real process would refuse to start.
 func (w *world) startNode(dir string) (n *node, err error) {
 	log := slog.New(slog.DiscardHandler)
-	n = &node{dir: dir, disk: newMachineDisk(w, dir), clock: w.clock, served: make(chan error, 1)}
+	n = &node{scheduler: w.scheduler, dir: dir, disk: newMachineDisk(w, w.scheduler, dir, "", w.unsynced), clock: w.clock}
+	w.unsynced = unsyncedChanges{}
 	n.disk.setFull(w.isDiskFull)
 	w.disk = n.disk
 	if n.keyring, err = secret.LoadKeyring(filepath.Join(dir, keyringFile)); err != nil {
 		return nil, err
 	}
-	n.journal, err = posting.Open(posting.Options{
-		Store: store.Options{Dir: dir, MemTable: memTable, SegmentSize: segment, ValuesFileSize: valuesFile, Log: log, Disk: n.disk.open, MustExist: true},
-		Clock: n.clock, Log: log, Fatal: n.fail, Queue: w.queue(),
-	})
+	journal, err := posting.Open(posting.Options{Store: n.storeOptions(log), Clock: n.clock, Log: log, Fatal: n.fail, Queue: w.queue()})
 	if err != nil {
 		return nil, err
 	}
 	if w.checksNext {
 		w.checksNext = false
-		if _, err := w.check(n.journal, dir, n.keyring); err != nil {
+		if _, err := w.check(journal, dir, w.answersFile(), n.keyring); err != nil {
 			w.recordViolation("checking the store: %v", err)
 		}
 	}
 	if err := w.linkProviderLog(dir); err != nil {
 		return nil, err
 	}
-	n.runtime = actors.New(actors.Options{Clock: n.clock, Journal: n.journal, Log: log, Sealer: n.keyring, Persist: w.persistClock})
-	if err := n.startServices(w, log); err != nil {
+	n.engine = &engine{journal: journal, rail: &railLink{w.rail, n.scheduler}}
+	w.current = n.engine
+	if err := n.engine.start(w, n, dir, log); err != nil {
 		n.end(w)
 		return nil, err
 	}
-	n.server = api.New(n.apiConfig(w, log))
-	n.listener = newPipeListener()
-	go func() { n.served <- n.server.Serve(n.listener) }()
-	n.client = &http.Client{Transport: &http.Transport{DialContext: n.dial, MaxIdleConnsPerHost: 16}, CheckRedirect: stayHere}
+	cfg := n.engine.apiConfig(w, n, log)
+	if w.manual != nil {
+		cfg.Advance = n.runtime.Advance
+	}
+	n.serve(api.New(cfg))
 	return n, nil
 }
 
-func (n *node) startServices(w *world, log *slog.Logger) (err error) {
-	if n.directory, err = directoryactor.Start(n.runtime, n.keyring); err != nil {
+// storeOptions returns the options of a process's store.
+func (n *node) storeOptions(log *slog.Logger) store.Options {
+	return store.Options{Dir: n.dir, MemTable: memTable, SegmentSize: segment, ValuesFileSize: valuesFile, Log: log, Disk: n.disk.open, MustExist: true}
+}
+
+// serve makes the process serve clients.
+func (n *node) serve(server *api.Server) {
+	n.server, n.listener, n.served = server, newPipeListener(), make(chan error, 1)
+	go func() { n.served <- n.server.Serve(n.listener) }()
+	n.client = &http.Client{Transport: &http.Transport{DialContext: n.dial, MaxIdleConnsPerHost: 16}, CheckRedirect: stayHere}
+}
+
+// start starts the actors on a journal. dataDir is the data directory of its store.
+func (e *engine) start(w *world, n *node, dataDir string, log *slog.Logger) (err error) {
+	e.runtime = actors.New(actors.Options{Clock: n.clock, Journal: e.journal, Log: log, Sealer: n.keyring, Persist: w.persistClock})
+	if e.directory, err = directoryactor.Start(e.runtime, n.keyring); err != nil {
 		return err
 	}
-	n.directory.AllowPrivateAddresses(true)
-	w.services.accounts = account.New(n.runtime)
+	e.directory.AllowPrivateAddresses(true)
+	e.accounts = account.New(e.runtime)
 	var monitor *alertactor.Monitor
 	pages := payerpage.Pages{Base: baseURL, Tokens: n.keyring.PageTokens()}
-	w.services.payments = paymentactor.New(paymentactor.Options{
-		Runtime: n.runtime, Directory: n.directory, Admission: w.services.accounts, Sealer: n.keyring, Addresses: n.directory,
-		Providers:  map[string]actors.Provider{w.rail.Name(): w.rail},
-		CreateWait: createWait, ProviderTimeout: providerTimeout, ActionTTL: actionTTL, ReturnURL: pages.Return,
+	e.payments = paymentactor.New(paymentactor.Options{
+		Runtime: e.runtime, Directory: e.directory, Admission: e.accounts, Sealer: n.keyring, Addresses: e.directory,
+		Providers:  map[string]actors.Provider{e.rail.Name(): e.rail},
+		CreateWait: createWait, ProviderTimeout: providerTimeout, ActionTTL: actionTTL, ReturnURL: pages.Return, MayCall: e.mayCall, NotFoundCounts: e.notFoundCounts,
 		Observe: func(org ledger.ID, from payment.Status, r *payment.Record) { monitor.Observe(org, from, r) },
 	})
-	w.services.contracts = contractactor.New(n.runtime)
-	w.services.accounts.SetHistory(w.services.payments.Attempts)
-	w.services.renewals = subscriptionactor.New(subscriptionactor.Options{Runtime: n.runtime, Payments: w.services.payments, Directory: n.directory})
-	n.notifier, err = notifier.New(notifier.Options{
-		Runtime: n.runtime, Addresses: n.directory, AllowPrivate: true, Dial: w.receivers.dial,
-		Writers: map[ledger.Kind]actors.NotificationWriter{ledger.Transaction: w.services.payments, ledger.Subscription: w.services.renewals},
+	e.contracts = contractactor.New(e.runtime)
+	e.accounts.SetHistory(e.payments.Attempts)
+	e.renewals = subscriptionactor.New(subscriptionactor.Options{Runtime: e.runtime, Payments: e.payments, Directory: e.directory})
+	e.notifier, err = notifier.New(notifier.Options{
+		Runtime: e.runtime, Addresses: e.directory, AllowPrivate: true, Dial: w.receivers.dialer(e, n.scheduler),
+		Writers: map[ledger.Kind]actors.NotificationWriter{ledger.Transaction: e.payments, ledger.Subscription: e.renewals},
 	})
 	if err != nil {
 		return err
 	}
 	monitor, err = alertactor.New(alertactor.Options{
-		Runtime: n.runtime, Directory: n.directory, Notifier: n.notifier, Decode: paymentcodec.Decode, CanReach: func(*directory.Notification) bool { return false },
+		Runtime: e.runtime, Directory: e.directory, Notifier: e.notifier, Decode: paymentcodec.Decode, CanReach: func(*directory.Notification) bool { return false },
 	})
 	if err != nil {
 		return err
 	}
-	checkpoint.Start(n.runtime)
-	f := follower.New(n.runtime)
-	w.services.turnover = turnoveractor.New(f, minUnstored)
-	w.services.search = searchactor.New(f, minUnstored)
+	checkpoint.Start(e.runtime)
+	f := follower.New(e.runtime)
+	e.turnover = turnoveractor.New(f, minUnstored)
+	e.search = searchactor.New(f, minUnstored)
 	f.Start()
-	n.runtime.Start(paymentactor.ResumesAtStart)
-	n.notifier.Resume()
-	n.backups = backup.New(backup.Options{Journal: n.journal, Keyring: n.keyring, Clock: n.clock, Data: n.dir, Log: log})
+	e.runtime.Start(paymentactor.ResumesAtStart)
+	e.notifier.Resume()
+	e.backups = backup.New(backup.Options{Journal: e.journal, Keyring: n.keyring, Clock: n.clock, Data: dataDir, Log: log})
 	return nil
 }
 
-func (n *node) apiConfig(w *world, log *slog.Logger) api.Config {
-	cfg := api.Config{
-		Payments: w.services.payments, Contracts: w.services.contracts, Directory: n.directory, Journal: n.journal, Clock: n.clock, Log: log,
-		BeginCommand: n.runtime.Enter, ProviderCalls: n.runtime.RunningJobs, Signer: n.keyring.Signer(), HeadKey: n.keyring.VerifierKey(), Fingerprint: n.keyring.Fingerprint,
-		Pages: payerpage.Pages{Base: baseURL, Tokens: n.keyring.PageTokens()}, Payers: w.services.payments, Challenges: w.rail, ProviderUpdates: w.services.payments, UsageReader: w.services.accounts,
-		Storefront: storefrontactor.New(n.journal, n.directory, baseURL), Deliveries: n.notifier, Subscriptions: w.services.renewals, Turnover: w.services.turnover, Finder: w.services.search, Periods: periodactor.New(n.runtime),
-		Backup: func(since *admin.BackupBase) (io.ReadCloser, error) { return n.backups.Stream((*backup.Base)(since)) },
+func (e *engine) apiConfig(w *world, n *node, log *slog.Logger) api.Config {
+	return api.Config{
+		Payments: e.payments, Contracts: e.contracts, Directory: e.directory, Journal: e.journal, Clock: n.clock, Log: log,
+		BeginCommand: e.runtime.Enter, ProviderCalls: e.runtime.RunningJobs, Signer: n.keyring.Signer(), HeadKey: n.keyring.VerifierKey(), Fingerprint: n.keyring.Fingerprint,
+		Pages: payerpage.Pages{Base: baseURL, Tokens: n.keyring.PageTokens()}, Payers: e.payments, Challenges: e.rail, ProviderUpdates: e.payments, UsageReader: e.accounts,
+		Storefront: storefrontactor.New(e.journal, e.directory, baseURL), Deliveries: e.notifier, Subscriptions: e.renewals, Turnover: e.turnover, Finder: e.search, Periods: periodactor.New(e.runtime),
+		Backup: func(since *admin.BackupBase) (io.ReadCloser, error) { return e.backups.Stream((*backup.Base)(since)) },
 		Status: func() api.Status { return api.Status{Core: api.StatusOK, DB: api.StatusOK} },
 		Env:    "sandbox", Domain: "mizan.example",
 	}
-	if w.manual != nil {
-		cfg.Advance = n.runtime.Advance
-	}
-	return cfg
 }
 
 // stayHere makes the client follow only redirects to the service.
@@ -245,35 +273,15 @@ const stopTime = time.Hour
 // effect on the world, because the files were copied before, and no client can reach the process.
 func (n *node) end(w *world) {
 	if n.server != nil {
-		n.client.CloseIdleConnections()
 		n.runtime.Quit()
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		if err := n.server.Shutdown(ctx); err != nil && n.failure() == nil {
-			w.recordViolation("the server does not stop: %v", err)
-		}
-		cancel()
-		<-n.served
-		n.cutClients()
-	}
-	if n.backups != nil {
-		n.backups.Close()
-	}
-	if n.notifier != nil {
-		n.notifier.Close()
+		n.stopServing(w)
 	}
 	hasFailed := n.failure() != nil
+	drop := func() {}
 	if hasFailed {
-		n.journal.Drop()
+		drop = n.journal.Drop
 	}
-	stopped := make(chan struct{})
-	go func() {
-		defer close(stopped)
-		n.runtime.Stop()
-	}()
-	select {
-	case <-stopped:
-	case <-time.After(stopTime):
-		w.recordViolation("the actors do not stop: a change or an answer was forgotten")
+	if !n.engine.stop(w, drop) {
 		return
 	}
 	if hasFailed {
@@ -285,6 +293,41 @@ func (n *node) end(w *world) {
 			w.recordViolation("the journal does not close: %v", err)
 		}
 		n.journal.Abandon()
+	}
+}
+
+// stopServing waits for the requests under way, and closes the connections of clients.
+func (n *node) stopServing(w *world) {
+	n.client.CloseIdleConnections()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := n.server.Shutdown(ctx); err != nil && n.failure() == nil {
+		w.recordViolation("the server does not stop: %v", err)
+	}
+	<-n.served
+	n.cutClients()
+}
+
+// stop ends the actors, and calls drop before. If they do not end, it returns false.
+func (e *engine) stop(w *world, drop func()) bool {
+	if e.backups != nil {
+		e.backups.Close()
+	}
+	if e.notifier != nil {
+		e.notifier.Close()
+	}
+	drop()
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		e.runtime.Stop()
+	}()
+	select {
+	case <-stopped:
+		return true
+	case <-time.After(stopTime):
+		w.recordViolation("the actors do not stop: a change or an answer was forgotten")
+		return false
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 // fails.
 type Plan struct {
 	Seed   uint64  `json:"seed"`
+	Nodes  int     `json:"nodes,omitempty"`  // 0: one machine, without a cluster
 	Manual bool    `json:"manual,omitempty"` // the business clock moves only if a request moves it
 	Faults Faults  `json:"faults,omitzero"`
 	Rounds []Round `json:"rounds"`
@@ -51,6 +52,13 @@ type Faults struct {
 	CrashStarts bool `json:"crash_starts,omitempty"` // the process ends during its start
 	Leaps       bool `json:"leaps,omitempty"`        // the business clock jumps forward or back
 	Overflows   bool `json:"overflows,omitempty"`    // the journal's queue is short; many clients send the same create at once
+
+	// Only with several nodes.
+	Cuts      bool `json:"cuts,omitempty"`      // connections between nodes are cut, in one or both directions
+	Delays    bool `json:"delays,omitempty"`    // messages between nodes take up to seconds
+	Losses    bool `json:"losses,omitempty"`    // messages between nodes are lost, or arrive twice
+	Skew      bool `json:"skew,omitempty"`      // the clocks of the nodes differ by minutes
+	Transfers bool `json:"transfers,omitempty"` // the lead is handed to another node, or taken from a leader that works
 }
 
 // NewPlan computes the plan for a seed.
@@ -72,6 +80,19 @@ func NewPlan(seed uint64) Plan {
 			r.End = Stop
 		}
 		p.Rounds = append(p.Rounds, r)
+	}
+	return p
+}
+
+// NewClusterPlan computes the plan for a seed, for several nodes.
+func NewClusterPlan(seed uint64) Plan {
+	p := NewPlan(seed)
+	random := rand.New(rand.NewPCG(seed, 3))
+	chance := func(p float64) bool { return random.Float64() < p }
+	p.Nodes, p.Manual, p.Faults.Misdirects = nodes, false, false
+	p.Faults.Cuts, p.Faults.Delays, p.Faults.Losses, p.Faults.Skew, p.Faults.Transfers = chance(0.7), chance(0.6), chance(0.4), chance(0.5), chance(0.6)
+	for i := range p.Rounds {
+		p.Rounds[i].Steps = 20 + random.IntN(180)
 	}
 	return p
 }

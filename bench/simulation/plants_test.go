@@ -1,9 +1,7 @@
 package simulation
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -11,10 +9,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strings"
+	"slices"
 	"testing"
 	"time"
 
+	"mizan/bench/plants"
 	"mizan/internal/testkit"
 	"mizan/internal/testseed"
 )
@@ -25,28 +24,23 @@ const repository = "../.."
 // The text that a plant (a deliberate fault) replaces must occur exactly once in the code. So if a change of the code makes a
 // plant impossible, the test fails.
 func TestPlantsFitTheCode(t *testing.T) {
-	if len(plants) < 30 {
-		t.Errorf("only %d plants", len(plants))
+	if len(plantList) < 30 {
+		t.Errorf("only %d plants", len(plantList))
 	}
 	names := make(map[string]bool)
-	for _, p := range plants {
+	for _, p := range slices.Concat(plantList, clusterPlants) {
 		if names[p.name] {
 			t.Errorf("two plants %q", p.name)
 		}
 		names[p.name] = true
-		content, err := os.ReadFile(filepath.Join(repository, p.file))
-		if err != nil {
+		if err := p.replacement().Check(repository); err != nil {
 			t.Errorf("%s: %v", p.name, err)
-			continue
-		}
-		if n := strings.Count(string(content), p.old); n != 1 {
-			t.Errorf("%s: the text that it replaces occurs %d times in %s", p.name, n, p.file)
 		}
 	}
 }
 
 const (
-	plantFor   = time.Minute     // time in which a plant must be caught
+	plantFor   = time.Minute     // time in which a plant must be caught; for worlds of three nodes, three times as long
 	plantGrace = 3 * time.Minute // time after which a run that does not end is killed
 )
 
@@ -65,26 +59,36 @@ func TestPlantsAreCaught(t *testing.T) {
 	}
 	seed := testseed.SeedOr(t, rand.Uint64N(1<<32))
 	replays := environment(t, "MIZAN_REPLAYS", 0)
-	for _, p := range plants {
-		if !selected.MatchString(p.name) {
-			continue
+	for _, p := range plantList {
+		if selected.MatchString(p.name) {
+			p.mustBeCaught(t, 1, seed, replays)
 		}
-		binary, err := p.build(t.TempDir())
-		if err != nil {
-			t.Errorf("%s: it can't be built: %v", p.name, err)
-			continue
+	}
+	for _, p := range clusterPlants {
+		if selected.MatchString(p.name) {
+			p.mustBeCaught(t, nodes, seed, replays)
 		}
-		began := time.Now()
-		found := runPlanted(t, binary, seed, plantFor, 0)
-		if found.violation == "" {
-			t.Errorf("%s: not caught: %s", p.name, found.output)
-			continue
-		}
-		t.Logf("%-60s | %3.0f s | seed %s | %.140s", p.name, time.Since(began).Seconds(), found.seed, found.violation)
-		if replays > 0 && found.seed != "" {
-			again := runPlanted(t, binary, environmentSeed(t, found.seed), time.Second, replays)
-			t.Logf("%-60s | %s", p.name, again.repeated)
-		}
+	}
+}
+
+// mustBeCaught runs worlds with the plant, of one or of three nodes.
+func (p *plant) mustBeCaught(t *testing.T, nodes int, seed, replays uint64) {
+	t.Helper()
+	binary, err := p.build(t.TempDir())
+	if err != nil {
+		t.Errorf("%s: it can't be built: %v", p.name, err)
+		return
+	}
+	began := time.Now()
+	found := runPlanted(t, nodes, binary, seed, plantFor*time.Duration(nodes), 0)
+	if found.violation == "" {
+		t.Errorf("%s: not caught: %s", p.name, found.output)
+		return
+	}
+	t.Logf("%-60s | %3.0f s | seed %s | %.140s", p.name, time.Since(began).Seconds(), found.seed, found.violation)
+	if replays > 0 && found.seed != "" {
+		again := runPlanted(t, nodes, binary, environmentSeed(t, found.seed), time.Second, replays)
+		t.Logf("%-60s | %s", p.name, again.repeated)
 	}
 }
 
@@ -98,27 +102,12 @@ func environmentSeed(t *testing.T, text string) (seed uint64) {
 
 // build builds this package's tests with the plant in the code.
 func (p *plant) build(dir string) (binary string, err error) {
-	original, err := filepath.Abs(filepath.Join(repository, p.file))
+	flags, err := p.replacement().Flags(repository, dir)
 	if err != nil {
-		return "", err
-	}
-	content, err := os.ReadFile(original)
-	if err != nil {
-		return "", err
-	}
-	changed, overlay := filepath.Join(dir, filepath.Base(p.file)), filepath.Join(dir, "overlay.json")
-	if err := os.WriteFile(changed, bytes.Replace(content, []byte(p.old), []byte(p.new), 1), 0o600); err != nil {
-		return "", err
-	}
-	list, err := json.Marshal(map[string]any{"Replace": map[string]string{original: changed}})
-	if err != nil {
-		return "", err
-	}
-	if err := os.WriteFile(overlay, list, 0o600); err != nil {
 		return "", err
 	}
 	binary = filepath.Join(dir, "planted.test")
-	output, err := exec.Command("go", "test", "-c", "-overlay", overlay, "-vet=off", "-ldflags=-s -w", "-o", binary, ".").CombinedOutput()
+	output, err := exec.Command("go", slices.Concat([]string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-o", binary}, flags, []string{"."})...).CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("%w: %s", err, output)
 	}
@@ -140,12 +129,12 @@ var (
 )
 
 // runPlanted runs worlds from a seed on until one has a violation.
-func runPlanted(t *testing.T, binary string, seed uint64, budget time.Duration, replays uint64) (found catch) {
+func runPlanted(t *testing.T, nodes int, binary string, seed uint64, budget time.Duration, replays uint64) (found catch) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), budget+plantGrace+time.Duration(replays)*10*time.Second)
 	defer cancel()
 	run := exec.CommandContext(ctx, binary, "-test.run=^TestWorldsHaveNoViolations$", "-test.v", "-test.timeout=0")
-	run.Env = append(os.Environ(), "MIZAN_PLANTS=", "MIZAN_SOAK="+budget.String(), fmt.Sprintf("MIZAN_SEED=%d", seed), fmt.Sprintf("MIZAN_REPLAYS=%d", replays))
+	run.Env = append(os.Environ(), fmt.Sprintf("MIZAN_NODES=%d", nodes), "MIZAN_PLANTS=", "MIZAN_SOAK="+budget.String(), fmt.Sprintf("MIZAN_SEED=%d", seed), fmt.Sprintf("MIZAN_REPLAYS=%d", replays))
 	output, err := run.CombinedOutput()
 	var failed *exec.ExitError
 	if err != nil && !errors.As(err, &failed) {
@@ -173,12 +162,16 @@ type plant struct {
 	old, new string
 }
 
-// plants has no fault for three places, because worlds would not catch it there:
+func (p *plant) replacement() *plants.Replacement {
+	return &plants.Replacement{File: p.file, Old: p.old, New: p.new}
+}
+
+// plantList has no fault for three places, because worlds would not catch it there:
 //   - the sync of the names of reused segments: a release takes more than two segments at once, and the removal of the third one
 //     syncs the names of the others;
 //   - the sync of the names of tables: no process of a world fills two memtables, and Badger syncs its directory before that;
 //   - the sync of the frame that a start writes again: the frame would be lost only if the power failed between two starts.
-var plants = []plant{
+var plantList = []plant{
 	// The log.
 	{
 		"a frame is acknowledged before it is synced", "posting/log/local.go",
@@ -384,5 +377,45 @@ var plants = []plant{
 	{
 		"the remainder of a distribution has no owner", "ledger/contract/holders.go",
 		"		ciUndistributed.Set(v, plus(ciUndistributed.Get(v), remainder))\n", "",
+	},
+}
+
+// clusterPlants are the faults that worlds of three nodes have to catch.
+var clusterPlants = []plant{
+	{
+		"a leader acknowledges before a majority has the group", "posting/shard/machine.go",
+		"	return l.replica.Propose(g.Frame())\n",
+		"	f := g.Frame()\n	f.Payload = append([]byte(nil), f.Payload...)\n	if err := l.machine.current().Apply(g); err != nil {\n		return err\n	}\n	go func() { _ = l.replica.Propose(f) }()\n	return nil\n",
+	},
+	{
+		"a stale leader serves", "api/front.go",
+		"	isValid = !mayBeStale(ctx) || lead.Verify() == nil\n", "	isValid = true\n",
+	},
+	{
+		"a frame is applied twice", "posting/log/raft/machine.go",
+		"	case f.Mark == last:\n		return nil // applied before a restart\n",
+		"	case f.Mark == last:\n		return a.machine.Apply(f)\n",
+	},
+	{
+		"a copy of a store lacks the last group", "posting/shard/copy.go",
+		"			if err := rows.Add(r); err != nil {\n				return false, err\n			}\n			head = binary",
+		"			if r.Group == sn.GroupNumber() {\n				return true, nil\n			}\n			if err := rows.Add(r); err != nil {\n				return false, err\n			}\n			head = binary",
+	},
+	{
+		"a message says that more is committed than it compares", "posting/log/raft/transport.go",
+		"	args.LeaderCommitIndex = min(args.LeaderCommitIndex, args.PrevLogEntry+uint64(len(args.Entries)))\n", "",
+	},
+	{
+		"entries after a failed sync are not written again", "posting/log/raft/mend.go",
+		"	if err != nil || !isSealed && len(entries) == 0 {\n", "	if err != nil || !isSealed {\n",
+	},
+	{
+		"a stream that breaks off between chunks is whole", "api/front_forward.go",
+		"	if err == io.EOF && s.resp", "	if false && s.resp",
+	},
+	{
+		"a request is forwarded twice", "api/front_forward.go",
+		"		return shard, false, ledger.Refuse(\"api.front\", ledger.Unavailable, \"the node that serves shard %d has not answered: it is unknown whether this happened\", shard)\n",
+		"		return shard, false, nil\n",
 	},
 }

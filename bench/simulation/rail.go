@@ -23,6 +23,12 @@ type rail struct {
 	calls []railCall // calls that reached the provider, oldest first
 }
 
+// railLink is the connection of one process to the provider.
+type railLink struct {
+	*rail
+	*scheduler // of the process
+}
+
 // railCall is a call that reached the provider.
 type railCall struct {
 	reference ledger.ID
@@ -49,10 +55,10 @@ func callKey(operation actors.Operation, amount, charged string) string {
 }
 
 // Submit implements actors.Provider.
-func (r *rail) Submit(ctx context.Context, call *actors.Call) actors.Outcome {
+func (r *railLink) Submit(ctx context.Context, call *actors.Call) actors.Outcome {
 	key := callKey(call.Operation, call.Amount.String(), call.ChargedAmount.String())
 	times := 1
-	switch r.world.await(waitCall, key) {
+	switch r.await(waitCall, key) {
 	case verdictDead, verdictFail:
 		return unreachable()
 	case verdictTwice:
@@ -64,10 +70,10 @@ func (r *rail) Submit(ctx context.Context, call *actors.Call) actors.Outcome {
 			outcome = again
 		}
 	}
-	r.mu.Lock()
+	r.rail.mu.Lock()
 	r.calls = append(r.calls, railCall{call.Reference, call.Amount.String(), call.Operation, outcome.Verdict})
-	r.mu.Unlock()
-	if v := r.world.await(waitAnswer, key); v == verdictDead || v == verdictFail {
+	r.rail.mu.Unlock()
+	if v := r.await(waitAnswer, key); v == verdictDead || v == verdictFail {
 		return unreachable()
 	}
 	if ctx.Err() != nil { // the answer arrived after the service's time-out, so it is lost
@@ -78,21 +84,21 @@ func (r *rail) Submit(ctx context.Context, call *actors.Call) actors.Outcome {
 }
 
 // Inquire implements actors.Provider.
-func (r *rail) Inquire(ctx context.Context, q *actors.Inquiry) actors.Outcome {
+func (r *railLink) Inquire(ctx context.Context, q *actors.Inquiry) actors.Outcome {
 	key := "inquiry about " + callKey(q.Operation, q.Amount.String(), q.ChargedAmount.String())
-	if v := r.world.await(waitCall, key); v == verdictDead || v == verdictFail {
+	if v := r.await(waitCall, key); v == verdictDead || v == verdictFail {
 		return unreachable()
 	}
 	outcome := r.inner.Inquire(ctx, q)
-	if v := r.world.await(waitAnswer, key); v == verdictDead || v == verdictFail {
+	if v := r.await(waitAnswer, key); v == verdictDead || v == verdictFail {
 		return unreachable()
 	}
 	return outcome
 }
 
 // Reissue implements the interface Reissuer of package actors/payment.
-func (r *rail) Reissue(ctx context.Context, q *actors.Inquiry) actors.Outcome {
-	if v := r.world.await(waitCall, "reissue for "+callKey(q.Operation, q.Amount.String(), q.ChargedAmount.String())); v == verdictDead || v == verdictFail {
+func (r *railLink) Reissue(ctx context.Context, q *actors.Inquiry) actors.Outcome {
+	if v := r.await(waitCall, "reissue for "+callKey(q.Operation, q.Amount.String(), q.ChargedAmount.String())); v == verdictDead || v == verdictFail {
 		return unreachable()
 	}
 	return r.inner.Reissue(ctx, q)
@@ -104,8 +110,8 @@ func (r *rail) Challenge(terminal, reference ledger.ID, token string) (simulator
 }
 
 // Decide implements checkout.Challenges.
-func (r *rail) Decide(terminal, reference ledger.ID, token string, approve bool) (returnURL string, org ledger.ID, err error) {
-	if r.world.isDisconnected() {
+func (r *railLink) Decide(terminal, reference ledger.ID, token string, approve bool) (returnURL string, org ledger.ID, err error) {
+	if r.isKilled() {
 		return "", ledger.ID{}, context.DeadlineExceeded
 	}
 	return r.inner.Decide(terminal, reference, token, approve)
@@ -115,8 +121,8 @@ func (r *rail) Decide(terminal, reference ledger.ID, token string, approve bool)
 func (r *rail) NextReport(since time.Time) (time.Time, bool) { return r.inner.NextReport(since) }
 
 // Reports implements actors.Provider.
-func (r *rail) Reports(ctx context.Context, since, until time.Time) ([]actors.Report, error) {
-	if r.world.isDisconnected() {
+func (r *railLink) Reports(ctx context.Context, since, until time.Time) ([]actors.Report, error) {
+	if r.isKilled() {
 		return nil, context.DeadlineExceeded
 	}
 	return r.inner.Reports(ctx, since, until)

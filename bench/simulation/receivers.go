@@ -8,6 +8,8 @@ import (
 	"net"
 	"net/http"
 	"sync"
+
+	"mizan/actors/notifier/webhook"
 )
 
 // receivers are the merchants' servers. They outlive every process of the service.
@@ -15,7 +17,7 @@ type receivers struct {
 	world *world
 
 	mu       sync.Mutex
-	conns    map[net.Conn]bool       // the merchants' ends of open connections; guarded by mu
+	conns    map[net.Conn]*engine    // the merchants' ends of open connections, and the engines at the other ends; guarded by mu
 	accepted []notification          // notifications that were acknowledged with status 200
 	data     map[string]string       // event id → data of the notifications about the event
 	events   map[string]notification // event id → last notification about the event
@@ -34,20 +36,22 @@ type notification struct {
 }
 
 func newReceivers(w *world) *receivers {
-	return &receivers{world: w, conns: make(map[net.Conn]bool), data: make(map[string]string), events: make(map[string]notification)}
+	return &receivers{world: w, conns: make(map[net.Conn]*engine), data: make(map[string]string), events: make(map[string]notification)}
 }
 
-// dial implements webhook.Dial.
-func (r *receivers) dial(context.Context, string, string) (net.Conn, error) {
-	if r.world.isDisconnected() {
-		return nil, net.ErrClosed
+// dialer returns the function with which an engine connects to the merchants' servers. s is the scheduler of its process.
+func (r *receivers) dialer(e *engine, s *scheduler) webhook.Dial {
+	return func(context.Context, string, string) (net.Conn, error) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if s.isKilled() || e.isCut {
+			return nil, net.ErrClosed
+		}
+		ours, theirs := net.Pipe()
+		r.conns[theirs] = e
+		go r.serve(theirs, s)
+		return ours, nil
 	}
-	ours, theirs := net.Pipe()
-	r.mu.Lock()
-	r.conns[theirs] = true
-	r.mu.Unlock()
-	go r.serve(theirs)
-	return ours, nil
 }
 
 // areBusy returns whether a notification is under way.
@@ -57,17 +61,22 @@ func (r *receivers) areBusy() bool {
 	return len(r.conns) > 0
 }
 
-// cut closes all connections.
-func (r *receivers) cut() {
+// cut closes the connections of an engine, and lets it open no others.
+func (r *receivers) cut(e *engine) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for c := range r.conns {
-		_ = c.Close()
+	if e != nil {
+		e.isCut = true
+	}
+	for c, by := range r.conns {
+		if by == e {
+			_ = c.Close()
+		}
 	}
 }
 
 // serve answers one request.
-func (r *receivers) serve(conn net.Conn) {
+func (r *receivers) serve(conn net.Conn, s *scheduler) {
 	defer func() {
 		r.mu.Lock()
 		delete(r.conns, conn)
@@ -87,7 +96,7 @@ func (r *receivers) serve(conn net.Conn) {
 		r.world.recordViolation("a request to a merchant's server is not a notification: %s", body)
 		return
 	}
-	switch r.world.await(waitDelivery, n.Event+" "+n.Data.TxID+" "+n.Data.Amount+" "+n.Data.Status) {
+	switch s.await(waitDelivery, n.Event+" "+n.Data.TxID+" "+n.Data.Amount+" "+n.Data.Status) {
 	case verdictDead: // the notification never arrived
 	case verdictFail:
 		r.note(&n, body, false)

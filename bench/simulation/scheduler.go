@@ -41,6 +41,7 @@ type waitingGoroutine struct {
 	kind   waitKind
 	key    string // name of the operation, without random parts such as ids, so that it is the same in a replay
 	number int    // number of earlier operations with the same kind and key
+	by     *scheduler
 	resume chan verdict
 }
 
@@ -58,6 +59,7 @@ type scheduler struct {
 	pass       [waitKinds]float64 // for each kind, the probability that an operation continues without waiting
 	isDead     bool               // each operation gets verdictDead at once
 	resumesAll bool               // each operation gets verdictGo at once
+	failed     int                // syncs that have failed
 }
 
 func newScheduler(seed uint64) *scheduler {
@@ -76,7 +78,7 @@ func (s *scheduler) await(kind waitKind, key string) verdict {
 		}
 		return verdictGo
 	}
-	p := &waitingGoroutine{kind: kind, key: key, resume: make(chan verdict, 1)}
+	p := &waitingGoroutine{by: s, kind: kind, key: key, resume: make(chan verdict, 1)}
 	counted := waitNames[kind] + key
 	p.number = s.counts[counted]
 	s.counts[counted]++
@@ -109,6 +111,9 @@ func (s *scheduler) list() []*waitingGoroutine {
 // resume lets a waiting goroutine continue with a verdict.
 func (s *scheduler) resume(p *waitingGoroutine, v verdict) {
 	s.mu.Lock()
+	if p.kind == waitDisk && (v == verdictFail || v == verdictFailPersisted) {
+		s.failed++
+	}
 	s.waiting = slices.DeleteFunc(s.waiting, func(w *waitingGoroutine) bool { return w == p })
 	s.mu.Unlock()
 	p.resume <- v
@@ -136,6 +141,19 @@ func (s *scheduler) revive() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.isDead, s.resumesAll = false, false
+}
+
+func (s *scheduler) failedSyncs() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failed
+}
+
+// isKilled returns whether kill was called, so that the process is disconnected from the world.
+func (s *scheduler) isKilled() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.isDead
 }
 
 func (s *scheduler) setPass(kind waitKind, probability float64) {

@@ -24,6 +24,8 @@ func Shrink(plan Plan, fails func(Plan) bool) Plan {
 		func(f *Faults) { f.LostCalls = false }, func(f *Faults) { f.TwiceCalls = false }, func(f *Faults) { f.Receivers = false },
 		func(f *Faults) { f.Flips = false }, func(f *Faults) { f.CrashStarts = false }, func(f *Faults) { f.Leaps = false },
 		func(f *Faults) { f.Misdirects = false }, func(f *Faults) { f.Overflows = false },
+		func(f *Faults) { f.Cuts = false }, func(f *Faults) { f.Delays = false }, func(f *Faults) { f.Losses = false },
+		func(f *Faults) { f.Skew = false }, func(f *Faults) { f.Transfers = false },
 	} {
 		simpler := plan
 		if off(&simpler.Faults); simpler.Faults != plan.Faults {

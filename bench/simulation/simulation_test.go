@@ -106,9 +106,10 @@ func monotonic() time.Duration {
 
 // planRunner runs plans, one after the other, in one bubble.
 type planRunner struct {
-	t     *testing.T
-	dir   string
-	image *Image
+	t       *testing.T
+	dir     string
+	image   *Image        // nil if no plan has one node
+	cluster *ClusterImage // nil if no plan has several nodes
 }
 
 func newLaboratory(t *testing.T) *planRunner {
@@ -118,11 +119,22 @@ func newLaboratory(t *testing.T) *planRunner {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	image, err := NewImage(filepath.Join(dir, "image"))
-	if err != nil {
-		t.Fatal(err)
+	return &planRunner{t: t, dir: dir}
+}
+
+// prepare makes the image with which the worlds of a plan begin.
+func (l *planRunner) prepare(plan Plan) {
+	l.t.Helper()
+	var err error
+	switch {
+	case plan.Nodes > 0 && l.cluster == nil:
+		l.cluster, err = NewClusterImage(filepath.Join(l.dir, "cluster"))
+	case plan.Nodes == 0 && l.image == nil:
+		l.image, err = NewImage(filepath.Join(l.dir, "image"))
 	}
-	return &planRunner{t, dir, image}
+	if err != nil {
+		l.t.Fatal(err)
+	}
 }
 
 // memoryFolder returns a folder in memory; empty if there is none. The files need no real disk, because the simulated disk decides
@@ -138,11 +150,15 @@ func memoryFolder() string {
 func (l *planRunner) run(plan Plan, logf func(string, ...any)) Result {
 	root := filepath.Join(l.dir, "world")
 	defer func() { _ = os.RemoveAll(root) }()
+	l.prepare(plan)
 	cryptotest.SetGlobalRandom(l.t, plan.Seed)
 	running.Store(&struct {
 		seed  uint64
 		began time.Duration
 	}{plan.Seed, processorTime()})
+	if plan.Nodes > 0 {
+		return RunCluster(plan, l.cluster, root, logf)
+	}
 	return Run(plan, l.image, root, logf)
 }
 
@@ -210,7 +226,7 @@ func TestWorldsHaveNoViolations(t *testing.T) {
 	case os.Getenv(testseed.SeedVariable) == "":
 		plans = keptPlans(t)
 	}
-	seed := testseed.SeedOr(t, 1)
+	seed, kinds := testseed.SeedOr(t, 1), kindsOfPlans(t)
 	inBubble(t, func(t *testing.T) {
 		l := newLaboratory(t)
 		var logf func(string, ...any)
@@ -222,18 +238,47 @@ func TestWorldsHaveNoViolations(t *testing.T) {
 				t.Errorf("%v:\n  %s", p, strings.Join(r.Violations, "\n  "))
 			}
 		}
-		var total count
-		began := monotonic()
-		for ; monotonic()-began < budget && !t.Failed(); seed++ {
-			r := l.run(NewPlan(seed), logf)
-			total.add(r)
-			if len(r.Violations) > 0 {
-				l.report(r)
+		t.Logf("%d kept plans", len(plans))
+		for i, makePlan := range kinds {
+			share := budget
+			if i > 0 { // a few worlds of three nodes; they are slow, and MIZAN_NODES=3 runs more of them
+				share /= 10
 			}
+			l.runFor(share, seed, makePlan, logf)
 		}
-		took := monotonic() - began
-		t.Logf("%d kept plans; %v in %v: %.1f crashes a second", len(plans), total, took.Round(time.Second), float64(total.crashes)/took.Seconds())
 	})
+}
+
+// kindsOfPlans returns the functions that make plans: MIZAN_NODES selects worlds of one or of three nodes. Without it, a test runs
+// both, one after the other.
+func kindsOfPlans(t *testing.T) []func(uint64) Plan {
+	switch n := environment(t, "MIZAN_NODES", 0); n {
+	case 0:
+		return []func(uint64) Plan{NewPlan, NewClusterPlan}
+	case 1:
+		return []func(uint64) Plan{NewPlan}
+	case nodes:
+		return []func(uint64) Plan{NewClusterPlan}
+	default:
+		t.Fatalf("MIZAN_NODES=%d: 1 or %d", n, nodes)
+		return nil
+	}
+}
+
+// runFor runs worlds with the seeds from the given one on, until the time is over or one has a violation.
+func (l *planRunner) runFor(budget time.Duration, seed uint64, makePlan func(uint64) Plan, logf func(string, ...any)) {
+	var total count
+	l.prepare(makePlan(seed))
+	began := monotonic()
+	for ; monotonic()-began < budget && !l.t.Failed(); seed++ {
+		r := l.run(makePlan(seed), logf)
+		total.add(r)
+		if len(r.Violations) > 0 {
+			l.report(r)
+		}
+	}
+	took := monotonic() - began
+	l.t.Logf("%d nodes: %v in %v: %.1f crashes a second", max(makePlan(seed).Nodes, 1), total, took.Round(time.Second), float64(total.crashes)/took.Seconds())
 }
 
 // keptPlans returns the plan in MIZAN_PLAN or, if that is not set, the plans in testdata, each of which has failed once.
@@ -287,7 +332,7 @@ func TestKindsOfViolationsDoNotDependOnIDs(t *testing.T) {
 func TestPowerCutTakesBackWhatWasNotSynced(t *testing.T) {
 	root, copied := t.TempDir(), filepath.Join(t.TempDir(), "copy")
 	w := newWorld(Plan{Seed: 1}, root, nil)
-	d := newMachineDisk(w, root)
+	d := newMachineDisk(w, w.scheduler, root, "", unsyncedChanges{})
 	if err := os.Mkdir(filepath.Join(root, "log"), 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -20,21 +20,14 @@ import (
 )
 
 // check runs the checker on an open store, before the process uses the store.
-func (w *world) check(j *posting.Journal, dir string, keyring actors.Sealer) (digest [32]byte, err error) {
+// answers is a file with the answers that the store must agree with. If it is empty, the store is compared neither with answers
+// nor with the provider's log.
+func (w *world) check(j *posting.Journal, dir, answers string, keyring actors.Sealer) (digest [32]byte, err error) {
 	w.checks++
-	answers := filepath.Join(w.root, "answers")
-	hasAnswers, err := w.writeAnswers(answers)
-	if err != nil {
+	if answers == "" || w.twice {
+		dir = "" // the provider's log is not compared
+	} else if err := w.linkProviderLog(dir); err != nil {
 		return digest, err
-	}
-	if !hasAnswers {
-		answers = ""
-	}
-	if err := w.linkProviderLog(dir); err != nil {
-		return digest, err
-	}
-	if w.twice {
-		dir = ""
 	}
 	report, err := check.Check(context.Background(), j, check.Inputs{Data: dir, Answers: answers, Keyring: keyring, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -69,7 +62,7 @@ func (w *world) compareStores() {
 	var digests [2][32]byte
 	for i := range digests {
 		err := w.whileOpen(w.generationDir(), func(j *posting.Journal) (err error) {
-			digests[i], err = w.check(j, w.generationDir(), nil)
+			digests[i], err = w.check(j, w.generationDir(), w.answersFile(), nil)
 			return err
 		})
 		if err != nil {
@@ -84,11 +77,22 @@ func (w *world) compareStores() {
 
 func (w *world) whileOpen(dir string, fn func(*posting.Journal) error) error {
 	log := slog.New(slog.DiscardHandler)
-	j, err := posting.Open(posting.Options{Store: store.Options{Dir: dir, MemTable: memTable, SegmentSize: segment, ValuesFileSize: valuesFile, Log: log, MustExist: true}, Clock: clock.NewManual(w.clockNow()), Log: log, Fatal: func(err error) { w.recordViolation("%v", err) }})
+	return w.whileStoreOpen(store.Options{Dir: dir, MemTable: memTable, SegmentSize: segment, ValuesFileSize: valuesFile, Log: log, MustExist: true}, fn)
+}
+
+// whileStoreOpen calls fn with a journal on the store with the given options.
+func (w *world) whileStoreOpen(o store.Options, fn func(*posting.Journal) error) error {
+	log := slog.New(slog.DiscardHandler)
+	j, err := posting.Open(posting.Options{Store: o, Clock: clock.NewManual(w.clockNow()), Log: log, Fatal: func(err error) { w.recordViolation("%v", err) }})
 	if err != nil {
 		return err
 	}
-	return errors.Join(fn(j), j.Close())
+	err = fn(j)
+	if closeErr := j.Close(); closeErr != nil {
+		j.Abandon()
+		err = errors.Join(err, closeErr)
+	}
+	return err
 }
 
 // saveBackup writes a client's backup to a file.
@@ -109,7 +113,7 @@ func (w *world) restoreBackups() {
 		return
 	}
 	b := w.book.savedBackups[len(w.book.savedBackups)-1]
-	keyring, err := secret.LoadKeyring(filepath.Join(w.generationDir(), keyringFile))
+	keyring, err := secret.LoadKeyring(filepath.Join(w.keyringDir, keyringFile))
 	if err != nil {
 		w.recordViolation("%v", err)
 		return

@@ -12,7 +12,7 @@ const storeFolder = "store"
 
 // keepTables records that the directory entries of all existing tables are now durable.
 func (d *machineDisk) keepTables() {
-	paths, _ := filepath.Glob(filepath.Join(d.root, storeFolder, "*.sst")) // the pattern is well-formed
+	paths, _ := filepath.Glob(filepath.Join(d.root, d.data, storeFolder, "*.sst")) // the pattern is well-formed
 	for _, path := range paths {
 		d.tables[filepath.Base(path)] = true
 	}
@@ -22,7 +22,7 @@ func (d *machineDisk) keepTables() {
 // directory entry is not durable. Entries of tables that a compaction has written are always durable, because Badger itself
 // syncs the directory.
 func (d *machineDisk) loseTable(copied string) (lost string, err error) {
-	store := filepath.Join(copied, storeFolder)
+	store := filepath.Join(copied, d.data, storeFolder)
 	if _, err := os.Stat(store); err != nil {
 		return "", nil // there is no store
 	}

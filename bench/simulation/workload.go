@@ -35,8 +35,17 @@ const maxInFlight = 12
 
 // begin starts an operation.
 func (w *world) begin(op *operation) {
+	n := w.node
+	if w.cluster != nil {
+		n = w.cluster.entry()
+	}
+	w.beginAt(op, n)
+}
+
+// beginAt starts an operation whose requests go to the process n.
+func (w *world) beginAt(op *operation, n *node) {
 	w.traceDecision("begin %s", op.name)
-	c := &client{w, w.node}
+	c := &client{w, n}
 	w.inFlight++
 	w.exclusive = op.exclusive
 	go func() {
@@ -118,7 +127,7 @@ func (w *world) pass(d time.Duration) {
 func (w *world) decide(p *waitingGoroutine) {
 	v := verdictGo
 	f := w.plan.Faults
-	random := w.draw(p, "verdict")
+	random := p.by.draw(p, "verdict")
 	roll := random.Float64()
 	switch p.kind {
 	case waitDisk:
@@ -149,7 +158,7 @@ func (w *world) decide(p *waitingGoroutine) {
 		w.book.disturb()
 	}
 	w.traceDecision("%v: %s", p, verdictNames[v])
-	w.resume(p, v)
+	p.by.resume(p, v)
 }
 
 // choose returns a random next operation of a client, or nil for none.
@@ -255,7 +264,7 @@ func (w *world) chooseReading() *operation {
 	}
 	r := []reading{
 		{byPartner, "/api/v1/balances"}, {byPartner, transactionsPath + "?limit=50"}, {byAuditor, "/api/v1/ledger/trial-balance?env=prod"},
-		{byAuditor, "/api/v1/ledger/export?format=hledger&env=prod"}, {byAuditor, "/api/v1/ledger/export?format=csv&env=prod"}, {byAuditor, "/api/v1/ledger/head"},
+		{byAuditor, "/api/v1/ledger/export?format=hledger&env=prod"}, {byAuditor, "/api/v1/ledger/export?format=csv&env=prod"}, {byAuditor, headPath},
 		{byOperator, "/api/v1/deliveries"}, {byPartner, transactionsPath + "/aggregate"},
 	}[w.random.IntN(8)]
 	return &operation{name: "read " + r.path, run: func(c *client) {
@@ -264,10 +273,28 @@ func (w *world) chooseReading() *operation {
 		case a.status == 0 || a.status == http.StatusServiceUnavailable:
 		case a.status != http.StatusOK:
 			c.world.recordViolation("%s is answered %d: %s", r.path, a.status, a.body)
-		case r.path == "/api/v1/ledger/head":
+		case r.path == headPath:
 			c.world.book.learnHead(a)
 		}
 	}}
+}
+
+const headPath = "/api/v1/ledger/head"
+
+// readHead reads the head. It must not be older than a head that was shown before the request.
+func (b *book) readHead(c *client) {
+	shown := 0
+	b.world.locked(func() {
+		for _, h := range b.heads {
+			shown = max(shown, h.size)
+		}
+	})
+	if a := c.request(byAuditor, http.MethodGet, headPath, "", ""); a.status == http.StatusOK {
+		b.learnHead(a)
+		if size := number(a, "tree_size"); size < shown {
+			b.world.recordViolation("a read is stale: it shows %d events, and %d were shown before", size, shown)
+		}
+	}
 }
 
 // head is a signed head of the ledger (size and root hash of the journal's tree) that an auditor has kept.

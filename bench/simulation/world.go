@@ -14,14 +14,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"mizan/actors/account"
-	contractactor "mizan/actors/contract"
 	directoryactor "mizan/actors/directory"
-	paymentactor "mizan/actors/payment"
 	"mizan/actors/provider/simulator"
-	searchactor "mizan/actors/search"
-	subscriptionactor "mizan/actors/subscription"
-	turnoveractor "mizan/actors/turnover"
 	"mizan/internal/clock"
 	"mizan/posting/log"
 )
@@ -48,12 +42,14 @@ type world struct {
 	leaping     *leapingClock // the business clock if it can leap, otherwise nil
 	restartTime time.Time     // time from which the manual clock continues after a restart
 
-	rail      *rail
-	receivers *receivers
-	node      *node // nil while no process runs
-	disk      *machineDisk
-	unsynced  unsyncedChanges // changes of earlier processes that are not durable yet
-	services  services
+	rail       *rail
+	receivers  *receivers
+	node       *node         // nil while no process runs
+	cluster    *clusterWorld // nil in a world of one machine
+	keyringDir string        // folder with the keyring, for backups
+	current    *engine       // the last engine; nil before the first one
+	disk       *machineDisk
+	unsynced   unsyncedChanges // changes of earlier processes that are not durable yet
 
 	generation  int
 	twice       bool // calls may reach the provider twice
@@ -76,15 +72,6 @@ type world struct {
 	violations   []string
 }
 
-type services struct {
-	accounts  *account.Service
-	payments  *paymentactor.Service
-	contracts *contractactor.Service
-	renewals  *subscriptionactor.Service
-	turnover  *turnoveractor.Counter
-	search    *searchactor.Index
-}
-
 // leapingClock is a clock that follows the bubble's time, but can leap by a given time. It never goes back: after a leap
 // backwards, Now returns the same time until the clock has caught up.
 type leapingClock struct {
@@ -104,6 +91,7 @@ func (c *leapingClock) Now() time.Time {
 }
 
 func (c *leapingClock) leap(by time.Duration) {
+	c.Now() // the clocks of all machines stop at the same time, and not when each was read last
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.offset += by
@@ -125,7 +113,18 @@ type Result struct {
 func Run(plan Plan, from *Image, root string, logf func(string, ...any)) Result {
 	w := newWorld(plan, root, logf)
 	w.sandbox, w.limit, w.link = from.sandbox, from.limit, from.link
-	if err := w.runRounds(from); err != nil {
+	return w.result(plan, w.runRounds(from))
+}
+
+// RunCluster runs a plan with several nodes, in the way of Run.
+func RunCluster(plan Plan, from *ClusterImage, root string, logf func(string, ...any)) Result {
+	w := newWorld(plan, root, logf)
+	w.sandbox, w.limit, w.link = from.sandbox, from.limit, from.link
+	return w.result(plan, newClusterWorld(w).runRounds(from))
+}
+
+func (w *world) result(plan Plan, err error) Result {
+	if err != nil {
 		w.recordViolation("%v", err)
 	}
 	return Result{plan, w.violations, w.crashCount, w.checks, w.answerCount, w.refusalCount, w.trace.Sum64()}
@@ -172,6 +171,14 @@ func (w *world) generationDir() string {
 	return filepath.Join(w.root, fmt.Sprintf("node-%d", w.generation))
 }
 
+// machines returns the machines of a cluster.
+func (w *world) machines() []*machine {
+	if w.cluster == nil {
+		return nil
+	}
+	return w.cluster.machines[:]
+}
+
 func (w *world) startClock() {
 	if w.plan.Manual {
 		w.manual, w.restartTime = clock.NewManual(startTime), startTime
@@ -205,7 +212,7 @@ func (w *world) locked(fn func()) {
 
 // persistClock stores the time from which the manual clock continues after a restart.
 func (w *world) persistClock(at time.Time) error {
-	if !w.isDisconnected() {
+	if !w.isKilled() {
 		w.locked(func() { w.restartTime = at })
 	}
 	return nil
@@ -370,35 +377,16 @@ func (w *world) crash(end End, n *node, wait func()) {
 	from := w.generationDir()
 	w.generation++
 	to := w.generationDir()
-	err := copyFiles(from, to)
-	if err == nil && end == PowerCut && w.disk != nil {
-		var text string
-		o := newOutage(w.random, w.plan.Faults)
-		if n == nil {
-			// A starting process writes the log's last frame again, although this frame may be durable already. A flipped bit
-			// would damage the durable frame, and the next process would refuse to start.
-			o.flips = 0
-		}
-		text, err = w.disk.cutPower(to, w.random, o)
-		w.traceDecision("power cut: %s", text)
-		if err == nil && w.random.IntN(2) == 0 {
-			err = w.probeLog(filepath.Join(to, logFolder))
-		}
-	}
-	switch {
-	case err != nil:
-	case end == PowerCut:
-		err = dropRemoved(to)
-	case w.disk != nil: // the machine keeps running
-		w.unsynced = w.disk.takeUnsynced()
-	}
-	if err != nil {
+	// A starting process writes the log's last frame again, although this frame may be durable already. A flipped bit would
+	// damage the durable frame, and the next process would refuse to start. So no bit flips then.
+	var err error
+	if w.unsynced, err = w.copyMachine(end, w.disk, from, to, n != nil); err != nil {
 		w.recordViolation("the simulated crash: %v", err)
 	}
 	if n != nil {
 		n.cutClients()
 	}
-	w.receivers.cut()
+	w.receivers.cut(w.current)
 	if w.disk != nil {
 		w.disk.crash()
 	}
@@ -408,6 +396,32 @@ func (w *world) crash(end End, n *node, wait func()) {
 	if err := os.RemoveAll(from); err != nil {
 		w.recordViolation("the simulated crash: %v", err)
 	}
+}
+
+// copyMachine copies the files of a machine whose process ends, for the next process. It returns the changes that are not durable
+// yet. disk may be nil.
+func (w *world) copyMachine(end End, disk *machineDisk, from, to string, flips bool) (unsynced unsyncedChanges, err error) {
+	if err := copyFiles(from, to); err != nil {
+		return unsynced, err
+	}
+	switch {
+	case end == PowerCut && disk != nil:
+		o := newOutage(w.random, w.plan.Faults)
+		if !flips {
+			o.flips = 0
+		}
+		text, err := disk.cutPower(to, w.random, o)
+		w.traceDecision("power cut: %s", text)
+		if err == nil && w.random.IntN(2) == 0 {
+			err = w.probeLog(filepath.Join(to, disk.data, logFolder))
+		}
+		return unsynced, errors.Join(err, dropRemoved(to))
+	case end == PowerCut:
+		return unsynced, dropRemoved(to)
+	case disk != nil: // the machine keeps running
+		unsynced = disk.takeUnsynced()
+	}
+	return unsynced, nil
 }
 
 // probeLog copies the log after a power cut and removes the last segment of the copy. What remains must not look like a
@@ -454,13 +468,6 @@ func lastFrame(dir string) (n uint64, err error) {
 // disk is full. syncsFailed is the number of syncs that had failed before the start.
 func (w *world) explains(syncsFailed int) bool {
 	return w.syncsFailed > syncsFailed || w.isDiskFull
-}
-
-// isDisconnected returns whether the process is disconnected from the world, because it has crashed.
-func (w *world) isDisconnected() bool {
-	w.scheduler.mu.Lock()
-	defer w.scheduler.mu.Unlock()
-	return w.scheduler.isDead
 }
 
 // recordViolation records that the service has broken an invariant.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"mizan/bench"
+	"mizan/bench/cluster"
 	"mizan/cmd/mizan/cli"
 )
 
@@ -9,6 +10,7 @@ import (
 type benchCommands struct {
 	Payments  paymentsBench  `cmd:"" help:"Load a server with payments."`
 	Contracts contractsBench `cmd:"" help:"Load a server with contracts, from their creation to their end."`
+	Cluster   clusterBench   `cmd:"" help:"Compare one server with clusters of three nodes under payments, and predict the rate of larger ones."`
 	Soak      soakBench      `cmd:"" help:"Fill a server's store with payments and report every minute."`
 	Ledger    ledgerBench    `cmd:"" help:"Load the ledger alone with two-leg transfers."`
 	Access    accessBench    `cmd:"" help:"Compare the response times for several kinds of invalid keys."`
@@ -33,6 +35,16 @@ func (c *contractsBench) Run(s *cli.Streams) error {
 	ctx, stop := cli.SignalContext()
 	defer stop()
 	return bench.Contracts(ctx, c.ContractsConfig, s.Out)
+}
+
+// clusterBench is `mizan bench cluster`.
+type clusterBench struct{ cluster.Config }
+
+// Run implements the command.
+func (c *clusterBench) Run(s *cli.Streams) error {
+	ctx, stop := cli.SignalContext()
+	defer stop()
+	return bench.Cluster(ctx, c.Config, s.Out, s.Err)
 }
 
 // soakBench is `mizan bench soak`.

@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"sync"
 	"time"
@@ -24,11 +25,16 @@ const (
 type Identity struct {
 	Certificate tls.Certificate // its alternative DNS name is the node's name; it is for servers and for clients
 	Authority   *x509.CertPool  // the cluster's own authority
+
+	Hello Hello        // what the node says about itself
+	Log   *slog.Logger // gets a line for each node that is refused; nil: none
 }
 
 // Link is the node's listener for other nodes. It also connects to them.
 type Link struct {
 	config    *tls.Config
+	hello     Hello
+	refusals  Refusals
 	listener  net.Listener
 	protocols map[string]*Handover
 	places    chan struct{} // one for each handshake that is under way
@@ -50,7 +56,7 @@ func Listen(address string, id Identity, protocols ...string) (*Link, error) {
 			MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{id.Certificate}, RootCAs: id.Authority,
 			ClientCAs: id.Authority, ClientAuth: tls.RequireAndVerifyClientCert, NextProtos: protocols,
 		},
-		listener: listener, protocols: make(map[string]*Handover), places: make(chan struct{}, maxHandshakes),
+		hello: id.Hello, refusals: Refusals{Log: id.Log}, listener: listener, protocols: make(map[string]*Handover), places: make(chan struct{}, maxHandshakes),
 	}
 	l.ended, l.end = context.WithCancel(context.Background())
 	for _, name := range protocols {
@@ -100,6 +106,12 @@ func (l *Link) shakeHands(conn *tls.Conn) {
 		_ = conn.Close()
 		return
 	}
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	err := l.exchangeHello(ctx, conn, NameOf(conn))
+	if !stop() || err != nil {
+		_ = conn.Close()
+		return
+	}
 	p.Hand(conn)
 }
 
@@ -117,6 +129,10 @@ func (l *Link) Dial(ctx context.Context, name, address, protocol string) (net.Co
 	dialer := tls.Dialer{NetDialer: &net.Dialer{Timeout: handshakeTime}, Config: config}
 	conn, err := dialer.DialContext(ctx, "tcp", address)
 	if err != nil {
+		return nil, fmt.Errorf("peer: connecting to %s at %s: %w", name, address, err)
+	}
+	if err := l.exchangeHello(ctx, conn, name); err != nil {
+		_ = conn.Close()
 		return nil, fmt.Errorf("peer: connecting to %s at %s: %w", name, address, err)
 	}
 	return conn, nil

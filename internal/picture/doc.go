@@ -4,8 +4,8 @@
 //
 // Invariants:
 //  1. Only the bytes decide the format; a file's name or content type does not matter. Three kinds of files are refused with
-//     ErrFormat: a file that is no PNG or JPEG, a JPEG without its end marker, and a PNG with any part missing. If pixel data
-//     of a JPEG is missing, a part of the result is gray.
+//     ErrFormat: a file that is neither a PNG nor a JPEG, a JPEG without its end marker, and a PNG with any part missing. If
+//     pixel data of a JPEG is missing, a part of the result is gray.
 //  2. A picture is refused before its pixels are allocated if it has more than MaxPixels or a side above 100,000, or if it
 //     needs more than 92 MiB to decode. A PNG that is scaled is read row by row. Any other PNG needs up to 8 bytes per pixel,
 //     or 16 if it is interlaced. A JPEG's sides are divided by header.reducedBy while the JPEG is decoded. A JPEG needs 1 byte

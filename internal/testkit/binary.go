@@ -94,16 +94,34 @@ func (b *builtBinary) build(withRace bool) (string, error) {
 		return "", err
 	}
 	path := filepath.Join(b.dir, "mizan")
-	args := []string{"build", "-o", path}
 	if withRace {
-		args = append(args, "-race")
+		return path, compile(root, path, "-race")
 	}
-	cmd := exec.Command("go", append(args, "./cmd/mizan")...)
+	return path, compile(root, path)
+}
+
+// compile builds the binary with further arguments of `go build`.
+func compile(root, path string, arguments ...string) error {
+	cmd := exec.Command("go", slices.Concat([]string{"build", "-o", path}, arguments, []string{"./cmd/mizan"})...)
 	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building the binary: %w\n%s", err, bytes.TrimSpace(out))
+		return fmt.Errorf("building the binary: %w\n%s", err, bytes.TrimSpace(out))
 	}
-	return path, nil
+	return nil
+}
+
+// BinaryOfVersion builds the binary as another release, with the given version, and returns its path.
+func BinaryOfVersion(tb testing.TB, version string) string {
+	tb.Helper()
+	root, err := moduleRoot()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	path := filepath.Join(tb.TempDir(), "mizan")
+	if err := compile(root, path, "-ldflags", "-X main.version="+version); err != nil {
+		tb.Fatal(err)
+	}
+	return path
 }
 
 // NotUnderRace skips a test if the tests run under the race detector, and logs the reason. It is for tests in which the

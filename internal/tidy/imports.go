@@ -22,7 +22,7 @@ func (r *Report) checkImports(fileSet *token.FileSet, f *file) {
 		}
 		place := f.placeOf(fileSet, spec.Pos())
 		for _, allowed := range allowedImporters {
-			if isWithin(path, allowed.module) && !matches(allowed.packages, f.folder) {
+			if isWithin(path, allowed.module) && !matchesAny(strings.Fields(allowed.packages), f.folder) {
 				r.addBreach("allowed importers", place, "%s is for %s only", path, allowed.packages)
 			}
 		}

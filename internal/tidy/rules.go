@@ -83,8 +83,10 @@ var layers = []layer{
 	{"posting/log/raft", []string{"internal/assert", "internal/durable", "internal/peer", "posting/log"}},
 	{"posting/store", slices.Concat(commonPackages, ledgerPackages, []string{"posting/log"})},
 	{"posting", uptoStore},
-	{"posting/cluster", slices.Concat(uptoStore, []string{"internal/peer", "posting", "posting/log/raft", "posting/shard"})},
+	{"posting/cluster", slices.Concat(uptoStore, []string{"internal/peer", "posting", "posting/log", "posting/log/raft", "posting/shard"})},
 	{"posting/shard", slices.Concat(uptoStore, []string{"posting", "posting/log", "posting/log/raft"})},
+	{"posting/move/movetest", []string{"ledger", "posting", "posting/move"}},
+	{"posting/move", slices.Concat(uptoStore, []string{"posting", "posting/balances"})},
 	{"posting/balances", slices.Concat(uptoStore, []string{"posting", "posting/store/damage"})},
 
 	{"actors", uptoPosting},
@@ -148,9 +150,10 @@ var layers = []layer{
 	{"docs/*", nil}, // people copy these examples, so they import no package of this module
 	{"bench/server", uptoAPI},
 	{"bench/clicks", nil},
+	{"bench/cluster", slices.Concat(uptoAPI, []string{"bench/generator", "bench/server"})},
 	{"bench/orders", slices.Concat(uptoAPI, []string{"bench/server"})},
 	{"bench/faults/trial", []string{"bench/faults", "bench/orders", "bench/server", "internal/testkit"}},
-	{"bench/simulation", slices.Concat(uptoAPI, []string{"bench/lifecycles", "posting/log", "posting/store/badgerfile"})},
+	{"bench/simulation", slices.Concat(uptoAPI, []string{"bench/lifecycles", "posting/cluster", "posting/log", "posting/log/raft", "posting/store/badgerfile"})},
 	{"bench/...", uptoAPI},
 	{"cmd/mizan/client", []string{"ledger/money", "internal/progress"}},                                                // uses the server only through HTTP, and formats amounts with the decimals of ledger/money
 	{"cmd/mizan/client/admin", []string{"cmd/mizan/client", "ledger/directory", "ledger/storefront", "ledger/schema"}}, // flags and tables of these commands are made from the columns of the records
@@ -161,23 +164,24 @@ var layers = []layer{
 	{"cmd/mizan/cli", slices.Concat(commonPackages, []string{"posting/store", "cmd/mizan/client"})},
 	{"cmd/mizan/config", slices.Concat(uptoActors, []string{"api/accesslog", "cmd/mizan/cli", "internal/peer"})},
 	{"cmd/mizan/serving", slices.Concat(uptoAPI, []string{"cmd/mizan/cli", "cmd/mizan/config", "internal/peer", "internal/tracing/otlp", "posting/cluster", "posting/log/raft"})},
-	{"cmd/mizan/clustering", []string{"cmd/mizan/cli", "cmd/mizan/client", "cmd/mizan/config", "internal/durable", "internal/peer", "internal/secret"}},
+	{"cmd/mizan/clustering", []string{"cmd/mizan/cli", "cmd/mizan/client", "cmd/mizan/config", "cmd/mizan/maintenance", "internal/durable", "internal/peer", "internal/secret"}},
 	{"cmd/mizan/serving/certificates", slices.Concat(commonPackages, []string{"cmd/mizan/cli"})},
-	{"cmd/mizan/serving/metrics", uptoAPI},
+	{"cmd/mizan/serving/metrics", slices.Concat(uptoAPI, []string{"posting/cluster"})},
+	{"cmd/mizan/serving/moves", slices.Concat(uptoAPI, []string{"posting/move"})},
 	{"cmd/mizan/audit/evidence", slices.Concat(commonPackages, ledgerPackages)},
 	{"cmd/mizan/audit", commandImports},
 	{"cmd/mizan/simulator", slices.Concat(uptoActors, []string{"cmd/mizan/cli", "cmd/mizan/config"})},
-	{"cmd/mizan/maintenance", slices.Concat(commandImports, []string{"cmd/mizan/serving"})},
+	{"cmd/mizan/maintenance", slices.Concat(commandImports, []string{"cmd/mizan/serving", "posting/cluster", "posting/log"})},
 	{"cmd/*/...", slices.Concat(uptoAPI, []string{"bench/..."})},
 }
 
-// allowedImporters lists modules that only certain packages and their tests may import.
+// allowedImporters lists modules that only certain packages and their tests may import. Patterns of packages are separated by spaces.
 var allowedImporters = []struct{ module, packages string }{
 	{"github.com/gofiber", "api/..."},
 	{"github.com/asynkron/protoactor-go", "actors"},
 	{"github.com/dgraph-io/badger", "posting/store/..."},
-	{"github.com/hashicorp/raft", "posting/..."},
-	{"github.com/hashicorp/raft-wal", "posting/log/raft"},
+	{"github.com/hashicorp/raft", "posting/... bench/simulation"},
+	{"github.com/hashicorp/raft-wal", "posting/log/raft bench/simulation"},
 	{"github.com/hashicorp/go-hclog", "posting/log/raft"},
 	{"github.com/tink-crypto/tink-go", "internal/secret"},
 	{"github.com/parquet-go/parquet-go", "api/ledger/export"},

@@ -164,9 +164,9 @@ func States(kind ledger.Kind) []State {
 	return lifecycles[kind].firstStates
 }
 
-// Legal tells whether the named event may change a record of this kind from one state to another. For the record's first
-// event, from is empty. The checker calls Legal for each event of a journal.
-func Legal(kind ledger.Kind, event, from, to string) bool {
+// IsLegalTransition tells whether the named event may change a record of this kind from one state to another. For the record's
+// first event, from is empty. The checker calls IsLegalTransition for each event of a journal.
+func IsLegalTransition(kind ledger.Kind, event, from, to string) bool {
 	l, known := lifecycles[kind]
 	if !known {
 		return false

@@ -142,8 +142,8 @@ func TestLegalEvents(t *testing.T) {
 		{ledger.Rate, "update", "92.5", "93.0", false},
 		{ledger.Rate, "deactivate", "92.5", "93", false},
 	} {
-		if got := Legal(c.kind, c.event, c.from, c.to); got != c.want {
-			t.Errorf("Legal(%c, %s, %q, %q) = %v, want %v", c.kind, c.event, c.from, c.to, got, c.want)
+		if got := IsLegalTransition(c.kind, c.event, c.from, c.to); got != c.want {
+			t.Errorf("IsLegalTransition(%c, %s, %q, %q) = %v, want %v", c.kind, c.event, c.from, c.to, got, c.want)
 		}
 	}
 }

@@ -17,7 +17,7 @@ func TestNamesAreThoseOfLegalEvents(t *testing.T) {
 		from := append([]State{""}, states...)
 		for _, action := range []Action{Create, Update, Activate, Deactivate, Withdraw, Suspend, Archive, Revoke, Use, Rotate, Settle, StoreReply} {
 			isLegal := slices.ContainsFunc(from, func(before State) bool {
-				return slices.ContainsFunc(states, func(after State) bool { return Legal(kind, string(action), string(before), string(after)) })
+				return slices.ContainsFunc(states, func(after State) bool { return IsLegalTransition(kind, string(action), string(before), string(after)) })
 			})
 			if isLegal != slices.Contains(events, action) {
 				t.Errorf("%s: the event %s is legal: %v", kind.Word(), action, isLegal)

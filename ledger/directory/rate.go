@@ -105,8 +105,8 @@ func (r *Rate) check() error {
 
 func (r *Rate) state() State { return State(r.Value.String()) }
 
-// legalRate is the part of Legal for rates. The state of a rate is its value, and there are too many values for a table. A
-// rate may begin with any value and change to any other value.
+// legalRate is the part of IsLegalTransition for rates. The state of a rate is its value, and there are too many values for a
+// table. A rate may begin with any value and change to any other value.
 func legalRate(event, from, to string) bool {
 	switch Action(event) {
 	case Create:

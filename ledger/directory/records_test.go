@@ -446,7 +446,7 @@ func TestOpeningBalances(t *testing.T) {
 				t.Errorf("event %d posts %+v", i, p)
 			}
 		}
-		if !Legal(ledger.Settlement, events[i].Name, events[i].From, events[i].To) {
+		if !IsLegalTransition(ledger.Settlement, events[i].Name, events[i].From, events[i].To) {
 			t.Errorf("event %d: %+v", i, events[i])
 		}
 	}

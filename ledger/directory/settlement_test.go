@@ -118,7 +118,7 @@ func TestASettlementWithABank(t *testing.T) {
 			t.Errorf("the claim is %+v", claim)
 		}
 	}
-	if !Legal(ledger.Settlement, event.Name, event.From, event.To) {
+	if !IsLegalTransition(ledger.Settlement, event.Name, event.From, event.To) {
 		t.Errorf("%+v", event)
 	}
 }

@@ -253,7 +253,7 @@ func TestRotatedAdminTokenIsNeverAcceptedAgain(t *testing.T) {
 	if !slices.Equal(rotated.AdminTokens, [][32]byte{{5}}) || !slices.Equal(rotated.RetiredTokens, [][32]byte{{1}, {2}, {3}}) {
 		t.Error(rotated)
 	}
-	if e := rotated.RotationEvent(); e.Name != "rotate" || !Legal(ledger.Platform, e.Name, e.From, e.To) {
+	if e := rotated.RotationEvent(); e.Name != "rotate" || !IsLegalTransition(ledger.Platform, e.Name, e.From, e.To) {
 		t.Error(e)
 	}
 	for i := range MaxRetiredTokens {

@@ -162,7 +162,7 @@ func (sc *scenario) refund(amount string) payment.Decision {
 
 func (sc *scenario) commit(amount string) payment.Decision {
 	sc.t.Helper()
-	return sc.onRequest(sc.context.Commit(sc.record, amountPointer(amount), sc.newRequestID()))
+	return sc.onRequest(sc.context.RequestCapture(sc.record, amountPointer(amount), sc.newRequestID()))
 }
 
 func (sc *scenario) cancel() payment.Decision {

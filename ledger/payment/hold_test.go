@@ -106,16 +106,16 @@ func TestAHeldPayoutIsCapturedWholeOrInPart(t *testing.T) {
 func TestCommitIsBoundedByTheHold(t *testing.T) {
 	held := newHeld(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
 	for amount, code := range map[string]ledger.Code{"0": ledger.InvalidCaptureAmount, "1001": ledger.InvalidCaptureAmount} {
-		_, err := held.context.Commit(held.record, amountPointer(amount), held.newRequestID())
+		_, err := held.context.RequestCapture(held.record, amountPointer(amount), held.newRequestID())
 		wantRefused(t, err, code)
 	}
 	for _, amount := range []string{"1", "1000"} {
-		if _, err := held.context.Commit(held.record, amountPointer(amount), held.newRequestID()); err != nil {
+		if _, err := held.context.RequestCapture(held.record, amountPointer(amount), held.newRequestID()); err != nil {
 			t.Errorf("%s: %v", amount, err)
 		}
 	}
 	payout := newHeld(t, payment.Payout, "1000", terms(feeDeducted(0, "10")))
-	_, err := payout.context.Commit(payout.record, amountPointer("10"), payout.newRequestID())
+	_, err := payout.context.RequestCapture(payout.record, amountPointer("10"), payout.newRequestID())
 	wantRefused(t, err, ledger.InvalidCaptureAmount) // nothing is left of this amount after the fee
 	for name, sc := range map[string]*scenario{
 		"charged":         newCharged(t, payment.Payment, "1000", terms(feeDeducted(0, "0"))),
@@ -123,7 +123,7 @@ func TestCommitIsBoundedByTheHold(t *testing.T) {
 		"action_required": inState(t, payment.Payment, payment.ActionRequired),
 		"hosted":          newHosted(t),
 	} {
-		if _, err := sc.context.Commit(sc.record, nil, sc.newRequestID()); err == nil {
+		if _, err := sc.context.RequestCapture(sc.record, nil, sc.newRequestID()); err == nil {
 			t.Errorf("%s was committed", name)
 		} else {
 			wantRefused(t, err, ledger.Conflict)
@@ -139,7 +139,7 @@ func TestACommitAndACancelExcludeEachOther(t *testing.T) {
 	cancelling.cancel()
 	for _, sc := range []*scenario{committing, cancelling} {
 		for range 2 { // before and after the provider has timed out
-			_, err := sc.context.Commit(sc.record, nil, sc.newRequestID())
+			_, err := sc.context.RequestCapture(sc.record, nil, sc.newRequestID())
 			wantRefused(t, err, ledger.Conflict)
 			_, err = sc.context.Cancel(sc.record, sc.newRequestID())
 			wantRefused(t, err, ledger.Conflict)

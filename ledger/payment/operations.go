@@ -85,11 +85,11 @@ func (c DecisionContext) void(r *Record, e Event, why Code, request ledger.ID) D
 	return d
 }
 
-// Commit returns the decision on a request to capture held money. If amount is nil, all held money is captured. The error
+// RequestCapture returns the decision on a request to capture held money. If amount is nil, all held money is captured. The error
 // is a *ledger.Refusal: Conflict if nothing is held or another operation is under way, and InvalidCaptureAmount if the
 // amount is zero, more than is held, or impossible with the terminal's fees.
-func (c DecisionContext) Commit(r *Record, amount *money.Amount, request ledger.ID) (Decision, error) {
-	const op = "payment.Commit"
+func (c DecisionContext) RequestCapture(r *Record, amount *money.Amount, request ledger.ID) (Decision, error) {
+	const op = "payment.RequestCapture"
 	if !r.Status.IsHeld() {
 		return Decision{}, ledger.Refuse(op, ledger.Conflict, "nothing is held")
 	}
@@ -293,7 +293,7 @@ func (c DecisionContext) DecideOpAnswer(r *Record, request ledger.ID, a Provider
 	case VerdictRefused, VerdictFailed, VerdictNotSent:
 		c.onNotDone(&d, a.Failure)
 	case VerdictNotFound:
-		c.onOpNotFound(&d)
+		c.onOpNotFound(&d, a)
 	default:
 		c.onNoOutcome(&d, a)
 	}
@@ -303,19 +303,23 @@ func (c DecisionContext) DecideOpAnswer(r *Record, request ledger.ID, a Provider
 // onOpNotFound decides on the answer that the operation never arrived. After the first such answer, the provider is asked
 // again, one provider time-out later. After the second one in a row, the operation is submitted once more with the same
 // id. An operation, unlike a charge, can be submitted again because it needs no credentials of the payer; those are not
-// stored. If the second submission does not arrive either, the operation has failed.
-func (c DecisionContext) onOpNotFound(d *Decision) {
+// stored. If the second submission does not arrive either, the operation has failed. While the submission may still be on its way,
+// answers after the first one do not count.
+func (c DecisionContext) onOpNotFound(d *Decision, a ProviderAnswer) {
 	const resubmitAt, giveUpAt = 2, 4
 	o := d.Record.Op
 	o.Answered = true
-	o.NotFoundAnswers++
+	counts := o.NotFoundAnswers == 0 || !a.MayArrive
+	if counts {
+		o.NotFoundAnswers++
+	}
 	if o.NotFoundAnswers == giveUpAt {
 		c.onNotDone(d, Failure{Code: Interrupted})
 		return
 	}
 	d.awaitOutcome()
 	d.Due = c.fromNow(c.InquiryTimeout)
-	if o.NotFoundAnswers == resubmitAt {
+	if o.NotFoundAnswers == resubmitAt && counts {
 		d.ProviderRequest = SubmitOperation
 	}
 }

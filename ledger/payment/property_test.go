@@ -319,6 +319,7 @@ func (tx *randomTransaction) anyAnswer() payment.ProviderAnswer {
 		Verdict:       payment.Verdict(rapid.IntRange(int(payment.VerdictCharged), int(payment.VerdictNotSent)).Draw(t, "verdict")),
 		NextInquiryIn: time.Duration(rapid.Int64Range(-5, 5_000_000).Draw(t, "again")),
 		Failure:       payment.Failure{Detail: "why"},
+		MayArrive:     rapid.Bool().Draw(t, "may arrive"),
 	}
 	a.Status = rapid.SampledFrom([]payment.Status{"", "charging", "pre_authorized_3ds", "unknown", "cancelled", "charged"}).Draw(t, "passes")
 	if rapid.Bool().Draw(t, "with an action") {
@@ -387,7 +388,7 @@ func (tx *randomTransaction) refund() (payment.Decision, bool) {
 }
 
 func (tx *randomTransaction) commit() (payment.Decision, bool) {
-	return acceptedDecision(tx.context.Commit(tx.record, tx.drawAmount(tx.record.Amount), tx.newRequestID()))
+	return acceptedDecision(tx.context.RequestCapture(tx.record, tx.drawAmount(tx.record.Amount), tx.newRequestID()))
 }
 
 func (tx *randomTransaction) cancel() (payment.Decision, bool) {

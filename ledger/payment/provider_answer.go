@@ -19,6 +19,7 @@ type ProviderAnswer struct {
 	KeepCard      bool          // for VerdictAction: whether the encrypted card must stay stored for a later step
 	Inquired      bool          // whether the answer is to an inquiry, not to a submission
 	Reissued      bool          // whether the answer is to ReissueAction; if so, Action is the previous action, published again
+	MayArrive     bool          // for VerdictNotFound: the submission may still be on its way, so the answer proves nothing
 }
 
 // DecideProviderAnswer returns the decision on a provider's answer about the charge. ok is false if the answer changes
@@ -54,7 +55,7 @@ func (c DecisionContext) DecideProviderAnswer(r *Record, a ProviderAnswer) (d De
 	case VerdictFailed, VerdictNotSent:
 		c.onFailed(&d, a)
 	case VerdictNotFound:
-		return d, c.onNotFound(&d)
+		return d, c.onNotFound(&d, a)
 	case VerdictAction:
 		if r.Op != nil && r.Op.Choice != "" && a.Inquired {
 			return d, c.onReady(&d) // the provider still asks for an action, so it never received the payer's choice
@@ -162,13 +163,14 @@ func (c DecisionContext) onFailed(d *Decision, a ProviderAnswer) {
 
 // onNotFound decides on the answer "unknown reference". After the first such answer, the provider is asked once more, one
 // provider time-out later. If it gives the same answer again, the call never arrived: a renewal is submitted again, and
-// any other charge fails. A charge that the provider has confirmed before never fails in this way.
-func (c DecisionContext) onNotFound(d *Decision) bool {
+// any other charge fails. A charge that the provider has confirmed before never fails in this way. While the submission may still
+// be on its way, each answer counts as the first one.
+func (c DecisionContext) onNotFound(d *Decision, a ProviderAnswer) bool {
 	r := d.Record
 	if r.ConfirmedByProvider && (r.Op == nil || r.Op.Answered) {
 		return c.onUnchanged(d, ProviderAnswer{Verdict: VerdictNotFound})
 	}
-	if r.NotFoundAnswers == 0 || r.ConfirmedByProvider {
+	if r.NotFoundAnswers == 0 || r.ConfirmedByProvider || a.MayArrive {
 		r.NotFoundAnswers = 1
 		if r.Op != nil {
 			o := *r.Op

@@ -385,3 +385,33 @@ func TestDueTransactionAtTheRailIsInquired(t *testing.T) {
 		t.Error("a settled transaction has a question for the provider")
 	}
 }
+
+// While a submission may still be on its way, the provider may say any number of times that it does not know it. Then two answers end
+// a charge, and a capture is submitted once more and then given up.
+func TestSubmissionThatMayArriveIsNeverGivenUp(t *testing.T) {
+	lost := payment.ProviderAnswer{Verdict: payment.VerdictNotFound, Inquired: true}
+	underWay := lost
+	underWay.MayArrive = true
+	charge := newScenario(t, payment.Payment, "100", terms(feeDeducted(0, "0")))
+	for range 5 {
+		if d := charge.onAnswer(underWay); d.Record.Status.IsFinal() || d.ProviderRequest != payment.NoRequest || d.Due != ledger.MicrosOf(now.Add(10*time.Second)) {
+			t.Fatalf("the charge is %s, asks %d, due %v", d.Record.Status, d.ProviderRequest, d.Due.Time())
+		}
+	}
+	if d := charge.onAnswer(lost); d.Record.Status != payment.Failed {
+		t.Errorf("the charge is %s", d.Record.Status)
+	}
+	capture := newScenario(t, payment.Payment, "1000", twoPhase(terms(feeDeducted(250, "3"))))
+	capture.onAnswer(answers["held"])
+	capture.commit("")
+	for n, a := range []payment.ProviderAnswer{underWay, underWay, underWay, lost, underWay, underWay, lost, underWay, lost} {
+		want := payment.NoRequest
+		if n == 3 {
+			want = payment.SubmitOperation
+		}
+		d := capture.onOpAnswer(a)
+		if isGivenUp := d.Record.Op == nil; isGivenUp != (n == 8) || !isGivenUp && d.ProviderRequest != want {
+			t.Fatalf("answer %d: given up %v, asks %d, want %d", n, isGivenUp, d.ProviderRequest, want)
+		}
+	}
+}

@@ -115,9 +115,9 @@ var Machine = fsm.MustCompile(
 		},
 	})
 
-// Legal tells whether a subscription in the state from may enter the state to by this event. For a subscription's first event,
-// from is empty. The checker of the journal calls Legal for each event.
-func Legal(event, from, to string) bool {
+// IsLegalTransition tells whether a subscription in the state from may enter the state to by this event. For a subscription's
+// first event, from is empty. The checker of the journal calls IsLegalTransition for each event.
+func IsLegalTransition(event, from, to string) bool {
 	if from == "" {
 		from = string(Absent)
 	}

@@ -53,10 +53,10 @@ func TestMachineHasExactlyTheExpectedTransitions(t *testing.T) {
 			if state == "none" {
 				from = ""
 			}
-			if legal != subscription.Legal(string(event), from, string(want)) && legal {
+			if legal != subscription.IsLegalTransition(string(event), from, string(want)) && legal {
 				t.Errorf("%s on %s to %q is not legal", state, event, want)
 			}
-			if subscription.Legal(string(event), from, "nowhere") {
+			if subscription.IsLegalTransition(string(event), from, "nowhere") {
 				t.Errorf("%s on %s to an unknown state is legal", state, event)
 			}
 		}

@@ -2,8 +2,9 @@
 // engine is everything that works on one store: actors, due work, deliveries and the handlers of requests. The package shard
 // replicates one shard; this package decides when engines begin and end, and by which shard an organization is served.
 //
-// Shard 0 belongs to the platform: it has the administration tokens. The other shards have the organizations. Which one has an
-// organization follows from the organization's id, so every node knows it without a table.
+// Shard 0 belongs to the platform: it has the administration tokens. The other shards have the organizations. In which one an
+// organization is created follows from the organization's id, so every node knows it without a table. If it was moved (package
+// posting/move), that shard knows where it went.
 //
 // Invariants:
 //  1. A node has at most one engine for a shard, and begins one only after the end of the engine before.

@@ -20,6 +20,7 @@ type Lead struct {
 	replica *replica
 	journal *posting.Journal
 	term    uint64
+	begun   time.Time
 	users   users // requests that use the engine
 	dropped sync.Once
 	failure atomic.Pointer[error] // why the journal has failed
@@ -27,7 +28,7 @@ type Lead struct {
 
 // newLead opens the shard's journal and begins an engine. If the node has ceased to lead, isLost is true for the error.
 func (r *replica) newLead() (*Lead, error) {
-	l := &Lead{replica: r, term: r.shard.Replica.Term()}
+	l := &Lead{replica: r, term: r.shard.Replica.Term(), begun: time.Now()}
 	o := r.node.options.Journal
 	opened := make(chan struct{})
 	o.Fatal = func(err error) {
@@ -68,6 +69,9 @@ func (r *replica) newLead() (*Lead, error) {
 	return nil, err
 }
 
+// Term returns the term of Raft to which the lead belongs.
+func (l *Lead) Term() uint64 { return l.term }
+
 // Shard returns the number of the shard.
 func (l *Lead) Shard() int { return l.replica.number }
 
@@ -83,16 +87,25 @@ const recentLead = 2 * time.Second
 // MayAct returns an error unless the node led the shard within the last two seconds. The engine asks before it does something
 // that cannot be undone, such as a call to a provider. A process that was paused may go on as if no time had passed, although
 // another node has taken over meanwhile. The new leader takes a call for one that never arrived only when the provider has denied
-// twice to know it, a provider's time-out apart, which is longer.
+// twice to know it, the second time after EarlierCallsHaveEnded.
 func (l *Lead) MayAct() error {
 	if l.failure.Load() != nil || l.replica.shard.Replica.Term() != l.term {
 		return raft.ErrNotLeader
 	}
-	if l.replica.shard.Replica.ProvenSince() < recentLead {
+	if l.replica.shard.Replica.TimeSinceLeadProven() < recentLead {
 		return nil
 	}
 	return l.Verify()
 }
+
+// EarlierCallsHaveEnded tells whether no call that an earlier leader has sent can still be under way, if a call ends after the given
+// time. It goes by the time of this process, because the clocks of the leaders may differ.
+func (l *Lead) EarlierCallsHaveEnded(timeout time.Duration) bool {
+	return time.Since(l.begun) > recentLead+timeout
+}
+
+// Restart ends the engine, and begins another one if the node still leads the shard. It returns at once.
+func (l *Lead) Restart() { go l.replica.noteFailure(l) }
 
 // noteFailure tells the goroutine of watch that the journal of a lead has failed.
 func (r *replica) noteFailure(l *Lead) {

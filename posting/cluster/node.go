@@ -6,17 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
-	hraft "github.com/hashicorp/raft"
-
 	"mizan/internal/assert"
-	"mizan/internal/peer"
 	"mizan/posting"
 	"mizan/posting/log/raft"
 	"mizan/posting/shard"
@@ -39,21 +34,25 @@ type Engine interface {
 
 // Options configure a node.
 type Options struct {
-	Dir       string        // the node's data directory; the files of shard N are in shards/N
-	Name      string        // the node's name
-	Address   string        // where the other nodes reach this one
-	Members   []raft.Member // the nodes that are known at the start, this one included
-	Joins     bool          // the cluster exists already, so new replicas wait for the others instead of forming groups
-	Shards    int           // number of shards, the platform's included
-	Link      *peer.Link    // carries raft.Protocol
-	Store     store.Options // options of the stores; the node sets Dir
-	Keyring   [32]byte      // identity of the keyring that all nodes share
-	Journal   posting.Options
-	Heartbeat time.Duration // see raft.Options
-	Log       *slog.Logger
+	Dir        string        // the node's data directory; the files of shard N are in shards/N
+	Name       string        // the node's name
+	Address    string        // where the other nodes reach this one
+	Members    []raft.Member // the nodes that are known at the start, this one included
+	Joins      bool          // the cluster exists already, so new replicas wait for the others instead of forming groups
+	Shards     int           // number of shards, the platform's included; only simulations have 1
+	Transports Transports    // carries Raft's messages; the node closes it
+	Store      store.Options // options of the stores; the node sets Dir
+	Keyring    [32]byte      // identity of the keyring that all nodes share
+	Journal    posting.Options
+	Tuning     raft.Tuning
+	Log        *slog.Logger
 
 	// Opened, if set, is called for each shard with the data directory of the store that was just opened.
 	Opened func(dataDir string) error
+
+	// OnCommit, if set, is called for each group of this node's journals that a majority has stored, with the number of the shard
+	// and the time that this took (see raft.Options).
+	OnCommit func(shard int, took time.Duration)
 
 	// Start begins the engine of a shard whose lead the node has just got. If the journal fails meanwhile, Start returns an
 	// error soon.
@@ -63,10 +62,21 @@ type Options struct {
 	Fatal func(error)
 }
 
+// Transports carries Raft's messages between this node and the others. *raft.Streams implements it; a simulation has another one.
+type Transports interface {
+	// Transport returns the transport of a shard. address is where the others reach this node.
+	Transport(shard uint32, address string) raft.ClosingTransport
+	// Know tells at which address a node listens.
+	Know(m raft.Member)
+	// Seek sets a function that is called if no node is known at an address. It may call Know.
+	Seek(seek func())
+	// Close ends the transports, after each of them was closed.
+	Close() error
+}
+
 // Node has the replicas of one node.
 type Node struct {
 	options  Options
-	streams  *raft.Streams
 	replicas []*replica // by the number of the shard
 	fatal    func(error)
 	ended    chan struct{}
@@ -77,16 +87,19 @@ type Node struct {
 
 // Open opens the node's replicas. The node takes part in elections from now on.
 func Open(o Options) (*Node, error) {
-	assert.That(o.Shards > 1 && o.Shards <= MaxShards+1, "a cluster of %d shards", o.Shards)
+	assert.That(o.Shards > 0 && o.Shards <= MaxShards+1, "a cluster of %d shards", o.Shards)
+	if err := claimDirectory(o.Dir, o.Shards); err != nil {
+		return nil, err
+	}
 	var once sync.Once
 	n := &Node{
-		options: o, ended: make(chan struct{}), streams: raft.NewStreams(o.Link.Protocol(raft.Protocol), o.Link.Dialer(raft.Protocol), o.Log),
+		options: o, ended: make(chan struct{}),
 		fatal: func(err error) { once.Do(func() { o.Fatal(err) }) },
 	}
 	for _, m := range o.Members {
-		n.streams.Know(m)
+		n.options.Transports.Know(m)
 	}
-	n.streams.Seek(func() { n.Members() })
+	n.options.Transports.Seek(func() { n.Members() })
 	for number := range o.Shards {
 		r, err := n.openReplica(number)
 		if err != nil {
@@ -103,14 +116,14 @@ func Open(o Options) (*Node, error) {
 }
 
 func (n *Node) openReplica(number int) (*replica, error) {
-	transport := n.streams.Transport(uint32(number), n.options.Address)
-	members := n.options.Members
-	if n.options.Joins {
-		members = nil
+	transport := n.options.Transports.Transport(uint32(number), n.options.Address)
+	var onCommit func(time.Duration)
+	if n.options.OnCommit != nil {
+		onCommit = func(took time.Duration) { n.options.OnCommit(number, took) }
 	}
 	s, err := shard.Open(shard.Options{
-		Dir: filepath.Join(n.options.Dir, "shards", strconv.Itoa(number)), Name: n.options.Name, Transport: transport, Members: members,
-		Heartbeat: n.options.Heartbeat, Store: n.options.Store, Keyring: n.options.Keyring, Log: n.options.Log, Fatal: n.fatal,
+		Dir: shardDir(n.options.Dir, number), Name: n.options.Name, Transport: transport, Members: n.options.Members, Joins: n.options.Joins,
+		Tuning: n.options.Tuning, Store: n.options.Store, Keyring: n.options.Keyring, Log: n.options.Log, OnCommit: onCommit, Fatal: n.fatal,
 	})
 	if err != nil {
 		return nil, errors.Join(err, transport.Close())
@@ -148,7 +161,7 @@ func (n *Node) Members() []raft.Member {
 	})
 	list = slices.CompactFunc(list, func(a, b raft.Member) bool { return a.Name == b.Name })
 	for _, m := range list {
-		n.streams.Know(m)
+		n.options.Transports.Know(m)
 	}
 	return list
 }
@@ -168,7 +181,7 @@ const membershipTime = 20 * time.Second
 
 // Add adds a node to a shard that this node leads (see raft.Replica.Add).
 func (n *Node) Add(shard int, m raft.Member, isVoter bool) error {
-	n.streams.Know(m)
+	n.options.Transports.Know(m)
 	return n.replicas[shard].shard.Replica.Add(m, isVoter, membershipTime)
 }
 
@@ -186,20 +199,20 @@ func (n *Node) Leader(shard int) string { return n.replicas[shard].shard.Replica
 
 // ReplicaStatus says how far a node's replica of a shard is.
 type ReplicaStatus struct {
-	Shard   int
-	Leader  string // name of the leading node as this node knows it; empty: none
-	Term    uint64 // term of Raft
-	Applied uint64 // number of the store's last group
-	Serves  bool   // the node leads the shard, and its engine serves
+	Shard     int
+	Leader    string        // name of the leading node as this node knows it; empty: none
+	LastGroup uint64        // number of the store's last group
+	Serves    bool          // the node leads the shard, and its engine serves
+	Raft      raft.Progress // how far the replica is in Raft's log
 }
 
 // Status returns how far the node's replicas are, by the number of the shard.
 func (n *Node) Status() []ReplicaStatus {
 	list := make([]ReplicaStatus, 0, len(n.replicas))
 	for _, r := range n.replicas {
-		applied, _ := r.shard.Store().LastGroup()
+		last, _ := r.shard.Store().LastGroup()
 		list = append(list, ReplicaStatus{
-			Shard: r.number, Leader: r.shard.Replica.Leader().Name, Term: r.shard.Replica.Term(), Applied: applied, Serves: r.current() != nil,
+			Shard: r.number, Leader: r.shard.Replica.Leader().Name, LastGroup: last, Serves: r.current() != nil, Raft: r.shard.Replica.Progress(),
 		})
 	}
 	return list
@@ -239,7 +252,15 @@ func (n *Node) Close() error {
 	for _, r := range n.replicas {
 		err = errors.Join(err, r.shard.Close(), r.transport.Close())
 	}
-	return errors.Join(err, n.streams.Close())
+	return errors.Join(err, n.options.Transports.Close())
+}
+
+// Abandon ends what a store that Close could not close has left behind. It is for simulations, which continue after the simulated
+// process has ended.
+func (n *Node) Abandon() {
+	for _, r := range n.replicas {
+		r.shard.Abandon()
+	}
 }
 
 // handOverTime is how long Close waits until other nodes have taken over.
@@ -268,7 +289,7 @@ type replica struct {
 	node      *Node
 	number    int
 	shard     *shard.Shard
-	transport *hraft.NetworkTransport
+	transport raft.ClosingTransport
 	failed    chan *Lead // a lead whose journal has failed
 	verifier  verifier
 

@@ -9,11 +9,8 @@ import (
 	"mizan/ledger"
 )
 
-// ShardOf returns the shard that has an organization.
-func (n *Node) ShardOf(org ledger.ID) int { return ShardOf(org, n.options.Shards) }
-
-// ShardOf derives an organization's shard from a hash of its id, so that organizations are spread evenly. Shard 0 is the
-// platform's, and is counted in shards.
+// ShardOf derives the shard in which an organization is created from a hash of its id, so that organizations are spread evenly.
+// Shard 0 is the platform's, and is counted in shards.
 func ShardOf(org ledger.ID, shards int) int {
 	hash := sha256.Sum256(org[:])
 	return 1 + int(binary.BigEndian.Uint64(hash[:])%uint64(shards-1))

@@ -71,11 +71,15 @@ func (l *Local) checkConfirmed(last Mark) error {
 }
 
 // Confirm records which frame is the last durable one, in a file that is separate from the segments. It should be called from
-// time to time, and also when no other frame will follow soon. It is safe for concurrent use, also while a frame is appended.
+// time to time, and also when no other frame will follow soon. It is safe for concurrent use, also while a frame is appended. A
+// frame whose Append has returned is durable before (see Options.SyncsLater).
 func (l *Local) Confirm() error {
 	c := &l.confirmations
 	c.writing.Lock()
 	defer c.writing.Unlock()
+	if err := l.Sync(); err != nil {
+		return err
+	}
 	if l.failed.Load() {
 		return ErrFailed
 	}

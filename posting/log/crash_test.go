@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"testing"
 
@@ -165,33 +166,54 @@ func TestLostEndIsFound(t *testing.T) {
 	}
 }
 
-// Frames are appended, confirmed and released, while the process is killed, the power is cut, and syncs fail. All
-// acknowledged frames survive. After them there is at most one frame that was not acknowledged.
+// Frames are appended, synced, confirmed and released, while the process is killed, the power is cut, and syncs fail. All
+// acknowledged frames survive. After them there is at most one frame that was not acknowledged. In a log that syncs later, a power
+// cut may remove frames that were written since the last sync, but none before another one that stays.
 func TestAcknowledgedFramesSurvive(t *testing.T) {
 	rounds := 20
 	if testing.Short() {
 		rounds = 2
 	}
-	for range rounds {
-		rapid.Check(t, func(rt *rapid.T) { liveThroughFaults(t, rt) })
+	for round := range 2 * rounds {
+		o := plain
+		o.SyncsLater = round%2 == 1
+		rapid.Check(t, func(rt *rapid.T) { liveThroughFaults(t, rt, o) })
 	}
 }
 
-func liveThroughFaults(t *testing.T, rt *rapid.T) {
-	s := newLogFixture(t)
+func liveThroughFaults(t *testing.T, rt *rapid.T, o Options) {
+	s := newLogFixtureOf(t, o)
 	random := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 0))
 	var inFlight *Frame
-	released := uint64(1)
+	released, synced := uint64(1), 0 // synced is the number of frames that survive a power cut
+	isCut := false                   // the power was cut since the last replay
 	// crash ends the process, or cuts the power.
 	crash := func(rt *rapid.T) {
 		if rapid.Bool().Draw(rt, "power") {
-			s.dir = s.dir.afterPowerCut(random)
+			s.dir, isCut = s.dir.afterPowerCut(random), true
 		} else {
 			s.dir = s.dir.killed()
 		}
 	}
+	// found compares the frames of a log that was replayed. They are durable now.
+	found := func(rt *rapid.T, frames []Frame) {
+		n := int(released) - 1 + len(frames)
+		if inFlight != nil && n == len(s.frames)+1 {
+			s.frames = append(s.frames, *inFlight)
+		}
+		if n < synced || n < len(s.frames) && !isCut || n > len(s.frames) {
+			rt.Fatalf("the log has %d frames; %d were acknowledged, and %d were written", n, synced, len(s.frames))
+		}
+		if err := compare(frames, s.frames[released-1:n]); err != nil {
+			rt.Fatal(err)
+		}
+		s.frames, synced, inFlight, isCut = s.frames[:n:n], n, nil, false
+	}
 	// reopen opens the log. Up to two attempts before that may fail.
 	reopen := func(rt *rapid.T) {
+		if !o.SyncsLater {
+			synced = len(s.frames)
+		}
 		for range rapid.IntRange(0, 2).Draw(rt, "failures") {
 			s.dir.powerCut, s.dir.failSync = 0, 0
 			if step := rapid.IntRange(1, 7).Draw(rt, "step"); rapid.Bool().Draw(rt, "cut") {
@@ -199,10 +221,13 @@ func liveThroughFaults(t *testing.T, rt *rapid.T) {
 			} else {
 				s.dir.failSync = step
 			}
-			l, _, err := replayed(s.dir, released)
+			l, frames, err := replayedWith(o, s.dir, released)
 			var damaged *damage.Error
-			if errors.As(err, &damaged) {
+			switch {
+			case errors.As(err, &damaged):
 				rt.Fatal(err)
+			case err == nil:
+				found(rt, frames)
 			}
 			if l != nil {
 				_ = l.Close()
@@ -210,20 +235,19 @@ func liveThroughFaults(t *testing.T, rt *rapid.T) {
 			crash(rt)
 		}
 		s.dir.powerCut, s.dir.failSync = 0, 0
-		l, frames, err := replayed(s.dir, released)
+		l, frames, err := replayedWith(o, s.dir, released)
 		if err != nil {
 			rt.Fatal(err)
 		}
-		want := s.frames[released-1:]
-		if inFlight != nil && len(frames) == len(want)+1 {
-			s.frames = append(s.frames, *inFlight)
-			want = s.frames[released-1:]
-		}
-		if err := compare(frames, want); err != nil {
-			rt.Fatal(err)
-		}
-		s.log, inFlight = l, nil
+		found(rt, frames)
+		s.log = l
 		s.salt++
+	}
+	sync := func(err error) bool {
+		if err == nil {
+			synced = len(s.frames)
+		}
+		return err == nil
 	}
 	rt.Repeat(map[string]func(*rapid.T){
 		"append": func(rt *rapid.T) {
@@ -240,9 +264,13 @@ func liveThroughFaults(t *testing.T, rt *rapid.T) {
 				inFlight = &f
 			}
 		},
-		"confirm": func(*rapid.T) { _ = s.log.Confirm() },
+		"sync":    func(*rapid.T) { sync(s.log.Sync()) },
+		"confirm": func(*rapid.T) { sync(s.log.Confirm()) },
 		"spare":   func(*rapid.T) { _ = s.log.MakeSpare() },
 		"release": func(rt *rapid.T) {
+			if !sync(s.log.Sync()) {
+				return
+			}
 			released = max(released, rapid.Uint64Range(1, uint64(len(s.frames))+1).Draw(rt, "below"))
 			if err := s.log.Release(released); err != nil && s.dir.powerCut == 0 {
 				rt.Fatal(err)
@@ -288,6 +316,52 @@ func TestStartWritesNothingOfAConfirmedLog(t *testing.T) {
 		s.want(frames, s.frames)
 		if hasWritten := s.dir.steps > 0; hasWritten == isConfirmed {
 			t.Errorf("confirmed %v: the start made %d changes", isConfirmed, s.dir.steps)
+		}
+	}
+}
+
+// A program that syncs each frame opens a log in which frames were synced later, and appends one. The frame is durable.
+func TestFrameIsDurableInALogThatWasSyncedLater(t *testing.T) {
+	later := plain
+	later.SyncsLater = true
+	s := newLogFixtureOf(t, later)
+	s.append(300)
+	if err := s.log.Confirm(); err != nil {
+		t.Fatal(err)
+	}
+	s.dir, s.options = s.dir.killed(), plain
+	s.mustReopen()
+	s.append(300)
+	for seed := range uint64(20) {
+		_, frames, err := replayed(s.dir.afterPowerCut(rand.New(rand.NewPCG(seed, 0))), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.want(frames, s.frames)
+	}
+}
+
+// While a sync is about to begin, another one may end, and the segment may be released. That is no failure, unless the frames were
+// not durable.
+func TestSyncOfAReleasedSegmentIsNoFailure(t *testing.T) {
+	for _, isDurable := range []bool{true, false} {
+		later := plain
+		later.SyncsLater = true
+		s := newLogFixtureOf(t, later)
+		s.append(300)
+		s.dir.onSync = func() error {
+			if isDurable {
+				if err := s.log.Sync(); err != nil {
+					t.Error(err)
+				}
+			}
+			return os.ErrClosed
+		}
+		if err := s.log.Sync(); (err == nil) != isDurable {
+			t.Errorf("durable %v: %v", isDurable, err)
+		}
+		if s.log.failed.Load() == isDurable {
+			t.Errorf("durable %v: the log has failed: %v", isDurable, s.log.failed.Load())
 		}
 	}
 }

@@ -10,12 +10,13 @@
 // Invariants:
 //  1. When Append returns nil, the frame and all frames before it are durable. If Append returns an error, it is unknown
 //     whether the frame is durable, so nothing more is appended. The next Replay keeps the frame if it is intact, and makes
-//     it durable.
+//     it durable. With Options.SyncsLater, a frame becomes durable only when Sync or Confirm returns nil.
 //  2. A frame contains its number, its hash and the hash of the frame before it. Replay returns frames without a gap. Before
 //     Replay returns a frame, it checks the frame's checksums, and that the frame contains the hash of the previous frame.
 //  3. A crash can tear only the last frame, because there is one write at a time. A torn frame was never acknowledged, and
 //     Replay leaves it out. If a good frame follows a bad one, the log is damaged. A log that ends before the frame that a
-//     mark names is damaged too.
+//     mark names is damaged too. With Options.SyncsLater, a crash can tear any frame that was not durable. Replay returns the
+//     frames before the first of them, and the next frame begins a segment.
 //  4. Frames never share a block, so a torn write of one frame cannot reach another.
 //  5. A block's old content, from an earlier use of the file or from a torn frame, is never taken for a frame. The checksums
 //     of headers depend on random bytes. These bytes are chosen anew each time a file becomes a segment, and they are unknown

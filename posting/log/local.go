@@ -18,6 +18,10 @@ type Options struct {
 	Dir         string
 	Disk        disk.Opener // opens the directory Dir; nil: disk.Local
 	SegmentSize int64       // size of each new segment (a file of the log) in bytes: a multiple of 4 KiB, at least 28 KiB. Existing segments keep their size
+
+	// SyncsLater makes Append return before the frame is durable: Sync and Confirm make it durable. It is for frames that are durable
+	// elsewhere until then. It applies to new segments.
+	SyncsLater bool
 }
 
 // directory opens the directory of the log.
@@ -35,6 +39,7 @@ const maxSpares = 2
 type Local struct {
 	dir         disk.Directory
 	segmentSize int64
+	syncsLater  bool // see Options
 
 	// Only the goroutine that appends uses these fields.
 	last    Mark  // the last frame
@@ -48,6 +53,7 @@ type Local struct {
 	making sync.Mutex // held while spare files are created, and while segments are released
 
 	mu                 sync.Mutex // never held during disk operations
+	written            Mark       // the last frame that was written; guarded by mu
 	durable            Mark       // the last frame that is durable; guarded by mu
 	segments           []*segment // oldest first; never empty; guarded by mu
 	spares             []string   // names of files that may become segments; guarded by mu
@@ -85,11 +91,17 @@ func (l *Local) Append(m Mark, buf []byte) error {
 	l.tail += size
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.durable = m
+	if l.written = m; !s.syncsLater {
+		l.durable = m
+	}
 	return nil
 }
 
 func (l *Local) write(s *segment, frame []byte) error {
+	if s.syncsLater {
+		_, err := s.file.WriteAt(frame, l.tail)
+		return err
+	}
 	if err := l.markLast(s); err != nil {
 		return err
 	}
@@ -97,6 +109,35 @@ func (l *Local) write(s *segment, frame []byte) error {
 		return err
 	}
 	return s.file.Datasync()
+}
+
+// Sync makes all frames durable whose Append has returned. It is safe for concurrent use, also while a frame is appended.
+func (l *Local) Sync() error {
+	if l.failed.Load() {
+		return ErrFailed
+	}
+	l.mu.Lock()
+	written := l.written
+	if written == l.durable {
+		l.mu.Unlock()
+		return nil
+	}
+	s := l.segments[len(l.segments)-1]
+	l.mu.Unlock()
+	err := s.file.Datasync()
+	if errors.Is(err, os.ErrClosed) && l.lastDurable().N >= written.N {
+		return nil // another call was first, and then the segment was released
+	}
+	if err != nil {
+		l.failed.Store(true)
+		return fmt.Errorf("log: up to frame %d: %w", written.N, err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.durable.N < written.N {
+		l.durable = written
+	}
+	return nil
 }
 
 // markLast writes a mark, which says that the last frame was acknowledged. It writes none if a confirmation or the header of
@@ -108,11 +149,14 @@ func (l *Local) markLast(s *segment) error {
 	return s.writeMark(markSlot{Mark: l.last})
 }
 
-// rotate begins the next segment, because the current one is full. First the new segment becomes durable under its name. Then
+// rotate begins the next segment, because the current one is full. First all frames and the new segment become durable. Then
 // rotate writes a mark into the full segment, which says that the new segment exists, and makes the mark durable. Only then
 // may a frame be written into the new segment.
 func (l *Local) rotate(full *segment) (*segment, error) {
 	if err := l.MakeSpare(); err != nil {
+		return nil, err
+	}
+	if err := l.Sync(); err != nil {
 		return nil, err
 	}
 	next, err := l.beginSegment(l.takeSpare(), full.sequence+1, l.last)
@@ -148,7 +192,7 @@ func (l *Local) beginSegment(name string, sequence uint64, after Mark) (*segment
 	if err != nil {
 		return nil, err
 	}
-	s := &segment{name: nameOf(segmentPrefix, sequence), file: f}
+	s := &segment{name: nameOf(segmentPrefix, sequence), file: f, syncsLater: l.syncsLater}
 	if s.size, err = f.Size(); err == nil {
 		err = s.begin(sequence, l.owner, after)
 	}
@@ -337,12 +381,12 @@ func Create(o Options, after Mark) error {
 	if err := os.Mkdir(o.Dir, 0o700); err != nil {
 		return fmt.Errorf("log: %w", err)
 	}
-	return create(o.directory(), o.SegmentSize, after)
+	return create(o.directory(), &o, after)
 }
 
-func create(dir disk.Directory, segmentSize int64, after Mark) error {
-	assert.That(segmentSize >= minSegmentSize && segmentSize%blockSize == 0, "a segment of %d bytes", segmentSize)
-	l := &Local{dir: dir, segmentSize: segmentSize}
+func create(dir disk.Directory, o *Options, after Mark) error {
+	assert.That(o.SegmentSize >= minSegmentSize && o.SegmentSize%blockSize == 0, "a segment of %d bytes", o.SegmentSize)
+	l := &Local{dir: dir, segmentSize: o.SegmentSize, syncsLater: o.SyncsLater}
 	if err := l.list(); err != nil {
 		return err
 	}

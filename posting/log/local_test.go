@@ -25,11 +25,18 @@ type logFixture struct {
 	log    *Local
 	frames []Frame // all appended frames; the first one has number 1
 	salt   byte
+
+	options Options
 }
 
-func newLogFixture(t *testing.T) *logFixture {
-	s := &logFixture{t: t, dir: newMemory()}
-	if err := create(s.dir, testSegment, Mark{}); err != nil {
+// plain are the options of most logs under test.
+var plain = Options{SegmentSize: testSegment}
+
+func newLogFixture(t *testing.T) *logFixture { return newLogFixtureOf(t, plain) }
+
+func newLogFixtureOf(t *testing.T, o Options) *logFixture {
+	s := &logFixture{t: t, dir: newMemory(), options: o}
+	if err := create(s.dir, &o, Mark{}); err != nil {
 		t.Fatal(err)
 	}
 	s.mustReopen()
@@ -65,7 +72,11 @@ func (s *logFixture) append(size int) {
 
 // replayed opens and replays the log in a directory. It returns the log, and the frames whose numbers are at least from.
 func replayed(dir disk.Directory, from uint64) (*Local, []Frame, error) {
-	l, err := open(dir, testSegment)
+	return replayedWith(plain, dir, from)
+}
+
+func replayedWith(o Options, dir disk.Directory, from uint64) (*Local, []Frame, error) {
+	l, err := open(dir, &o)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -83,7 +94,7 @@ func replayed(dir disk.Directory, from uint64) (*Local, []Frame, error) {
 
 func (s *logFixture) mustReopen() {
 	s.t.Helper()
-	l, frames, err := replayed(s.dir, 1)
+	l, frames, err := replayedWith(s.options, s.dir, 1)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -132,7 +143,7 @@ func TestFramesAreReplayedInOrder(t *testing.T) {
 func TestReplayMayBeginAfterTheLastFrameOnly(t *testing.T) {
 	dir := newMemory()
 	after := Mark{N: 41, Hash: [32]byte{1, 2}}
-	if err := create(dir, testSegment, after); err != nil {
+	if err := create(dir, &plain, after); err != nil {
 		t.Fatal(err)
 	}
 	l, frames, err := replayed(dir, 42)
@@ -146,7 +157,7 @@ func TestReplayMayBeginAfterTheLastFrameOnly(t *testing.T) {
 		t.Error(err)
 	}
 	stop := errors.New("stop")
-	l, _ = open(dir, testSegment)
+	l, _ = open(dir, &plain)
 	if _, err := l.Replay(42, func(Frame) error { return stop }); err != stop {
 		t.Error(err)
 	}
@@ -312,7 +323,7 @@ func TestSpareSegmentsAndUnfinishedOnesAreFound(t *testing.T) {
 	if s.dir.room != room-testSegment {
 		t.Error("the spare segment was not used")
 	}
-	l, err := open(s.dir, 2*testSegment) // segments have another size from now on
+	l, err := open(s.dir, &Options{SegmentSize: 2 * testSegment}) // segments have another size from now on
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -385,7 +396,7 @@ func TestAnotherVersionIsRefused(t *testing.T) {
 	f.content[len(segmentMagic)-1]++
 	sum := sha256.Sum256(f.content[:segmentSumAt])
 	copy(f.content[segmentSumAt:], sum[:])
-	if _, err := open(s.dir, testSegment); !errors.Is(err, ErrOtherVersion) {
+	if _, err := open(s.dir, &plain); !errors.Is(err, ErrOtherVersion) {
 		t.Error(err)
 	}
 }
@@ -450,7 +461,7 @@ func TestConfirmationsAreWrittenInTurn(t *testing.T) {
 			m, ok := confirmedEpoch.parseSlot(f.content[i*blockSize:][:slotSize])
 			if ok && m.N == s.frames[len(s.frames)-1].N {
 				clear(f.content[i*blockSize:][:slotSize])
-				l, err := open(dir, testSegment)
+				l, err := open(dir, &plain)
 				if err != nil {
 					t.Fatal(err)
 				}

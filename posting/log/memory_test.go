@@ -31,6 +31,8 @@ type memory struct {
 	powerCut int   // number of the step from which on every change fails without effect; 0: never
 	failSync int   // number of the step at which the sync of a file fails; 0: never
 	isSynced bool  // the sync that fails makes the file durable nevertheless
+
+	onSync func() error // called instead of the next sync of a file; nil: none
 }
 
 func newMemory() *memory {
@@ -141,6 +143,10 @@ func (f *memoryFile) WriteAt(p []byte, at int64) (int, error) {
 func (f *memoryFile) Size() (int64, error) { return int64(len(f.content)), nil }
 
 func (f *memoryFile) Datasync() error {
+	if onSync := f.dir.onSync; onSync != nil {
+		f.dir.onSync = nil
+		return onSync()
+	}
 	if err := f.dir.step(); err != nil {
 		return err
 	}

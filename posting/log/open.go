@@ -16,11 +16,11 @@ import (
 
 // Open opens a log, which is a directory of segments (files with frames). The error is a *damage.Error, ErrOtherVersion, or
 // an I/O error. The caller must call Replay before other methods.
-func Open(o Options) (*Local, error) { return open(o.directory(), o.SegmentSize) }
+func Open(o Options) (*Local, error) { return open(o.directory(), &o) }
 
-func open(dir disk.Directory, segmentSize int64) (*Local, error) {
-	assert.That(segmentSize >= minSegmentSize && segmentSize%blockSize == 0, "a segment of %d bytes", segmentSize)
-	l := &Local{dir: dir, segmentSize: segmentSize}
+func open(dir disk.Directory, o *Options) (*Local, error) {
+	assert.That(o.SegmentSize >= minSegmentSize && o.SegmentSize%blockSize == 0, "a segment of %d bytes", o.SegmentSize)
+	l := &Local{dir: dir, segmentSize: o.SegmentSize, syncsLater: o.SyncsLater}
 	err := l.list()
 	if err == nil {
 		err = l.compareSegments()
@@ -153,7 +153,7 @@ func (l *Local) Replay(from uint64, fn func(Frame) error) (Mark, error) {
 		return Mark{}, err
 	}
 	l.mu.Lock()
-	l.isReplayed, l.durable = true, end.last
+	l.isReplayed, l.written, l.durable = true, end.last, end.last
 	l.mu.Unlock()
 	return l.last, l.Confirm() // with this confirmation, the next start does not write the last frame again
 }
@@ -164,8 +164,8 @@ type logEnd struct {
 	at   int64 // offset of the next frame in the last segment
 }
 
-// findEnd reads the last segment and makes its last frame durable. If the frame is known to be durable already, findEnd does
-// not write it again, because a power cut during the write could damage this acknowledged frame.
+// findEnd reads the last segment and makes its last frames durable. It does not write frames again that are known to be durable
+// already, because a power cut during the write could damage these acknowledged frames.
 func (l *Local) findEnd() (end logEnd, err error) {
 	r := l.reader(l.segments[len(l.segments)-1])
 	if err := r.readFrames(math.MaxUint64, nil); err != nil {
@@ -177,12 +177,16 @@ func (l *Local) findEnd() (end logEnd, err error) {
 	if err := l.checkConfirmed(r.last); err != nil {
 		return end, err
 	}
-	if isConfirmed := r.lastAt > 0 && max(r.mark.N, l.confirmations.lastNumber.Load()) >= r.last.N; !isConfirmed {
-		if err := l.makeDurable(r.lastAt, r.at); err != nil {
+	known := max(r.mark.N, l.confirmations.lastNumber.Load())
+	if isConfirmed := len(r.places) > 0 && known >= r.last.N; !isConfirmed {
+		if err := l.makeDurable(r.unsure(known), r.at); err != nil {
 			return end, fmt.Errorf("log: %w", err)
 		}
 	}
 	end.last, end.at = r.last, r.at
+	if r.hasGap || r.syncsLater && !l.syncsLater {
+		end.at = r.size // the next frame begins a segment: frames behind a gap must not follow it, or it needs a sync of its own
+	}
 	return end, nil
 }
 
@@ -204,10 +208,10 @@ func (l *Local) removeLeftovers() error {
 
 // makeDurable makes the end of the log durable. The end may be only in the page cache, because the previous process may have
 // been killed, or a sync may have failed. After a failed sync the kernel treats unwritten pages as written. So makeDurable
-// writes the blocks before the frames again, and also the last frame, which is between the offsets lastAt and tail. In the
+// writes the blocks before the frames again, and also the last frames, which are between the offsets from and tail. In the
 // segment before the last one, it writes the mark that says that the last segment exists, because the previous process may
 // have ended before it wrote this mark.
-func (l *Local) makeDurable(lastAt, tail int64) error {
+func (l *Local) makeDurable(from, tail int64) error {
 	if err := l.dir.Sync(); err != nil {
 		return err
 	}
@@ -224,8 +228,8 @@ func (l *Local) makeDurable(lastAt, tail int64) error {
 	if err := current.writeAgain(0, framesAt); err != nil {
 		return err
 	}
-	if lastAt > 0 {
-		if err := current.writeAgain(lastAt, tail); err != nil {
+	if from > 0 {
+		if err := current.writeAgain(from, tail); err != nil {
 			return err
 		}
 	}
@@ -239,9 +243,10 @@ func (l *Local) First() uint64 { return l.segments[0].after.N + 1 }
 type segmentReader struct {
 	*segment
 	path   string
-	last   Mark  // the last frame that was read
-	at     int64 // offset of the next frame
-	lastAt int64 // offset of the last frame that was read; 0: none was read
+	last   Mark    // the last frame that was read
+	at     int64   // offset of the next frame
+	places []int64 // offsets of all frames that were read
+	hasGap bool    // there are frames behind a bad one, which were never durable
 	mark   markSlot
 	window []byte // a part of the segment that was read in advance
 	start  int64  // offset of the window
@@ -298,13 +303,27 @@ func (r *segmentReader) readFrames(from uint64, fn func(Frame) error) (err error
 				return err
 			}
 		}
-		r.last, r.lastAt, r.at = h.Mark, r.at, r.at+framed(h.payloadSize)
+		r.places = append(r.places, r.at)
+		r.last, r.at = h.Mark, r.at+framed(h.payloadSize)
 	}
 	return nil
 }
 
-// checkEnd checks that nothing is missing after the frames that were read from the last segment: no mark names a later frame,
-// and the segment contains no later frame behind a bad one.
+// unsure returns the offset of the first frame that may not be durable, if the frame with the given number is; 0: there is none.
+func (r *segmentReader) unsure(known uint64) int64 {
+	count := uint64(len(r.places))
+	n := known - min(known, r.after.N)
+	if !r.syncsLater && count > 0 {
+		n = count - 1 // the others were durable before it was written
+	}
+	if n >= count {
+		return 0
+	}
+	return r.places[n]
+}
+
+// checkEnd checks that nothing is missing after the frames that were read from the last segment: no mark names a later frame, and
+// the segment contains no later frame behind a bad one. If several frames may be written before a sync, a crash leaves such frames.
 func (r *segmentReader) checkEnd() error {
 	switch {
 	case r.mark.isContinued:
@@ -317,7 +336,12 @@ func (r *segmentReader) checkEnd() error {
 		if err != nil {
 			return err
 		}
-		if h, ok := r.epoch.parse(buf); ok && h.N > r.last.N+1 {
+		h, ok := r.epoch.parse(buf)
+		switch isBehindGap := ok && h.N > r.last.N+1; {
+		case isBehindGap && r.syncsLater:
+			r.hasGap = true
+			return nil
+		case isBehindGap:
 			return damage.New(r.path, "frame %d is bad, and frame %d is behind it", r.last.N+1, h.N)
 		}
 	}

@@ -26,8 +26,12 @@ const (
 // minSegmentSize is the smallest size in bytes that a segment may have.
 const minSegmentSize = framesAt + 4*blockSize
 
-// segmentMagic is the beginning of each segment. Its last character is the version of the format.
-const segmentMagic = "mizanLG1"
+// segmentMagic is the beginning of each segment, and lateMagic that of a segment in which several frames may be written before a
+// sync. The last character is the version of the format.
+const (
+	segmentMagic = "mizanLG1"
+	lateMagic    = "mizanLL1"
+)
 
 // The header of a segment consists of: segmentMagic, the segment's size, sequence number, epoch and owner, the number and the
 // hash of the last frame before the segment, and the SHA-256 of all of this.
@@ -45,6 +49,18 @@ type segment struct {
 	epoch    epoch
 	owner    Owner
 	after    Mark // the last frame before the segment
+
+	// syncsLater says that several frames may be written before a sync (see Options). Then a crash may lose any of them, and keep
+	// later ones.
+	syncsLater bool
+}
+
+// magic returns the beginning of the segment.
+func (s *segment) magic() string {
+	if s.syncsLater {
+		return lateMagic
+	}
+	return segmentMagic
 }
 
 const (
@@ -69,7 +85,7 @@ func sequenceOf(name, prefix string) (sequence uint64, ok bool) {
 func (s *segment) begin(sequence uint64, owner Owner, after Mark) error {
 	s.sequence, s.owner, s.after = sequence, owner, after
 	_, _ = rand.Read(s.epoch[:]) // never fails
-	buf := append(make([]byte, 0, segmentHeader), segmentMagic...)
+	buf := append(make([]byte, 0, segmentHeader), s.magic()...)
 	buf = binary.BigEndian.AppendUint64(buf, uint64(s.size))
 	buf = binary.BigEndian.AppendUint64(buf, sequence)
 	buf = append(append(buf, s.epoch[:]...), owner[:]...)
@@ -90,7 +106,8 @@ func (s *segment) readHeader(path string) error {
 	}
 	sum := sha256.Sum256(buf[:segmentSumAt])
 	version := len(segmentMagic) - 1
-	switch isIntact := bytes.Equal(sum[:], buf[segmentSumAt:]) && string(buf[:version]) == segmentMagic[:version]; {
+	s.syncsLater = string(buf[:version]) == lateMagic[:version]
+	switch isIntact := bytes.Equal(sum[:], buf[segmentSumAt:]) && string(buf[:version]) == s.magic()[:version]; {
 	case !isIntact:
 		return damage.New(path, "its header is not the one that was written")
 	case buf[version] != segmentMagic[version]:

@@ -15,7 +15,7 @@
 //  4. Lead returns only after the store has everything that earlier leaders have acknowledged.
 //  5. If the process ends while the store is replaced, the next start has either the old store or the new one.
 //
-// Callers: none yet in this module except its tests; cmd/mizan serves one store on one machine.
+// Callers: posting/cluster.
 //
 // Rejected: a journal on every node, which would follow the leader's groups in its caches, was considered. It was not chosen
 // because caches of the leader and of a follower would need two ways to be filled, and a takeover takes only milliseconds

@@ -20,24 +20,32 @@ const (
 	raftName  = "raft"      // Raft's log
 )
 
+// maxUsers is the number of uses of the store at a time, each of which keeps it from being replaced.
+const maxUsers = 16
+
 // machine applies committed groups to the store of this node. Its methods implement raft.Machine.
 type machine struct {
 	dir     string // the shard's directory
 	options store.Options
 	keyring [32]byte
 
-	replacing sync.RWMutex // held while the store is replaced by a copy; held for reading while it is copied or confirmed
+	// users has a value for each use of the store during which it must not be replaced: while it is copied or confirmed. While the
+	// store is replaced by a copy, it is full. It is a channel, and not a lock, because a simulation must be able to tell that a
+	// goroutine waits for the disk.
+	users chan struct{}
 
 	mu       sync.Mutex
 	store    *store.Store // guarded by mu: Load replaces it
 	proposed *store.Group // guarded by mu: the group that this node's writer has proposed; nil: none
 
 	group *store.Group // memory for groups that other nodes have proposed
+
+	isLeft bool // Load could not close the store
 }
 
 // openMachine opens the store. If an earlier process has ended while it replaced the store, the old store stays.
 func openMachine(dir string, o store.Options, keyring [32]byte) (*machine, error) {
-	m := &machine{dir: dir, options: o, keyring: keyring, group: store.NewGroup(1, [32]byte{})}
+	m := &machine{dir: dir, options: o, keyring: keyring, group: store.NewGroup(1, [32]byte{}), users: make(chan struct{}, maxUsers)}
 	if _, err := os.Lstat(m.path(storeName)); os.IsNotExist(err) {
 		if err := os.Rename(m.path(oldName), m.path(storeName)); err != nil && !os.IsNotExist(err) {
 			return nil, err
@@ -60,7 +68,7 @@ func (m *machine) path(name string) string { return filepath.Join(m.dir, name) }
 // open opens the store in one of the shard's directories and ties it to the keyring.
 func (m *machine) open(name string) (*store.Store, error) {
 	o := m.options
-	o.Dir = m.path(name)
+	o.Dir, o.SyncsLater = m.path(name), true // Raft's log has the group until then
 	s, err := store.Open(o)
 	if err != nil {
 		return nil, err
@@ -87,7 +95,7 @@ func (m *machine) Last() log.Mark {
 	return log.Mark{N: n, Hash: hash}
 }
 
-// Apply makes a committed group durable in the store.
+// Apply applies a committed group to the store, where Sync makes it durable.
 func (m *machine) Apply(f log.Frame) error {
 	m.mu.Lock()
 	g, s := m.proposed, m.store
@@ -101,6 +109,9 @@ func (m *machine) Apply(f log.Frame) error {
 	return s.Apply(g)
 }
 
+// Sync makes durable in the store what was applied.
+func (m *machine) Sync() error { return m.current().Sync() }
+
 // propose sets the group that the writer has proposed, so that Apply need not read it again from its frame; nil: none.
 func (m *machine) propose(g *store.Group) {
 	m.mu.Lock()
@@ -110,8 +121,8 @@ func (m *machine) propose(g *store.Group) {
 
 // Dump writes a copy of the store's rows.
 func (m *machine) Dump(w io.Writer) error {
-	m.replacing.RLock()
-	defer m.replacing.RUnlock()
+	m.users <- struct{}{}
+	defer func() { <-m.users }()
 	sn := m.current().Snapshot()
 	defer sn.Close()
 	return writeCopy(w, sn)
@@ -128,9 +139,12 @@ func (m *machine) Load(r io.Reader) error {
 	if err := readCopy(r, o); err != nil {
 		return err
 	}
-	m.replacing.Lock()
-	defer m.replacing.Unlock()
+	for range maxUsers {
+		m.users <- struct{}{}
+		defer func() { <-m.users }()
+	}
 	if err := m.current().Close(); err != nil {
+		m.isLeft = true
 		return err
 	}
 	for _, names := range [][2]string{{storeName, oldName}, {newName, storeName}} {
@@ -166,10 +180,15 @@ func (m *machine) keepOtherFiles() error {
 	return durable.SyncDir(m.path(storeName))
 }
 
-// confirm confirms the store's last group (see store.Confirm), unless it is the one with the given number.
+// confirm confirms the store's last group (see store.Confirm), unless it is the one with the given number. While the store is
+// replaced, it does nothing.
 func (m *machine) confirm(confirmed uint64) (last uint64, err error) {
-	m.replacing.RLock()
-	defer m.replacing.RUnlock()
+	select {
+	case m.users <- struct{}{}:
+		defer func() { <-m.users }()
+	default:
+		return confirmed, nil
+	}
 	s := m.current()
 	if last, _ = s.LastGroup(); last == confirmed {
 		return last, nil

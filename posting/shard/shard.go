@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -19,11 +20,12 @@ type Options struct {
 	Name      string // the node's name
 	Transport raft.Transport
 	Members   []raft.Member // see raft.Options
-	Heartbeat time.Duration // see raft.Options
-	Trailing  uint64        // see raft.Options
+	Joins     bool          // see raft.Options
+	Tuning    raft.Tuning
 	Store     store.Options // options of the store; Open sets Dir
 	Keyring   [32]byte      // identity of the keyring that all nodes share; zeros: none
 	Log       *slog.Logger
+	OnCommit  func(time.Duration) // see raft.Options; nil: none
 
 	// Fatal is called once when the store or Raft's log has failed. The process must end, or close the shard.
 	Fatal func(error)
@@ -37,6 +39,7 @@ type Shard struct {
 	fatal   func(error)
 	ended   chan struct{}
 	work    sync.WaitGroup
+	isLeft  bool // Close could not close the store
 }
 
 // Open opens the store and joins the other nodes.
@@ -52,10 +55,14 @@ func Open(o Options) (*Shard, error) {
 	fatal := func(err error) { once.Do(func() { o.Fatal(err) }) }
 	s := &Shard{machine: m, fatal: fatal, ended: make(chan struct{})}
 	s.Replica, err = raft.Open(raft.Options{
-		Dir: m.path(raftName), Name: o.Name, Transport: o.Transport, Machine: m, Log: o.Log, Members: o.Members, Heartbeat: o.Heartbeat, Trailing: o.Trailing, Fatal: fatal,
+		Dir: m.path(raftName), Name: o.Name, Transport: o.Transport, Machine: m, Log: o.Log, Members: o.Members, Joins: o.Joins, Tuning: o.Tuning, OnCommit: o.OnCommit, Fatal: fatal,
 	})
 	if err != nil {
-		return nil, errors.Join(err, m.store.Close())
+		closeErr := m.store.Close()
+		if closeErr != nil {
+			go m.store.Abandon() // for a simulation, which goes on; it may hang
+		}
+		return nil, errors.Join(err, closeErr)
 	}
 	s.work.Go(s.confirm)
 	return s, nil
@@ -72,14 +79,21 @@ func (s *Shard) Lead(o posting.Options, timeout time.Duration) (*posting.Journal
 	return posting.OpenOn(s.machine.current(), o)
 }
 
+// DataDir returns the data directory of the store in the directory of a shard.
+func DataDir(dir string) string { return filepath.Join(dir, storeName) }
+
+// RaftDir returns the directory of Raft's log in the directory of a shard (see raft.PrepareRestored).
+func RaftDir(dir string) string { return filepath.Join(dir, raftName) }
+
 // DataDir returns the data directory of the store.
 func (s *Shard) DataDir() string { return s.machine.path(storeName) }
 
 // Store returns the node's copy of the shard's store. It is valid until a copy of another node replaces it.
 func (s *Shard) Store() *store.Store { return s.machine.current() }
 
-// confirmEvery is the time after which the last group is confirmed (see posting.Log).
-const confirmEvery = 100 * time.Millisecond
+// confirmEvery is the time after which the last group is confirmed (see posting.Log). Each confirmation is a sync. It may come
+// late: if the store loses groups that came after the last confirmation, Raft's log still has them.
+const confirmEvery = time.Second
 
 // confirm confirms the store's last group from time to time, so that the next start detects its loss.
 func (s *Shard) confirm() {
@@ -100,5 +114,15 @@ func (s *Shard) confirm() {
 func (s *Shard) Close() error {
 	close(s.ended)
 	s.work.Wait()
-	return errors.Join(s.Replica.Close(), s.machine.current().Close())
+	replicaErr := s.Replica.Close()
+	err := s.machine.current().Close()
+	s.isLeft = err != nil || s.machine.isLeft
+	return errors.Join(replicaErr, err)
+}
+
+// Abandon ends what a store that could not be closed has left behind (see store.Abandon). It is for simulations.
+func (s *Shard) Abandon() {
+	if s.isLeft {
+		s.machine.current().Abandon()
+	}
 }

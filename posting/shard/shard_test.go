@@ -37,14 +37,18 @@ type group struct {
 	nodes []*node
 }
 
+// heartbeat is the time without a message from the leader after which a follower seeks a new one.
+const heartbeat = 3 * time.Second
+
 // node is a node with a replica of the shard.
 type node struct {
 	t         *testing.T
 	name, dir string
 	members   []raft.Member
 	transport *hraft.InmemTransport // nil: network is used
-	network   hraft.Transport
-	failed    chan error // receives the error with which the process would end
+	network   raft.Transport
+	wrap      func(raft.Transport) raft.Transport // nil: the transport is used as it is
+	failed    chan error                          // receives the error with which the process would end
 
 	*shard.Shard
 	mu      sync.Mutex
@@ -115,9 +119,12 @@ func (n *node) open() (err error) {
 	n.failed = make(chan error, 1)
 	if n.transport != nil {
 		n.network = n.transport
+		if n.wrap != nil {
+			n.network = n.wrap(n.transport)
+		}
 	}
 	n.Shard, err = shard.Open(shard.Options{
-		Dir: n.dir, Name: n.name, Transport: n.network, Members: n.members, Heartbeat: 3 * time.Second, Trailing: 2, Log: quiet,
+		Dir: n.dir, Name: n.name, Transport: n.network, Members: n.members, Joins: n.members == nil, Tuning: raft.Tuning{Heartbeat: heartbeat, Trailing: 2}, Log: quiet,
 		Store: store.Options{MemTable: 8 << 20, Log: quiet}, Keyring: [32]byte{7}, Fatal: func(err error) { n.failed <- err },
 	})
 	return err

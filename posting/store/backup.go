@@ -38,7 +38,7 @@ func (sn *Snapshot) StoredRows(from []byte, since uint64, fn func(StoredRow) (mo
 		return err
 	}
 	if since == 0 {
-		_, err := sn.visitRows(nil, from, 0, fn)
+		_, err := sn.visitRows(nil, from, 0, ignoreDeletion, fn)
 		return err
 	}
 	firstKind := 0
@@ -53,16 +53,27 @@ func (sn *Snapshot) StoredRows(from []byte, since uint64, fn func(StoredRow) (mo
 		if bytes.Compare(from, prefix) < 0 {
 			from = prefix
 		}
-		if more, err := sn.visitRows(prefix, from, afterVersion, fn); err != nil || !more {
+		onDeletion := refuseDeletion
+		if afterVersion == 0 {
+			onDeletion = ignoreDeletion
+		}
+		if more, err := sn.visitRows(prefix, from, afterVersion, onDeletion, fn); err != nil || !more {
 			return err
 		}
 	}
 	return nil
 }
 
+func ignoreDeletion([]byte) error { return nil }
+
+func refuseDeletion(key []byte) error {
+	return damage.New("", "a row of kind %q was removed, which no increment could record", key[0])
+}
+
 // visitRows calls fn with the newest visible version of each row whose key is ≥ from and begins with prefix.
-// It leaves out rows whose newest version is not above afterVersion.
-func (sn *Snapshot) visitRows(prefix, from []byte, afterVersion uint64, fn func(StoredRow) (bool, error)) (more bool, err error) {
+// It leaves out rows whose newest version is not above afterVersion. If a deletion is found above afterVersion, it calls
+// onDeletion; but deletions can be missing, because compaction drops them.
+func (sn *Snapshot) visitRows(prefix, from []byte, afterVersion uint64, onDeletion func(key []byte) error, fn func(StoredRow) (bool, error)) (more bool, err error) {
 	m, err := sn.forward(prefix, from, afterVersion)
 	if err != nil {
 		return false, err
@@ -76,9 +87,10 @@ func (sn *Snapshot) visitRows(prefix, from []byte, afterVersion uint64, fn func(
 			continue
 		case row.Version() <= afterVersion:
 			continue
-		case row.IsDeletion() && afterVersion > 0:
-			return false, damage.New("", "a row of kind %q was removed, which no increment could record", key[0])
 		case row.IsDeletion():
+			if err := onDeletion(key); err != nil {
+				return false, err
+			}
 			continue
 		}
 		stored, err := row.Stored()

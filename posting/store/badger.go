@@ -17,7 +17,8 @@ import (
 //     no longer contains (examine);
 //   - after a failed append to its list of tables Badger continues and corrupts the list; after a failed sync of the list
 //     Badger deletes the tables that it has just listed (badgerLog, badgerfile/manifest.go);
-//   - if a compaction cannot make a table, Badger ignores the error and loses the rows (badgerfile.CompactionAudit, gate);
+//   - if a compaction cannot make a table, Badger ignores the error and loses the rows (badgerfile.CompactionAudit,
+//     delayCompaction);
 //   - Badger never syncs the directory after it has made a table of a memtable (releaseGroups);
 //   - Badger opens silently after it has lost the end of a log, and cannot open if a log is empty (Inspection.Clean deletes
 //     these logs, because the store has a log of its own);
@@ -65,7 +66,7 @@ func (l *badgerLog) Debugf(format string, args ...any) {
 		return
 	}
 	if badgerfile.BeginsTable(format) {
-		l.store.gate()
+		l.store.delayCompaction()
 		l.store.compactedTables.Add(1)
 	}
 	hasEnded, lostTable, err := l.audit.Observe(format, args)
@@ -155,7 +156,7 @@ func (s *Store) checkNewLog() error {
 func (s *Store) onNewLog() error {
 	s.refreshCatalog()
 	s.releaseSoon()
-	return s.updateDebt()
+	return s.updateUnflushedBytes()
 }
 
 // refreshCatalog starts to rewrite TABLES (the checksums of Badger's tables) in the background.

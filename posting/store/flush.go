@@ -113,6 +113,9 @@ func (s *Store) flushFull() error {
 	if err := s.requireRoom(logBytesOf(full)); err != nil {
 		return err
 	}
+	if err := s.Sync(); err != nil { // after a power cut, Badger must not have groups that the log lacks
+		return err
+	}
 	if err := s.write(full, last); err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ const (
 func (s *Store) logOptions() log.Options {
 	const block = 4096
 	size := (cmp.Or(s.options.SegmentSize, s.options.MemTable) + block - 1) / block * block
-	return log.Options{Dir: filepath.Join(s.options.Dir, logName), Disk: s.options.Disk, SegmentSize: size}
+	return log.Options{Dir: filepath.Join(s.options.Dir, logName), Disk: s.options.Disk, SegmentSize: size, SyncsLater: s.options.SyncsLater}
 }
 
 // createLog makes the log of a store. after is the store's last group. After a crash there is either a complete log or no
@@ -172,7 +172,7 @@ func (s *Store) makeSpareSoon() {
 // makeSpare makes the next segment of the log if the disk has room for it. Otherwise it returns no error: the group that
 // needs the segment will report the lack of space.
 func (s *Store) makeSpare() error {
-	if free, err := s.Free(); err != nil || free < minReserve+s.debt.Load()+s.segmentRoom() {
+	if free, err := s.Free(); err != nil || free < minReserve+s.unflushedBytes.Load()+s.segmentRoom() {
 		return err
 	}
 	if err := s.groups.MakeSpare(); err != nil && !errors.Is(err, log.ErrNoSpace) && !isOutOfHandles(err) {
@@ -186,8 +186,22 @@ func isOutOfHandles(err error) bool {
 	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }
 
+// Sync makes all groups durable whose Apply has returned. It matters only with Options.SyncsLater, and may be called at any time,
+// also while Apply runs.
+func (s *Store) Sync() error {
+	if err := s.failure(); err != nil {
+		return err
+	}
+	if err := s.groups.Sync(); err != nil {
+		err = fmt.Errorf("store: %w", err)
+		s.fail(err)
+		return err
+	}
+	return nil
+}
+
 // Confirm durably records which group is the last durable one, so that the next start detects the loss of that group. It may
-// be called at any time, also while Apply runs.
+// be called at any time, also while Apply runs. A group whose Apply has returned is durable before.
 func (s *Store) Confirm() error {
 	if err := s.failure(); err != nil {
 		return err

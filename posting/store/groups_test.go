@@ -133,14 +133,14 @@ func TestNextSegmentNeedsRoom(t *testing.T) {
 	for s.groups.HasSpare() {
 		set(t, s, "a", "1")
 	}
-	debt := s.debt.Load()
+	unflushed := s.unflushedBytes.Load()
 	for _, c := range []struct {
-		debt uint64
-		want bool
-	}{{math.MaxUint64 / 2, false}, {debt, true}} {
-		s.debt.Store(c.debt)
+		unflushed uint64
+		want      bool
+	}{{math.MaxUint64 / 2, false}, {unflushed, true}} {
+		s.unflushedBytes.Store(c.unflushed)
 		if err := s.makeSpare(); err != nil || s.groups.HasSpare() != c.want {
-			t.Errorf("with a debt of %d bytes there is a segment: %v, %v", c.debt, s.groups.HasSpare(), err)
+			t.Errorf("with %d unflushed bytes there is a segment: %v, %v", c.unflushed, s.groups.HasSpare(), err)
 		}
 	}
 }

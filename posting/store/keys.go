@@ -24,6 +24,7 @@ const (
 	prefixList       = 'l' // a page of a list of records
 	prefixBuffer     = 'y' // a page-buffer row: lines of accounts and rows of lists that are on no page yet
 	prefixKV         = 'w' // an actor's own data, or a page of notices
+	prefixPlacement  = 'o' // an organization's placement, if it has moved or is moving
 	prefixSingleRows = 'm' // the row of KeyLowWaterMark, and the row with the version of the schema
 )
 

@@ -30,7 +30,7 @@ const (
 	fileMode    = 0o600 // mode of the files in the data directory
 
 	schemaKey = "mschema"
-	schema    = 12 // version of the formats of rows and of the files beside them
+	schema    = 13 // version of the formats of rows and of the files beside them
 )
 
 // Open opens the store in o.Dir, or makes a new one if there is none. The error is ErrLocked, ErrNewerSchema, ErrOlderSchema,
@@ -259,24 +259,35 @@ func (s *Store) checkGroups() error {
 }
 
 // abandon releases everything after Open has failed. It closes Badger, which flushes the rows that were replayed. This does
-// no harm, because these rows are durable in the log.
+// no harm, because these rows are durable in the log. If the store itself has failed, closing Badger may take long or forever.
+// Then abandon does not wait for it, and the directory stays locked until it has ended.
 func (s *Store) abandon() {
-	if s.db != nil {
-		s.stopMaintenance()
-		s.stopFlusher()
-		if err := s.closeBadger(s.db); err != nil {
-			s.log.Warn("closing after a failed open", "error", badgerfile.Cause(err))
-		}
-		s.tables.Wait()
+	if s.db == nil {
+		s.releaseFiles()
+		return
 	}
+	s.stopMaintenance()
+	s.stopFlusher()
+	if err := s.closeBadger(s.db); err != nil {
+		s.log.Warn("closing after a failed open", "error", badgerfile.Cause(err))
+		go s.Abandon() // for a simulation, which goes on
+		return
+	}
+	s.tables.Wait()
+	s.releaseFiles()
+}
+
+// releaseFiles closes the files beside Badger's that are open. Their errors do not matter: all writes were synced, or nothing was
+// written.
+func (s *Store) releaseFiles() {
 	if s.audit != nil {
-		_ = s.audit.Close() // it was only read
+		_ = s.audit.Close()
 	}
 	if s.values != nil {
-		_ = s.values.Close() // its error does not matter, because all writes were synced
+		_ = s.values.Close()
 	}
 	if s.groups != nil {
-		_ = s.groups.Close() // its error does not matter, because all writes were synced
+		_ = s.groups.Close()
 	}
 	_ = filelock.Release(s.lock)
 }

@@ -19,7 +19,7 @@ const (
 	minReserve   = 2 << 20               // bytes that stay free for Badger's lists, the store's file TABLES, and the directory
 	minInodes    = 1000                  // minimum number of free inodes; compaction creates dozens of files
 	minHandles   = 16                    // free file handles that compaction needs
-	gatePause    = 50 * time.Millisecond // between two checks while compaction waits
+	recheckPause = 50 * time.Millisecond // between two checks while compaction waits
 )
 
 // Badger writes its logs and tables through memory maps of sparse files. If the disk is full, the kernel answers such a write
@@ -28,7 +28,7 @@ const (
 // things happen one after the other:
 //
 //   - LowSpace returns true, and commands from outside are refused;
-//   - compaction waits (see gate), and continues when there is room;
+//   - compaction waits (see delayCompaction), and continues when there is room;
 //   - Apply and Open fail, because there may be no room for a group of rows or for the table of
 //     a memtable.
 
@@ -56,7 +56,7 @@ func (s *Store) LowSpace() bool {
 		s.space.free, s.space.err = s.Free()
 		s.space.measuredAt = now
 	}
-	return s.space.err != nil || s.space.free < max(s.options.MinFree, s.debt.Load()+2*s.compactionRoom()+s.segmentRoom()+s.maxRecentRoom())
+	return s.space.err != nil || s.space.free < max(s.options.MinFree, s.unflushedBytes.Load()+2*s.compactionRoom()+s.segmentRoom()+s.maxRecentRoom())
 }
 
 // maxRecentRoom returns the maximum number of bytes that Badger's logs will take for groups that Badger does not have yet.
@@ -116,15 +116,15 @@ func diskUsage(dir string, include func(name string) bool) (int64, error) {
 // that compaction.
 func (s *Store) requireRoom(rows uint64) error {
 	need := minReserve + rows
-	if free, err := s.Free(); err != nil || free >= need+s.debt.Load() && !s.flushWaitsAtGate() {
+	if free, err := s.Free(); err != nil || free >= need+s.unflushedBytes.Load() && !s.flushWaitsForCompaction() {
 		return err
 	}
-	// The debt may be too high, because Badger has written something since it was computed.
-	if err := s.updateDebt(); err != nil {
+	// unflushedBytes may be too high, because Badger has written something since it was computed.
+	if err := s.updateUnflushedBytes(); err != nil {
 		return err
 	}
-	need += s.debt.Load()
-	if s.flushWaitsAtGate() {
+	need += s.unflushedBytes.Load()
+	if s.flushWaitsForCompaction() {
 		need += s.compactionRoom()
 	}
 	return s.requireFree(need)
@@ -152,15 +152,15 @@ func noSpaceError(dir string, free, need uint64) error {
 	return fmt.Errorf("store: %s: %w: %d MiB are free, %d MiB are needed", dir, ErrNoSpace, free>>20, need>>20+1)
 }
 
-// flushWaitsAtGate tells whether no memtable can be flushed because compaction waits in gate. Then a group that begins a new
-// log of Badger would have to wait too.
-func (s *Store) flushWaitsAtGate() bool {
+// flushWaitsForCompaction tells whether no memtable can be flushed because compaction waits in delayCompaction. Then a group
+// that begins a new log of Badger would have to wait too.
+func (s *Store) flushWaitsForCompaction() bool {
 	return s.waitingCompactions.Load() > 0 && s.logs.Load() >= memTables+2
 }
 
-// updateDebt computes how much Badger still has to write: a table for each log. Because of its index, a table is
+// updateUnflushedBytes computes how much Badger still has to write: a table for each log. Because of its index, a table is
 // slightly larger than its log. The log that is being written counts as a full one.
-func (s *Store) updateDebt() error {
+func (s *Store) updateUnflushedBytes() error {
 	var logs int64
 	sealedBytes, err := diskUsage(s.path, func(name string) bool {
 		id, ok := badgerfile.LogID(name)
@@ -173,7 +173,7 @@ func (s *Store) updateDebt() error {
 		return fmt.Errorf("store: %w", err)
 	}
 	logBytes := uint64(sealedBytes + s.options.MemTable)
-	s.debt.Store(logBytes + logBytes/8)
+	s.unflushedBytes.Store(logBytes + logBytes/8)
 	s.logs.Store(logs)
 	return nil
 }
@@ -181,13 +181,13 @@ func (s *Store) updateDebt() error {
 // compactionRoom returns the largest number of bytes that compaction writes at once.
 func (s *Store) compactionRoom() uint64 { return 4 * uint64(max(baseTable, s.options.MemTable)) }
 
-// gate is called before a compaction makes a table. It spreads compactions over time (throttle). While disk space or file
-// handles are lacking, it delays the compaction, because Badger would lose the table and ignore the error (see
+// delayCompaction is called before a compaction makes a table. It spreads compactions over time (throttle). While disk space or
+// file handles are lacking, it delays the compaction, because Badger would lose the table and ignore the error (see
 // badgerfile.CompactionAudit). A lack of handles does not fail the store, because handles become free when connections close.
-func (s *Store) gate() {
+func (s *Store) delayCompaction() {
 	s.parkIfFailed()
 	s.throttle()
-	reason := s.checkGate()
+	reason := s.checkResourcesForCompaction()
 	if reason == nil {
 		return
 	}
@@ -198,9 +198,9 @@ func (s *Store) gate() {
 		if errors.Is(reason, ErrNoSpace) && s.flushWaitsForLevelZero() {
 			s.fail(reason) // a group may already wait for this compaction
 		}
-		time.Sleep(gatePause)
+		time.Sleep(recheckPause)
 		s.parkIfFailed()
-		reason = s.checkGate()
+		reason = s.checkResourcesForCompaction()
 	}
 	s.log.Info("compaction goes on")
 }
@@ -219,9 +219,9 @@ func (s *Store) flushWaitsForLevelZero() bool {
 	return s.ready.Load() && s.logs.Load() >= memTables+2 && s.db.Levels()[0].NumTables >= levelZeroStall
 }
 
-// checkGate returns nil if compaction may continue, and otherwise the reason why it must wait.
-func (s *Store) checkGate() error {
-	need := minReserve + s.debt.Load() + s.compactionRoom()
+// checkResourcesForCompaction returns nil if compaction may continue, and otherwise the reason why it must wait.
+func (s *Store) checkResourcesForCompaction() error {
+	need := minReserve + s.unflushedBytes.Load() + s.compactionRoom()
 	switch free, err := s.Free(); {
 	case err != nil:
 		return err

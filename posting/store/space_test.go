@@ -278,7 +278,7 @@ func TestLowSpaceAsksTheDiskFiveTimesASecond(t *testing.T) {
 
 func TestLowSpaceCountsWhatBadgerStillHasToWrite(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir(), MinFree: 1, MemTable: minMemTable})
-	s.debt.Store(math.MaxUint64 / 2)
+	s.unflushedBytes.Store(math.MaxUint64 / 2)
 	if !s.LowSpace() {
 		t.Error("no LowSpace, and compaction has no room")
 	}
@@ -288,22 +288,46 @@ func TestLowSpaceCountsWhatBadgerStillHasToWrite(t *testing.T) {
 func TestCompactionWaitsForRoom(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	defer closeStore(t, s)
-	s.gate() // returns at once, because compaction need not wait
-	actualDebt := s.debt.Swap(math.MaxUint64 / 2)
-	gatePassed := make(chan struct{})
-	go func() { s.gate(); close(gatePassed) }()
+	s.delayCompaction() // returns at once, because compaction need not wait
+	actualBytes := s.unflushedBytes.Swap(math.MaxUint64 / 2)
+	continued := make(chan struct{})
+	go func() { s.delayCompaction(); close(continued) }()
 	for s.waitingCompactions.Load() == 0 {
 		runtime.Gosched()
 	}
 	select {
-	case <-gatePassed:
+	case <-continued:
 		t.Error("it did not wait")
 	default:
 	}
-	s.debt.Store(actualDebt)
-	<-gatePassed
+	s.unflushedBytes.Store(actualBytes)
+	<-continued
 	if s.failure() != nil || s.waitingCompactions.Load() != 0 {
 		t.Errorf("after it: %v, %d waiting", s.failure(), s.waitingCompactions.Load())
+	}
+}
+
+// takeHandles lowers the limit of file handles a little above those in use, and opens files until the limit is reached.
+func takeHandles(path string, limit syscall.Rlimit) (taken []*os.File, err error) {
+	runtime.GC() // closes files of earlier tests now, rather than later
+	highest, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	taken = append(taken, highest)
+	low := syscall.Rlimit{Cur: uint64(highest.Fd()) + 4*minHandles, Max: limit.Max}
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &low); err != nil {
+		return taken, err
+	}
+	for {
+		handle, err := os.Open(path)
+		if errors.Is(err, syscall.EMFILE) {
+			return taken, nil
+		}
+		if err != nil {
+			return taken, err
+		}
+		taken = append(taken, handle)
 	}
 }
 
@@ -314,25 +338,29 @@ func TestCompactionWaitsForFileHandles(t *testing.T) {
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		t.Fatal(err)
 	}
-	probe, err := os.Open(s.options.Dir) // opens a file to learn the lowest free file handle
+	defer func() { _ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit) }() // also if the test ends early
+	taken, err := takeHandles(s.options.Dir, limit)
+	defer func() {
+		for _, handle := range taken {
+			handle.Close()
+		}
+	}()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer probe.Close()
-	lowLimit := syscall.Rlimit{Cur: uint64(probe.Fd()) + minHandles, Max: limit.Max}
-	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &lowLimit); err != nil {
-		t.Fatal(err)
+	for _, handle := range taken[len(taken)-minHandles+1:] {
+		handle.Close()
 	}
-	gateErr := s.checkGate()
+	resourceErr := s.checkResourcesForCompaction()
 	s.releaseSoon() // without free handles the background work does nothing, and returns no error
 	waitForReleases(s)
 	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		t.Fatal(err)
 	}
-	if !errors.Is(gateErr, syscall.EMFILE) {
-		t.Errorf("with %d handles free: %v", minHandles-1, gateErr)
+	if !errors.Is(resourceErr, syscall.EMFILE) {
+		t.Errorf("with %d handles free: %v", minHandles-1, resourceErr)
 	}
-	if err := s.checkGate(); err != nil {
+	if err := s.checkResourcesForCompaction(); err != nil {
 		t.Errorf("with handles enough: %v", err)
 	}
 }

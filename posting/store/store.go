@@ -2,7 +2,6 @@ package store
 
 import (
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"sync"
@@ -46,6 +45,10 @@ type Options struct {
 
 	Disk disk.Opener // opens the directories of the log and of the long values; nil: disk.Local
 
+	// SyncsLater makes Apply return before the group is durable: Sync and Confirm make it durable. It is for a store whose groups
+	// another log keeps until then.
+	SyncsLater bool
+
 	MustExist       bool // never make a store: if there is none, the error is ErrNoStore
 	AllowUnfinished bool // open a directory even if it has the file UnfinishedName; only the restore that made the file sets it
 }
@@ -66,9 +69,9 @@ type Store struct {
 
 	logID              atomic.Uint64 // number of Badger's current write-ahead log; changed while flusher.writing is held
 	ready              atomic.Bool   // whether db is set; Badger starts goroutines before that
-	debt               atomic.Uint64 // bytes that Badger has to write before it can accept more
+	unflushedBytes     atomic.Uint64 // bytes that Badger has to write before it can accept more
 	logs               atomic.Int64  // number of Badger's write-ahead logs
-	waitingCompactions atomic.Int32  // number of compactions that wait at the gate (see gate)
+	waitingCompactions atomic.Int32  // number of compactions that wait for disk space or file handles (see delayCompaction)
 	compactions        atomic.Uint64 // number of compactions that have ended
 	compactedTables    atomic.Uint64 // number of tables that compactions have begun
 	mayClose           atomic.Bool   // whether Close has checked that there is room for everything
@@ -134,9 +137,9 @@ func (s *Store) MaxGroup() (rows int, bytes int) {
 	return s.maxBatch.Rows - 1, s.maxBatch.Bytes - groupRowBytes
 }
 
-// Apply makes a group durable, with one sync of the log. From then on new snapshots see the group. Badger gets the group
-// later. After any error it is unknown whether the group is durable, so the store accepts no further group and the caller
-// must end the process. The next start determines which groups are durable.
+// Apply makes a group durable, with one sync of the log (but see Options.SyncsLater). From then on new snapshots see the group.
+// Badger gets the group later. After any error it is unknown whether the group is durable, so the store accepts no further group
+// and the caller must end the process. The next start determines which groups are durable.
 func (s *Store) Apply(g *Group) error {
 	if err := s.failure(); err != nil {
 		return err
@@ -180,6 +183,9 @@ func (s *Store) apply(g *Group) error {
 	s.publish(newLast, g.size)
 	s.makeSpareSoon()
 	if g.n == 1 { // if the process ends before this, the next one completes the file
+		if err := s.Sync(); err != nil {
+			return err
+		}
 		s.id.first = newLast.Hash
 		if err := s.writeIdentity(); err != nil {
 			return err
@@ -256,7 +262,7 @@ func (s *Store) Close() error {
 		s.fail(err)
 		return err
 	}
-	if err := s.checkGate(); err != nil { // closing Badger would wait for the compaction at the gate
+	if err := s.checkResourcesForCompaction(); err != nil { // closing Badger would wait for the delayed compaction
 		s.fail(err)
 		return err
 	}
@@ -278,9 +284,7 @@ func (s *Store) Abandon() {
 	s.mayClose.Store(true)
 	_ = s.db.Close() // its error does not matter, because rows that Badger can't write are in the log
 	s.tables.Wait()
-	for _, f := range []io.Closer{s.audit, s.values, s.groups, s.lock} {
-		_ = f.Close() // its error does not matter, because nothing was written
-	}
+	s.releaseFiles()
 }
 
 // closeBadger flushes the memtables and closes Badger. If Badger has failed or fails during this, closeBadger returns,

@@ -355,17 +355,17 @@ func TestRestoreNeedsAnEmptyDirectory(t *testing.T) {
 func TestNextRestoreReplacesAnUnfinishedOne(t *testing.T) {
 	dir, _, _, keys := backUpChain(t)
 	target := filepath.Join(t.TempDir(), "data")
-	fixture.Must(t, os.MkdirAll(filepath.Join(target+backup.Restoring, "store.new"), 0o700))
-	fixture.Must(t, os.WriteFile(filepath.Join(target+backup.Restoring, store.UnfinishedName), nil, 0o600))
+	fixture.Must(t, os.MkdirAll(filepath.Join(target+backup.RestoringSuffix, "store.new"), 0o700))
+	fixture.Must(t, os.WriteFile(filepath.Join(target+backup.RestoringSuffix, store.UnfinishedName), nil, 0o600))
 	cfg := backup.RestoreConfig{From: dir, Data: target, Keyring: keys, Log: fixture.NoLog}
-	unlock := lockDir(t, target+backup.Restoring)
+	unlock := lockDir(t, target+backup.RestoringSuffix)
 	if _, err := backup.Restore(t.Context(), cfg); !errors.Is(err, store.ErrLocked) {
 		t.Errorf("a restore beside another: %v", err)
 	}
 	unlock()
 	_, err := backup.Restore(t.Context(), cfg)
 	fixture.Must(t, err)
-	if _, err := os.Stat(target + backup.Restoring); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(target + backup.RestoringSuffix); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the working directory of the restore is still there: %v", err)
 	}
 }

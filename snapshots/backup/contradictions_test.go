@@ -85,12 +85,15 @@ func TestBackupWhoseManifestContradictsItsRowsIsNotRestored(t *testing.T) {
 	server := fixture.Start(t, fixture.Copy(t))
 	defer server.Close()
 	keys := fixture.Keyring(t, server.Dir)
-	// The keys are different parts of one and the same message. They differ because the keys of a map must.
+	// All keys but the last are different parts of one and the same message. They differ because the keys of a map must.
 	for wantText, change := range map[string]func(*backup.Manifest){
 		"do not end where its manifest says": func(m *backup.Manifest) { m.Heads[0].Size++ },
 		"the restored journals do not end":   func(m *backup.Manifest) { m.Heads[0].Root[0] ^= 1 },
 		"restored journals do not end where": func(m *backup.Manifest) { m.Heads = m.Heads[1:] },
 		"journals do not end where its":      func(m *backup.Manifest) { m.Heads[0].Organization = "3d560634-e283-41f4-8987-8974726a90a5" },
+		"the restored placements of organizations": func(m *backup.Manifest) {
+			m.Placements = append(m.Placements, backup.Placement{State: store.Left, Shard: 1})
+		},
 	} {
 		path := writeBackup(server, t.TempDir(), manifestAlteringSealer(t, keys, change), nil, nil)
 		if parent, err := tryRestore(t, path, keys); err == nil || !strings.Contains(err.Error(), wantText) {

@@ -7,3 +7,6 @@ func (b *Backup) ChangeHeader(change func(*Header)) { change(&b.header) }
 func (s *Service) SaveAndPrune(dir string, keepCount int) (FoundBackup, error) {
 	return s.saveAndPrune(dir, keepCount)
 }
+
+// FindMisplaced returns what is wrong with the placements of organizations in the manifests of all shards.
+var FindMisplaced = findMisplaced

@@ -57,6 +57,13 @@ type Header struct {
 	Group     uint64    `json:"group"`    // the last group that the backup contains
 	GroupHash string    `json:"group_hash"`
 	Since     *Base     `json:"since,omitempty"` // the base, if the backup is an increment; nil if it is full
+	Shard     *Shard    `json:"shard,omitempty"` // the shard of a cluster; nil: the store of a single server
+}
+
+// Shard says which shard of a cluster a store is.
+type Shard struct {
+	Number int `json:"number"` // 0 is the platform's
+	Count  int `json:"count"`  // number of the cluster's shards, the platform's included
 }
 
 // Base identifies the backup on which an increment is based.
@@ -96,6 +103,8 @@ type Manifest struct {
 	Bytes  uint64 `json:"bytes"` // total size of the rows' keys and values
 	Parts  []Part `json:"parts"`
 	Heads  []Head `json:"heads"`
+
+	Placements []Placement `json:"placements,omitempty"` // of organizations that were moved from or to the shard
 }
 
 // Part is one sealed part: rows, or a piece of a file beside the store.

@@ -316,7 +316,7 @@ func TestRestoreFollowsALinkAndKeepsIt(t *testing.T) {
 	foreignDir := filepath.Join(parent, "precious")
 	fixture.Must(t, os.MkdirAll(filepath.Join(foreignDir, "something"), 0o700))
 	cfg.Data = filepath.Join(parent, "other")
-	fixture.Must(t, os.Symlink(foreignDir, cfg.Data+backup.Restoring))
+	fixture.Must(t, os.Symlink(foreignDir, cfg.Data+backup.RestoringSuffix))
 	if _, err := backup.Restore(t.Context(), cfg); err == nil {
 		t.Error("a restore worked in the target of a link")
 	}

@@ -21,9 +21,9 @@ import (
 	"mizan/snapshots/check/findings"
 )
 
-// Restoring is the suffix of the name of the temporary directory in which a restore works. At the end the restore
+// RestoringSuffix is the suffix of the name of the temporary directory in which a restore works. At the end the restore
 // renames the directory to the same name without the suffix.
-const Restoring = ".restoring"
+const RestoringSuffix = ".restoring"
 
 // rowsPerCheck is the number of rows or log lines that are read between two checks whether the context was cancelled.
 const rowsPerCheck = 4096
@@ -34,6 +34,7 @@ type RestoreConfig struct {
 	At        time.Time // if From is a directory, the newest backup that is not later than At is restored; zero: the newest of all
 	Data      string    // the data directory to create; it must be absent or empty
 	Keyring   Sealer
+	Shard     *Shard       // the shard of a cluster that the backup must be of; nil: a single server
 	KeyringID [32]byte     // identity of the keyring; the restored store is bound to it unless it is zero
 	Log       *slog.Logger // nil: slog.Default
 }
@@ -66,7 +67,10 @@ func Restore(ctx context.Context, cfg RestoreConfig) (result *RestoreResult, err
 	if err := checkSchemas(backups); err != nil {
 		return nil, err
 	}
-	site, err := openWorkDirectory(cfg.Data + Restoring)
+	if err := checkShard(backups.newest(), cfg.Shard); err != nil {
+		return nil, err
+	}
+	site, err := openWorkDirectory(cfg.Data + RestoringSuffix)
 	if err != nil {
 		return nil, err
 	}
@@ -95,6 +99,21 @@ func checkSchemas(backups chain) error {
 		}
 	}
 	return nil
+}
+
+// checkShard refuses a backup of another shard than the wanted one. The store of a single server has organizations that no shard
+// of a cluster has together, and the other way round. So neither can become the other.
+func checkShard(a *archive, want *Shard) error {
+	found := a.manifest.Header.Shard
+	switch {
+	case found == want, found != nil && want != nil && *found == *want:
+		return nil
+	case want == nil:
+		return &Error{Path: a.path, What: fmt.Sprintf("it is a backup of shard %d of a cluster, which no single server can continue; see mizan cluster restore", found.Number), Cause: ErrChoice}
+	case found == nil:
+		return &Error{Path: a.path, What: "it is a backup of a single server, which no cluster can continue; see mizan restore", Cause: ErrChoice}
+	}
+	return &Error{Path: a.path, What: fmt.Sprintf("it is a backup of shard %d of %d, and not of shard %d of %d", found.Number, found.Count, want.Number, want.Count), Cause: ErrChoice}
 }
 
 // loadStore creates a store in dir with the rows of a chain of backups, and writes the files beside the store.
@@ -160,7 +179,7 @@ func (w *fileWriter) close() error {
 }
 
 // openAndCheck opens the loaded store like a server does, and binds the store to its keyring. It compares the sizes and
-// root hashes of the store's journals with the manifest of the newest backup, and then runs the checker.
+// root hashes of the store's journals, and the placements, with the manifest of the newest backup, and then runs the checker.
 func openAndCheck(ctx context.Context, newest *archive, dir string, cfg *RestoreConfig) (report *findings.Report, err error) {
 	log := cfg.Log
 	j, err := posting.Open(posting.Options{Store: store.Options{Dir: dir, Log: log, AllowUnfinished: true}, Clock: clock.Real{}, Log: log})
@@ -184,9 +203,10 @@ func openAndCheck(ctx context.Context, newest *archive, dir string, cfg *Restore
 	return report, err
 }
 
-// compareHeads returns an error if the size or root hash of a restored journal differs from the backup's manifest.
+// compareHeads returns an error if the size or root hash of a restored journal, or the placement of an organization, differs from
+// the backup's manifest.
 func compareHeads(j *posting.Journal, a *archive) error {
-	v := j.View()
+	v := j.StoredView() // also of organizations that are elsewhere
 	defer v.Close()
 	heads, err := headsOf(v)
 	if err != nil {
@@ -198,7 +218,11 @@ func compareHeads(j *posting.Journal, a *archive) error {
 	if !headsMatch {
 		return damageError(a.path, "the restored journals do not end where its manifest says")
 	}
-	return nil
+	placements, err := placementsOf(v)
+	if err == nil && !slices.Equal(placements, a.manifest.Placements) {
+		err = damageError(a.path, "the restored placements of organizations are not those of its manifest")
+	}
+	return err
 }
 
 // Verify reads a backup, and all backups that it needs, to the end. It checks that every part

@@ -20,7 +20,7 @@ import (
 func TestRestoreRemovesOnlyDirectoriesOfRestores(t *testing.T) {
 	from, _, _, keys := backUpChain(t)
 	data := filepath.Join(t.TempDir(), "data")
-	workDir := data + backup.Restoring
+	workDir := data + backup.RestoringSuffix
 	cfg := backup.RestoreConfig{From: from, Data: data, Keyring: keys, Log: fixture.NoLog}
 
 	j, err := posting.Open(posting.Options{Store: fixture.Options(workDir), Clock: fixedClock{}, Log: fixture.NoLog})

@@ -21,6 +21,7 @@ type Options struct {
 	Clock   clock.Clock
 	Data    string // the data directory; a backup contains some of its files too (see filesBesideStore)
 	Rate    uint64 // the largest number of bytes written per second; 0: unlimited
+	Shard   *Shard // the shard of a cluster; nil: the store of a single server
 	Log     *slog.Logger
 }
 

@@ -56,7 +56,7 @@ type fileToBackUp struct {
 // the simulator's log contains every call to which a row of the view refers, and the saved clock is not behind the
 // clock's time when the last row of the view was written.
 func (s *Service) begin(base *Base) (*Backup, error) {
-	b := &Backup{service: s, view: s.options.Journal.View()}
+	b := &Backup{service: s, view: s.options.Journal.StoredView()}
 	b.ctx, b.cancel = context.WithCancelCause(s.ctx)
 	if err := b.fillHeader(base); err != nil {
 		b.Close()
@@ -97,7 +97,7 @@ func (b *Backup) fillHeader(requestedBase *Base) error {
 	}
 	b.header = Header{
 		Version: backupVersion, ID: uuid.NewString(), TakenAt: b.service.options.Clock.Now().UTC().Truncate(time.Microsecond),
-		Group: n, GroupHash: hex.EncodeToString(hash[:]),
+		Group: n, GroupHash: hex.EncodeToString(hash[:]), Shard: b.service.options.Shard,
 	}
 	if firstHash, found, err := b.view.GroupHash(1); err != nil {
 		return err
@@ -183,6 +183,9 @@ func (w *writer) writeAll(b *Backup) error {
 		}
 	}
 	if w.manifest.Heads, err = headsOf(b.view); err != nil {
+		return err
+	}
+	if w.manifest.Placements, err = placementsOf(b.view); err != nil {
 		return err
 	}
 	return w.writeEnd()

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"hash/maphash"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"mizan/actors"
@@ -57,6 +58,7 @@ func CheckRestored(ctx context.Context, j *posting.Journal, inputs Inputs, cutLo
 		return nil, err
 	}
 	for _, step := range []func() error{
+		checker.readPlacements,
 		func() error { return checker.checkGroups(lastGroup, groupHash) },
 		checker.checkOrganizations,
 		checker.checkPlatformClaims,
@@ -86,6 +88,7 @@ func CheckRestored(ctx context.Context, j *posting.Journal, inputs Inputs, cutLo
 // checks of single organizations collect this data in its fields.
 type checker struct {
 	*scan.Scan
+	placements   map[ledger.ID]posting.Placement // of organizations that have moved or were to move
 	directory    *directory.Check
 	answers      *answers.Check
 	timers       *timers
@@ -136,6 +139,7 @@ func (c *checker) checkOrganizations() error {
 	if err != nil {
 		return err
 	}
+	ids = slices.DeleteFunc(ids, c.isCopy)
 	c.Report.Counts.Organizations = uint64(len(ids))
 	for _, id := range ids {
 		c.Digest.Begin(id)

@@ -35,8 +35,12 @@ func (c *orgCheck) checkClaims() error {
 			c.Report.Breach(findings.RuleClaims, "organization %v: a claim without a key", o.ID)
 			return nil
 		}
+		kind := ledger.ClaimKind(key[headLength])
+		if isSkipped, err := c.skipsClaim(kind, row); isSkipped || err != nil {
+			return err
+		}
 		c.addStoredClaim(key, row)
-		c.checkClaim(ledger.ClaimKind(key[headLength]), string(key[headLength+1:]), row)
+		c.checkClaim(kind, string(key[headLength+1:]), row)
 		return nil
 	})
 	if err != nil {

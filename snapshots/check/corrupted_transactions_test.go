@@ -243,7 +243,7 @@ var intentFaults = []fault{
 	scenarioFault("a capture that was not requested", "it has no matching request to the provider", func(s *scenarios) {
 		l := s.hold(payment.Payment, 300, terms(fees()))
 		amount := money.FromUint64(200)
-		d, err := s.decider.Commit(l.record, &amount, uuid.New())
+		d, err := s.decider.RequestCapture(l.record, &amount, uuid.New())
 		fixture.Must(s.t, err)
 		l.record = d.Record
 		l.answerOperation(payment.VerdictCharged)

@@ -82,7 +82,9 @@ func (c *orgCheck) checkHeader(r *scan.Record) {
 		c.Fault(r, "holds %d and settled at %d, and its events say %d and %d", s.HeldSeq, s.SettledSeq, h.HeldSeq, h.SettledSeq)
 	}
 	if s.Due != 0 {
-		c.timers.require(r.Organization.ID, r.Source, s.Due)
+		if c.placements[r.Organization.ID].State != store.Left {
+			c.timers.require(r.Organization.ID, r.Source, s.Due)
+		}
 	}
 }
 

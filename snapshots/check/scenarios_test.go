@@ -166,7 +166,7 @@ func (l *scenario) refund(amount uint64, changes ...change) {
 func (l *scenario) commit(amount uint64, changes ...change) {
 	l.t.Helper()
 	a := money.FromUint64(amount)
-	d, err := l.decider.Commit(l.record, &a, uuid.New())
+	d, err := l.decider.RequestCapture(l.record, &a, uuid.New())
 	fixture.Must(l.t, err)
 	l.write(d, changes...)
 }
@@ -319,7 +319,7 @@ func (l *scenario) nextEvent(r *rand.Rand) (d payment.Decision, ok bool) {
 	case n < 4:
 		return decider.DecideProviderAnswer(l.record, answer)
 	case n < 6:
-		d, err = decider.Commit(l.record, &part, uuid.New())
+		d, err = decider.RequestCapture(l.record, &part, uuid.New())
 	case n < 7:
 		d, err = decider.Cancel(l.record, uuid.New())
 	case n < 8:

@@ -40,7 +40,7 @@ func isLegal(e *ledger.Event) bool {
 		step, ok := payment.Machine.Next(from, payment.Event(e.Name))
 		return ok && string(step.To) == e.To
 	case ledger.Subscription:
-		return subscription.Legal(e.Name, e.From, e.To)
+		return subscription.IsLegalTransition(e.Name, e.From, e.To)
 	case ledger.Contract:
 		return true // the event does not name its state machine: package contracts checks the transition
 	case ledger.Screening:
@@ -53,7 +53,7 @@ func isLegal(e *ledger.Event) bool {
 	case ledger.Transfer: // a transfer has no record
 		return e.From == "" && e.Version == 1
 	}
-	return directory.Legal(e.Source.Kind, e.Name, e.From, e.To)
+	return directory.IsLegalTransition(e.Source.Kind, e.Name, e.From, e.To)
 }
 
 // followTransition checks an event and adds it to its record's history. closedHold is the hold that the event's entry

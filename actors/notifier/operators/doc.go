@@ -17,8 +17,8 @@
 //  5. An Attempt and the log contain no token, password, address, chat or text of a message. If a server
 //     reports an error, they contain the error's codes and, for the Bot API, the description. The description
 //     is shortened, and the token is removed from it.
-//  6. Redirects and the environment's proxies are ignored, because they would receive the token, which is part
-//     of the URL.
+//  6. Redirects are not followed, and proxies that the environment sets are not used, because the target of a
+//     redirect or the proxy would receive the token, which is part of the URL.
 //  7. E-mail that must be encrypted is either encrypted or not sent: a server without STARTTLS is a failure.
 //
 // Callers: actors/notifier (Send, Mail), cmd/mizan/serving (New).

@@ -10,6 +10,8 @@ import (
 
 // forget empties the index, as if later calls had displaced all of its entries.
 func (sim *testSimulator) forget() {
+	sim.mu.Lock() // a checkpoint may still be being written in the background
+	defer sim.mu.Unlock()
 	clear(sim.index.positions)
 	sim.index.ring = sim.index.ring[:0]
 	sim.index.oldest = 0

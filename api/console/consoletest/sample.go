@@ -23,7 +23,7 @@ func Fill(t testing.TB, s *testkit.Server) {
 	contents := operations.Contents()
 	for i := range contents.Operations {
 		o := &contents.Operations[i]
-		if slices.Contains([]string{"logOut", "rotateAdminToken"}, o.ID) {
+		if o.OnlyOnNode || slices.Contains([]string{"logOut", "rotateAdminToken"}, o.ID) {
 			continue
 		}
 		for _, e := range o.Examples {

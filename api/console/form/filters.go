@@ -22,7 +22,7 @@ func NewFilters(t *labels.Texts, context, action string, fields []apispec.Field,
 		}
 	}
 	view := f.View(shown, problems)
-	filters := &Filters{T: t, Action: action, Inputs: view.Inputs, view: view}
+	filters := &Filters{Texts: t, Action: action, Inputs: view.Inputs, view: view}
 	needed := make(url.Values)
 	for i := range view.Inputs {
 		in := &view.Inputs[i]

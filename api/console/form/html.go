@@ -59,7 +59,7 @@ func hasRows(inputs []Input) bool {
 
 // Filters is the form with the filters of a list.
 type Filters struct {
-	T          *labels.Texts
+	Texts      *labels.Texts
 	Action     string
 	Inputs     []Input
 	IsFiltered bool

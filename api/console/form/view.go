@@ -13,7 +13,7 @@ import (
 
 // View is the data for the template of a form.
 type View struct {
-	T       *labels.Texts
+	Texts   *labels.Texts
 	Inputs  []Input
 	Shown   string    // value of the hidden control ShownName; empty if there is no such control
 	Summary []Summary // the wrong fields, in the order of the form
@@ -27,7 +27,7 @@ type Summary struct{ ID, Label, Text string }
 
 // Input is a control, or a group of controls.
 type Input struct {
-	T         *labels.Texts
+	Texts     *labels.Texts
 	FromAPI   bool // the problems' texts are in English
 	Control   Control
 	Name, ID  string
@@ -99,7 +99,7 @@ func (i *Input) Describedby() string {
 // View returns the data of the form's template. If the form was posted, the data has the posted values. Otherwise it has the
 // values of the record. Secrets are left out. posted and problems may be nil.
 func (f *Form) View(posted url.Values, problems *Problems) *View {
-	v := &viewBuilder{form: f, view: &View{T: f.Texts}, problems: problems, used: make(map[string]bool), addTo: posted.Get(AddName)}
+	v := &viewBuilder{form: f, view: &View{Texts: f.Texts}, problems: problems, used: make(map[string]bool), addTo: posted.Get(AddName)}
 	if problems != nil {
 		v.view.FromAPI = problems.FromAPI
 	}
@@ -158,7 +158,7 @@ func (v *viewBuilder) inputs(fields []apispec.Field, path string, n *node, store
 // shows the posted values instead of the record's value.
 func (v *viewBuilder) input(f *apispec.Field, name string, n *node, wasPosted bool, stored any, enclosing scope) Input {
 	t := v.form.Texts
-	in := Input{T: t, FromAPI: v.view.FromAPI, IsChange: v.form.Changes, Name: name, ID: "f-" + strings.ReplaceAll(name, ".", "-"), Label: t.Field(join(v.form.Context, name)), Help: t.Help(join(v.form.Context, name), f.Help),
+	in := Input{Texts: t, FromAPI: v.view.FromAPI, IsChange: v.form.Changes, Name: name, ID: "f-" + strings.ReplaceAll(name, ".", "-"), Label: t.Field(join(v.form.Context, name)), Help: t.Help(join(v.form.Context, name), f.Help),
 		MaxLength: f.MaxLength, Required: f.Required && !v.form.Changes && f.Default == nil}
 	if v.problems != nil {
 		in.Problems, v.used[name] = v.problems.Fields[name], true

@@ -23,7 +23,7 @@ func shown(contents spec.Contents) (list []spec.Operation) {
 		other[tag.Name] = tag.Name == "Payers' pages" || tag.Name == "Checks and description"
 	}
 	for _, o := range contents.Operations {
-		isOwn := strings.HasSuffix(o.ID, "Actions") || strings.HasSuffix(o.Path, "/stats") || o.ID == "listRegions" || o.ID == "listReviews" // pages with texts of their own
+		isOwn := o.Tag == "Cluster" || strings.HasSuffix(o.ID, "Actions") || strings.HasSuffix(o.Path, "/stats") || o.ID == "listRegions" || o.ID == "listReviews" // pages with texts of their own
 		if !other[o.Tag] && !isOwn {
 			list = append(list, o)
 		}

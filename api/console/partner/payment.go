@@ -42,8 +42,8 @@ func (s *step) Clock() string {
 // IsMove tells whether the event changed the payment's status.
 func (s *step) IsMove() bool { return s.To != nil && (s.From == nil || *s.From != *s.To) }
 
-// Tone returns the CSS class for the status after the event.
-func (s *step) Tone() string { return Tone(*s.To) }
+// StatusClass returns the CSS class for the status after the event.
+func (s *step) StatusClass() string { return StatusClass(*s.To) }
 
 // entry is the ledger entry that an event booked.
 type entry struct {
@@ -68,8 +68,8 @@ type delivery struct {
 	Count    int `json:"-"`
 }
 
-// Tone returns the CSS class for the state of the delivery.
-func (d delivery) Tone() string { return Tone(d.State) }
+// StatusClass returns the CSS class for the state of the delivery.
+func (d delivery) StatusClass() string { return StatusClass(d.State) }
 
 // attempt is one attempt to deliver a notification.
 type attempt struct {

@@ -72,8 +72,8 @@ func (t *transaction) left() money.Amount {
 	return left
 }
 
-// Tone returns the CSS class for a status. The class shows whether the status is good, bad or neither.
-func Tone(status string) string {
+// StatusClass returns the CSS class for a status. The class shows whether the status is good, bad or neither.
+func StatusClass(status string) string {
 	switch status {
 	case "charged", "succeeded", "delivered":
 		return "good"
@@ -85,11 +85,11 @@ func Tone(status string) string {
 	return "info"
 }
 
-// Tone returns the CSS class for the status.
-func (t *transaction) Tone() string { return Tone(t.Status) }
+// StatusClass returns the CSS class for the status.
+func (t *transaction) StatusClass() string { return StatusClass(t.Status) }
 
-// Tone returns the CSS class for the status.
-func (r refund) Tone() string { return Tone(r.Status) }
+// StatusClass returns the CSS class for the status.
+func (r refund) StatusClass() string { return StatusClass(r.Status) }
 
 // paymentsPage is the data for the template that lists payments.
 type paymentsPage struct {

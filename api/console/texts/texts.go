@@ -98,6 +98,36 @@ type Texts struct {
 		Unknown  string            `json:"unknown"`
 		Outcomes map[string]string `json:"outcomes"`
 	} `json:"logins"`
+	Cluster struct {
+		Text          string            `json:"text"`
+		Nodes         string            `json:"nodes"`
+		Node          string            `json:"node"`
+		State         string            `json:"state"`
+		States        map[string]string `json:"states"`
+		Leads         string            `json:"leads"`
+		BaseURL       string            `json:"baseURL"`
+		Shards        string            `json:"shards"`
+		Shard         string            `json:"shard"`
+		Platform      string            `json:"platform"`
+		Leader        string            `json:"leader"`
+		NoLeader      string            `json:"noLeader"`
+		Organizations string            `json:"organizations"`
+		Replicas      string            `json:"replicas"`
+		Applied       string            `json:"applied" holds:"groups"`
+		Lag           string            `json:"lag" holds:"groups"`
+		Transfer      string            `json:"transfer" holds:"shard"`
+		Effect        string            `json:"effect"`
+		To            string            `json:"to"`
+		Submit        string            `json:"submit" on:"button"`
+		Begun         string            `json:"begun"`
+		Moves         string            `json:"moves"`
+		Organization  string            `json:"organization"`
+		From          string            `json:"from"`
+		ToShard       string            `json:"toShard"`
+		MoveStates    map[string]string `json:"moveStates"`
+		StartedAt     string            `json:"startedAt"`
+		Rows          string            `json:"rows"`
+	} `json:"cluster"`
 	Home struct {
 		Title   string `json:"title"`
 		Welcome string `json:"welcome" holds:"organization"`

@@ -71,6 +71,7 @@ var menu = []Group{
 		{"circuits", Root + "admin/circuits", "q", byAdmin, false},
 		{"changes", Root + "admin/changes", "j", byAdmin, false},
 		{"system", Root + "admin/system", "y", byAdmin, false},
+		{"cluster", Root + "admin/cluster", "", byAdmin, false},
 		{"settlements", Root + "admin/settlements", "", byAdmin, false},
 		{"organizations", Root + "admin/organizations", "o", byAdmin, false},
 	}},

@@ -16,7 +16,7 @@ func Contents() spec.Contents {
 		Tags:  tags(),
 		Operations: slices.Concat(
 			transactionOperations(), transactionActions(), transactionReads(), subscriptionOperations(), storefrontOperations(), pageOperations(),
-			sessionOperations(), recordOperations(), settlementOperations(), limitOperations(), deliveryOperations(), platformOperations(),
+			sessionOperations(), recordOperations(), settlementOperations(), limitOperations(), deliveryOperations(), platformOperations(), clusterOperations(),
 			ledgerOperations(), journalOperations(), periodOperations(),
 			contractOperations(), religiousOperations(), descriptionOperations(),
 		),
@@ -47,6 +47,7 @@ const (
 	tagBlocklist     = "Blocklist"
 	tagDeliveries    = "Deliveries"
 	tagPlatform      = "Backups and clock"
+	tagCluster       = "Cluster"
 	tagLedger        = "Accounts and balances"
 	tagJournal       = "Entries and events"
 	tagPeriods       = "Closed months and exports"
@@ -83,6 +84,7 @@ func tags() []spec.Tag {
 		{Name: tagBlocklist, Group: groupAdmin},
 		{Name: tagDeliveries, Group: groupAdmin},
 		{Name: tagPlatform, Group: groupAdmin},
+		{Name: tagCluster, Group: groupAdmin},
 		{Name: tagLedger, Group: groupLedger},
 		{Name: tagJournal, Group: groupLedger},
 		{Name: tagPeriods, Group: groupLedger},

@@ -28,6 +28,9 @@ type Operation struct {
 	// PlatformWide tells whether the operation concerns the whole platform. The operator then does not name an organization.
 	PlatformWide bool
 
+	// OnlyOnNode tells whether only a node of a cluster serves the operation. Other servers answer 404.
+	OnlyOnNode bool
+
 	// RefusalForm is the form in which the operation's route writes refusals. Most routes use AsJSON, the zero value.
 	RefusalForm RefusalForm
 

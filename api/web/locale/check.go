@@ -13,7 +13,7 @@ import (
 // checker collects the faults of a catalog.
 type checker struct {
 	lang   string
-	counts map[string]int // result of format.counts: how many numbers belong to each plural category
+	counts map[string]int // result of format.numbersPerCategory: how many numbers belong to each plural category
 	maps   mapKeys
 	faults []error
 }

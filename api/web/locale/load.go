@@ -68,7 +68,7 @@ func parse[T any](content []byte, lang string) (*T, mapKeys, error) {
 	if err := json.Unmarshal(content, &catalog, json.RejectUnknownMembers(true)); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", lang, err)
 	}
-	c := checker{lang: lang, counts: f.counts(), maps: make(mapKeys)}
+	c := checker{lang: lang, counts: f.numbersPerCategory(), maps: make(mapKeys)}
 	c.check("", "", reflect.ValueOf(&catalog.Texts).Elem())
 	if catalog.Lang != lang {
 		c.add("lang", "is %q", catalog.Lang)

@@ -42,9 +42,9 @@ func (f *format) category(n int) string {
 	return categoryOf[plural.Cardinal.MatchPlural(f.tag, n, 0, 0, 0, 0)]
 }
 
-// counts returns how many of the numbers 0 to 200 belong to each of the language's categories. If only fractions, such as 1.5,
-// or round millions belong to a category, its count is 0.
-func (f *format) counts() map[string]int {
+// numbersPerCategory returns how many of the numbers 0 to 200 belong to each of the language's categories. If only fractions,
+// such as 1.5, or round millions belong to a category, its count is 0.
+func (f *format) numbersPerCategory() map[string]int {
 	const last = 200
 	counts := map[string]int{categoryOf[plural.Cardinal.MatchPlural(f.tag, 1, 1, 1, 5, 5)]: 0, f.category(million): 0}
 	for n := range last + 1 {

@@ -1,7 +1,9 @@
 package records
 
 import (
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"mizan/api/web"
@@ -32,6 +34,19 @@ func Parse(req *web.Request, order ...string) (*Form, error) {
 		return nil, ledger.RefuseField("records.Parse", "params", "must be an object")
 	}
 	return &Form{Object: object, Order: order}, nil
+}
+
+// AllowOnly adds a problem for a body with a field that is not in names. The refusal quotes the name of the first such field.
+func (f *Form) AllowOnly(names ...string) {
+	const maxNameBytes = 64 // the refusal quotes only so much of a name, because a name may be as long as the body
+	members := jsonwalk.MembersOf(f.Object)
+	for name, _, found := members.Next(); found; name, _, found = members.Next() {
+		if text := string(name); !slices.Contains(names, text) {
+			text = strings.ToValidUTF8(text[:min(len(text), maxNameBytes)], "")
+			f.Problems.Add(text, "is no field of this request")
+			return
+		}
+	}
 }
 
 // Text reads a string field.

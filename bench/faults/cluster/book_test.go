@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/anishathalye/porcupine"
@@ -29,16 +30,27 @@ var cards = []string{
 	"4000000000000002", "4000000000000119", "4000000000000077",
 }
 
-// tenant is an organization with one partner. There is one in each shard.
+// partner is a merchant of an organization, with a key and terminals.
+type partner struct {
+	id  int64
+	key string
+}
+
+// tenant is an organization. At first there is one in each shard. The payments are those of one partner; other partners have the accounts.
 type tenant struct {
-	shard    int
-	org, key string
-	partner  int64
+	*partner
+	first    int // the shard in which it was created
+	org      string
 	answers  *answersFile
+	accounts []*account
+
+	place atomic.Int32 // the shard in which it was seen last
 
 	mu       sync.Mutex
 	payments []*payment // guarded by mu
 }
+
+func (tn *tenant) shard() int { return int(tn.place.Load()) }
 
 // payment is a txid, with all requests about it.
 type payment struct {
@@ -82,6 +94,13 @@ func (b *book) complain(format string, values ...any) {
 	b.wrong = append(b.wrong, fmt.Errorf(format, values...))
 }
 
+// hasComplaint tells whether a wrong answer was recorded.
+func (b *book) hasComplaint() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.wrong) > 0
+}
+
 // count counts an answer.
 func (b *book) count(kind string) {
 	b.mu.Lock()
@@ -93,7 +112,7 @@ func (b *book) count(kind string) {
 func (b *book) add(tn *tenant, random *rand.Rand) *payment {
 	b.mu.Lock()
 	b.made++
-	p := &payment{tenant: tn, txid: fmt.Sprintf("%s-%d-%d", b.prefix, tn.shard, b.made)}
+	p := &payment{tenant: tn, txid: fmt.Sprintf("%s-%d-%d", b.prefix, tn.first, b.made)}
 	b.mu.Unlock()
 	p.card, p.amount = cards[random.IntN(len(cards))], 10+random.IntN(1000)
 	p.refund = 1 + random.IntN(p.amount)

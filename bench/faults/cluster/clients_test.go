@@ -9,7 +9,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
-	"path/filepath"
 	"strconv"
 	"sync"
 	"syscall"
@@ -21,44 +20,57 @@ const (
 	requestEvery    = 60 * time.Millisecond // each client sends a request so often, if the last one has been answered
 	callTimeout     = 8 * time.Second       // longer than any pause of a node
 	probeEvery      = 25 * time.Millisecond
+	maxAttempts     = 10 // to make an organization; on a busy machine a lead may change meanwhile
 )
 
 // pool sends requests to the nodes of a cluster.
 type pool struct {
 	*book
-	urls  []string // base URLs of the nodes, by their order in cluster.json
-	names []string
+	urls  []string // base URLs of the nodes
+	names []string // their names, in the same order
 	http  *http.Client
 }
 
 // newPool creates a book with an organization in each shard.
-func newPool(s *sandbox, seed uint64) *pool {
-	s.t.Helper()
-	d := s.describe()
-	p := &pool{book: newBook(seed), http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}, Timeout: callTimeout}}
-	for i := range d.Nodes {
-		p.urls, p.names = append(p.urls, d.Nodes[i].BaseURL), append(p.names, d.Nodes[i].Name)
-	}
+func newPool(f *fleet, seed uint64) *pool {
+	f.t.Helper()
+	p := &pool{book: newBook(seed), http: &http.Client{Transport: f.transport(), Timeout: callTimeout}}
+	p.know(f.all())
 	for shard := 1; shard <= shards; shard++ {
-		tn, err := p.makeTenant(s, shard, &d)
+		tn, err := p.makeTenant(f, shard)
+		for range maxAttempts {
+			if err == nil {
+				break
+			}
+			f.t.Logf("an organization of shard %d is made again: %v", shard, err)
+			tn, err = p.makeTenant(f, shard)
+		}
+		if err == nil {
+			tn.answers, err = createAnswers(f.path(fmt.Sprintf("answers-%d", shard)))
+		}
 		if err != nil {
-			s.t.Fatalf("an organization of shard %d: %v", shard, err)
+			f.t.Fatalf("an organization of shard %d: %v", shard, err)
 		}
 		p.tenants = append(p.tenants, tn)
 	}
-	s.t.Cleanup(p.http.CloseIdleConnections)
+	f.t.Cleanup(p.http.CloseIdleConnections)
 	return p
 }
 
-// makeTenant creates an organization in a shard, with a partner, its key and a terminal.
-func (p *pool) makeTenant(s *sandbox, shard int, d *description) (*tenant, error) {
-	tn := &tenant{shard: shard}
-	var err error
-	if tn.answers, err = createAnswers(filepath.Join(filepath.Dir(s.dir), fmt.Sprintf("answers-%d", shard))); err != nil {
-		return nil, err
+// know sets the nodes to which clients send requests. No client may be at work.
+func (p *pool) know(nodes []*node) {
+	p.urls, p.names = nil, nil
+	for _, n := range nodes {
+		p.urls, p.names = append(p.urls, n.baseURL()), append(p.names, n.name)
 	}
+}
+
+// makeTenant creates an organization in a shard, with a partner, its key and a terminal.
+func (p *pool) makeTenant(f *fleet, shard int) (*tenant, error) {
+	tn := &tenant{first: shard}
+	tn.place.Store(int32(shard))
 	create := func(path, body string, into any) (int, error) {
-		a := p.send(context.Background(), 0, http.MethodPost, path, body, "authorization", "Bearer "+d.AdminToken, "x-organization-id", tn.org)
+		a := p.send(context.Background(), 0, http.MethodPost, path, body, "authorization", "Bearer "+f.token, "x-organization-id", tn.org)
 		if a.status != http.StatusCreated {
 			return 0, fmt.Errorf("POST %s answered %d: %s", path, a.status, a.body)
 		}
@@ -66,23 +78,33 @@ func (p *pool) makeTenant(s *sandbox, shard int, d *description) (*tenant, error
 		return at, errors.Join(err, json.Unmarshal(a.body, into))
 	}
 	var org struct{ Data struct{ ID string } }
+	var err error
 	for at := 0; at != shard; { // a new organization gets into the shard that has the fewest
 		if at, err = create("/api/v1/organizations", `{"name":"Faults"}`, &org); err != nil {
 			return nil, err
 		}
 	}
 	tn.org = org.Data.ID
-	var partner struct{ ID int64 }
-	var key struct{ Key string }
-	if _, err = create("/api/v1/partners", `{"name":"Merchant","login":"merchant","pass":"correct-Horse-battery-71"}`, &partner); err == nil {
-		tn.partner = partner.ID
-		_, err = create("/api/v1/api_keys", fmt.Sprintf(`{"name":"key","partner_id":%d}`, tn.partner), &key)
-	}
-	if err == nil {
-		tn.key = key.Key
-		_, err = create("/api/v1/terminal", fmt.Sprintf(`{"name":"t","partner_id":%d,"provider":"simulator","type":"payment","env":%q,"is_active":true}`, tn.partner, env), new(struct{}))
+	if tn.partner, err = makePartner("merchant", []string{env}, create); err == nil {
+		err = p.makeAccounts(tn, create)
 	}
 	return tn, err
+}
+
+// makePartner creates a partner with a key, and with a terminal in each of the environments.
+func makePartner(login string, environments []string, create func(path, body string, into any) (int, error)) (*partner, error) {
+	var made struct{ ID int64 }
+	var key struct{ Key string }
+	_, err := create("/api/v1/partners", `{"name":"Merchant","login":"`+login+`","pass":"correct-Horse-battery-71"}`, &made)
+	if err == nil {
+		_, err = create("/api/v1/api_keys", fmt.Sprintf(`{"name":"key","partner_id":%d}`, made.ID), &key)
+	}
+	for _, env := range environments {
+		if err == nil {
+			_, err = create("/api/v1/terminal", fmt.Sprintf(`{"name":"t","partner_id":%d,"provider":"simulator","type":"payment","env":%q,"is_active":true}`, made.ID, env), new(struct{}))
+		}
+	}
+	return &partner{made.ID, key.Key}, err
 }
 
 // answer is a response. Status 0 means that no complete response came.
@@ -120,10 +142,10 @@ func (p *pool) send(ctx context.Context, node int, method, path, body string, he
 }
 
 // call sends a partner's request, and records it with its answer.
-func (p *pool) call(tn *tenant, node int, method, path, body, recordedBody, key string) *answer {
-	a := p.send(context.Background(), node, method, path, body, "x-api-key", tn.key, "x-organization-id", tn.org, "idempotency-key", key)
+func (p *pool) call(tn *tenant, caller *partner, node int, method, path, body, recordedBody, key string) *answer {
+	a := p.send(context.Background(), node, method, path, body, "x-api-key", caller.key, "x-organization-id", tn.org, "idempotency-key", key)
 	if !a.isRefused {
-		line := answerLine{Method: method, Path: path, Organization: tn.org, Partner: tn.partner, Key: key, Status: a.status, Response: a.body}
+		line := answerLine{Method: method, Path: path, Organization: tn.org, Partner: caller.id, Key: key, Status: a.status, Response: a.body}
 		if recordedBody != "" {
 			line.Body = json.RawMessage(recordedBody)
 		}
@@ -177,7 +199,7 @@ func (p *pool) create(pm *payment, node, more int) *answer {
 			pm.txid, env, pm.amount+more, currency, card, cvv)
 	}
 	call := p.now()
-	a := p.call(pm.tenant, node, http.MethodPost, "/api/v1/transactions", render(pm.card, `,"cvv":"737"`), render(pm.card[len(pm.card)-4:], ""), "")
+	a := p.call(pm.tenant, pm.tenant.partner, node, http.MethodPost, "/api/v1/transactions", render(pm.card, `,"cvv":"737"`), render(pm.card[len(pm.card)-4:], ""), "")
 	end := p.now()
 	p.count("create: " + a.outcome())
 	input := createInput{strconv.Itoa(pm.amount + more)}
@@ -202,7 +224,7 @@ func (p *pool) read(pm *payment, node int) *answer {
 		return new(answer)
 	}
 	call := p.now()
-	a := p.call(pm.tenant, node, http.MethodGet, "/api/v1/transactions/"+id, "", "", "")
+	a := p.call(pm.tenant, pm.tenant.partner, node, http.MethodGet, "/api/v1/transactions/"+id, "", "", "")
 	p.endShow(pm, "read", node, id, a, call, false)
 	return a
 }
@@ -232,7 +254,7 @@ func (p *pool) giveBack(pm *payment, node int) *answer {
 	}
 	body := fmt.Sprintf(`{"params":{"type":"refund","amount":"%d"}}`, pm.refund)
 	call := p.now()
-	a := p.call(pm.tenant, node, http.MethodPut, "/api/v1/transactions/"+id, body, body, "refund-"+pm.txid)
+	a := p.call(pm.tenant, pm.tenant.partner, node, http.MethodPut, "/api/v1/transactions/"+id, body, body, "refund-"+pm.txid)
 	p.endShow(pm, "refund", node, id, a, call, true)
 	return a
 }
@@ -269,8 +291,12 @@ func (p *pool) load(seed uint64) (stop func()) {
 	var working sync.WaitGroup
 	for _, tn := range p.tenants {
 		for i := range clientsOfTenant {
-			random := rand.New(rand.NewPCG(seed, uint64(tn.shard*1000+i+1)))
+			random := rand.New(rand.NewPCG(seed, uint64(tn.first*1000+i+1)))
 			working.Go(func() { p.work(ctx, tn, random) })
+		}
+		for i := range clientsOfAccounts {
+			random := rand.New(rand.NewPCG(seed, uint64(tn.first*1000+500+i)))
+			working.Go(func() { p.workOnAccounts(ctx, tn, random) })
 		}
 	}
 	return func() {

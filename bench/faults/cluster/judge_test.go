@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -36,14 +37,14 @@ func (c *campaign) judge() {
 	for _, err := range c.wrong {
 		c.t.Errorf("a wrong answer: %v", err)
 	}
-	c.awaitWhole(nodes, 0)
+	c.passTime()
+	c.awaitWhole(0)
 	c.awaitFinal()
 	c.readThroughEveryNode()
 	totals := c.totals()
+	c.readAccounts()
 	c.http().CloseIdleConnections()
-	if exit := c.stop(); exit != 0 {
-		c.t.Errorf("the sandbox has ended with %d: %s", exit, c.said())
-	}
+	c.stop()
 	names := c.names
 	c.audit(names)
 	c.compareReplicas(names)
@@ -52,9 +53,11 @@ func (c *campaign) judge() {
 		c.compareStore(tn, calls, totals[i])
 	}
 	c.checkHistories()
-	for name, n := range c.counts {
-		c.report.totals[name] += n
-	}
+	c.report.update(func() {
+		for name, n := range c.counts {
+			c.report.totals[name] += n
+		}
+	})
 }
 
 func (c *campaign) http() *http.Client { return c.pool.http }
@@ -136,7 +139,7 @@ func (c *campaign) readThroughEveryNode() {
 			call := c.now()
 			v, err := c.show(pm, node)
 			if err != nil {
-				c.t.Errorf("lost: %v", err)
+				c.lose("%v", err)
 				continue
 			}
 			pm.mu.Lock()
@@ -159,7 +162,7 @@ func (c *campaign) totals() []total {
 	list := make([]total, len(c.tenants))
 	for i, tn := range c.tenants {
 		for node := range c.urls {
-			path := fmt.Sprintf("/api/v1/ledger/accounts/L:partner:%d:available?currency=%s&env=%s", tn.partner, currency, env)
+			path := fmt.Sprintf("/api/v1/ledger/accounts/L:partner:%d:available?currency=%s&env=%s", tn.id, currency, env)
 			a := c.send(c.t.Context(), node, http.MethodGet, path, "", "x-api-key", tn.key, "x-organization-id", tn.org)
 			var rows struct {
 				Data []struct {
@@ -175,11 +178,11 @@ func (c *campaign) totals() []total {
 			var got total
 			if len(rows.Data) == 1 {
 				if got = (total{rows.Data[0].Credits, rows.Data[0].Debits}); rows.Data[0].Held != 0 {
-					c.t.Errorf("shard %d: %d is held though every payment is final", tn.shard, rows.Data[0].Held)
+					c.t.Errorf("shard %d: %d is held though every payment is final", tn.shard(), rows.Data[0].Held)
 				}
 			}
 			if node > 0 && got != list[i] {
-				c.t.Errorf("shard %d: node %s shows the totals %+v, another one %+v", tn.shard, c.names[node], got, list[i])
+				c.t.Errorf("shard %d: node %s shows the totals %+v, another one %+v", tn.shard(), c.names[node], got, list[i])
 			}
 			list[i] = got
 		}
@@ -189,8 +192,34 @@ func (c *campaign) totals() []total {
 
 // storeDir returns the data directory of a node's replica of a shard.
 func (c *campaign) storeDir(node string, shard int) string {
-	return filepath.Join(c.dir, node, "shards", strconv.Itoa(shard), "store")
+	return filepath.Join(c.node(node).data, "shards", strconv.Itoa(shard), "store")
 }
+
+// joinAnswers writes, for each shard that has organizations at the end, a file with all answers about them.
+func (c *campaign) joinAnswers() {
+	c.t.Helper()
+	for shard := 1; shard <= shards; shard++ {
+		var all []byte
+		for _, tn := range c.tenants {
+			if tn.shard() != shard {
+				continue
+			}
+			content, err := os.ReadFile(tn.answers.path)
+			if err != nil {
+				c.t.Fatal(err)
+			}
+			all = append(all, content...)
+		}
+		if len(all) == 0 { // all organizations have moved away
+			continue
+		}
+		if err := os.WriteFile(c.answersIn(shard), all, 0o600); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+}
+
+func (c *campaign) answersIn(shard int) string { return c.path(fmt.Sprintf("answers-in-%d", shard)) }
 
 // audit runs `mizan audit verify` on every replica of the closed cluster, with all answers about the shard's organization.
 func (c *campaign) audit(names []string) {
@@ -199,13 +228,14 @@ func (c *campaign) audit(names []string) {
 			c.t.Errorf("the answers: %v", err)
 		}
 	}
+	c.joinAnswers()
 	var running sync.WaitGroup
 	for _, node := range names {
 		running.Go(func() {
 			for shard := range shards + 1 {
-				args := []string{"audit", "verify", "--data", c.storeDir(node, shard), "--keyring", filepath.Join(c.dir, "keyring")}
-				if shard > 0 {
-					args = append(args, "--answers", c.tenants[shard-1].answers.path)
+				args := []string{"audit", "verify", "--data", c.storeDir(node, shard), "--keyring", c.path("keyring")}
+				if _, err := os.Stat(c.answersIn(shard)); err == nil {
+					args = append(args, "--answers", c.answersIn(shard))
 				}
 				if r := testkit.Run(c.t, nil, args...); r.Exit != 0 || r.Stderr != "" {
 					c.t.Errorf("audit verify of shard %d on %s: exit %d\n%s%s", shard, node, r.Exit, r.Stdout, r.Stderr)
@@ -271,7 +301,7 @@ type charges struct {
 // providerCalls reads the simulator's log.
 func (c *campaign) providerCalls() map[ledger.ID]*charges {
 	c.t.Helper()
-	content, err := os.ReadFile(filepath.Join(c.dir, "simulator", "simulator.log"))
+	content, err := os.ReadFile(filepath.Join(c.path("simulator"), "simulator.log"))
 	if err != nil {
 		c.t.Errorf("the simulator's log: %v", err)
 	}
@@ -311,14 +341,14 @@ func (c *campaign) compareStore(tn *tenant, calls map[ledger.ID]*charges, totals
 	}
 	var want total
 	discard := slog.New(slog.DiscardHandler)
-	j, err := posting.Open(posting.Options{Store: store.Options{Dir: c.storeDir(c.names[0], tn.shard), Log: discard, MustExist: true}, Clock: clock.Real{}, Log: discard})
+	j, err := posting.Open(posting.Options{Store: store.Options{Dir: c.storeDir(c.names[0], tn.shard()), Log: discard, MustExist: true}, Clock: clock.Real{}, Log: discard})
 	if err != nil {
-		c.t.Errorf("shard %d: %v", tn.shard, err)
+		c.t.Errorf("shard %d: %v", tn.shard(), err)
 		return
 	}
 	defer func() {
 		if err := j.Close(); err != nil {
-			c.t.Errorf("shard %d: %v", tn.shard, err)
+			c.t.Errorf("shard %d: %v", tn.shard(), err)
 		}
 	}()
 	sn := j.View()
@@ -334,11 +364,16 @@ func (c *campaign) compareStore(tn *tenant, calls map[ledger.ID]*charges, totals
 			of = new(charges)
 		}
 		switch status := string(r.Status); {
+		case r.TxID == "": // a payment into an account; if no client knows its id, nobody has waited until it is final
+			if of.charge > 1 {
+				c.double("transaction %v was sent to the provider %d times", id, of.charge)
+			}
+			return true, nil
 		case pm == nil:
 			c.t.Errorf("transaction %v has txid %q, which nobody sent", id, r.TxID)
 			return true, nil
 		case found[r.TxID]:
-			c.t.Errorf("txid %s has a second transaction, %v", r.TxID, id)
+			c.double("txid %s has a second transaction, %v", r.TxID, id)
 		case pm.last.ID == "" && pm.unknown == 0:
 			c.t.Errorf("txid %s has transaction %v, but every create was answered as not done", r.TxID, id)
 		case pm.last.ID != "" && (pm.last.ID != id.String() || pm.last.Status != status):
@@ -354,11 +389,11 @@ func (c *campaign) compareStore(tn *tenant, calls map[ledger.ID]*charges, totals
 			surprises++
 		}
 		if of.charge > 1 {
-			c.t.Errorf("txid %s was sent to the provider %d times", r.TxID, of.charge)
+			c.double("txid %s was sent to the provider %d times", r.TxID, of.charge)
 		}
 		for request, n := range of.refunds {
 			if n > 1 {
-				c.t.Errorf("refund %v of txid %s was sent to the provider %d times", request, r.TxID, n)
+				c.double("refund %v of txid %s was sent to the provider %d times", request, r.TxID, n)
 			}
 		}
 		found[r.TxID] = true
@@ -366,17 +401,22 @@ func (c *campaign) compareStore(tn *tenant, calls map[ledger.ID]*charges, totals
 		return true, nil
 	})
 	if err != nil {
-		c.t.Errorf("shard %d: %v", tn.shard, err)
+		c.t.Errorf("shard %d: %v", tn.shard(), err)
 	}
+	acknowledged := 0
 	for txid, pm := range byTxID {
-		if pm.acked && !found[txid] {
-			c.t.Errorf("lost: txid %s was acknowledged as %s, and is not stored", txid, pm.last.ID)
+		if pm.acked {
+			acknowledged++
+			if !found[txid] {
+				c.lose("txid %s was acknowledged as %s, and is not stored", txid, pm.last.ID)
+			}
 		}
 	}
+	c.report.update(func() { c.report.acknowledged += acknowledged })
 	if totals != want {
-		c.t.Errorf("shard %d: the partner's account has %+v, the stored payments make %+v", tn.shard, totals, want)
+		c.t.Errorf("shard %d: the partner's account has %+v, the stored payments make %+v", tn.shard(), totals, want)
 	}
-	c.t.Logf("shard %d: %d payments asked for, %d stored, %d of them without an answer to any create", tn.shard, len(byTxID), len(found), surprises)
+	c.t.Logf("shard %d: %d payments asked for, %d stored, %d of them without an answer to any create", tn.shard(), len(byTxID), len(found), surprises)
 }
 
 // number returns an amount in minor units. Those of this package are small.
@@ -385,21 +425,36 @@ func number(a money.Amount) int64 {
 	return int64(n)
 }
 
-// checkHistories looks for an order that explains the answers about each payment.
+// checkHistories looks for orders that explain the answers about each payment, and about each account.
 func (c *campaign) checkHistories() {
-	c.each(func(pm *payment) {
-		operations := withEnd(pm.operations)
-		switch result, details := porcupine.CheckOperationsVerbose(paymentModel, operations, searchTime); result {
-		case porcupine.Illegal:
-			path := filepath.Join(filepath.Dir(c.dir), pm.txid+".html")
-			drawing, err := os.Create(path)
-			if err == nil {
-				err = porcupine.Visualize(paymentModel, details, drawing)
-				_ = drawing.Close()
+	c.each(func(pm *payment) { c.checkHistory("txid "+pm.txid, paymentModel, pm.operations) })
+	for _, tn := range c.tenants {
+		for _, a := range tn.accounts {
+			if len(a.operations) > 0 {
+				c.checkHistory(a.name, balanceModel, a.operations)
 			}
-			c.t.Errorf("no order explains the answers about txid %s; drawing in %s (%v): %+v", pm.txid, path, err, pm.operations)
-		case porcupine.Unknown:
-			c.t.Logf("txid %s: no result within %v", pm.txid, searchTime)
+		}
+	}
+}
+
+// checkHistory looks for an order of the operations that the model allows.
+func (c *campaign) checkHistory(name string, model porcupine.Model, operations []porcupine.Operation) {
+	result, details := porcupine.CheckOperationsVerbose(model, withEnd(operations), searchTime)
+	c.report.update(func() {
+		c.report.histories++
+		c.report.operations += len(operations)
+		if result == porcupine.Unknown {
+			c.report.undecided++
 		}
 	})
+	if result != porcupine.Illegal {
+		return
+	}
+	path := c.path(strings.NewReplacer(" ", "-", ",", "").Replace(name) + ".html")
+	drawing, err := os.Create(path)
+	if err == nil {
+		err = porcupine.Visualize(model, details, drawing)
+		_ = drawing.Close()
+	}
+	c.t.Errorf("no order explains the answers about %s; drawing in %s (%v): %+v", name, path, err, operations)
 }

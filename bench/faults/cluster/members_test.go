@@ -1,13 +1,12 @@
 package cluster
 
 import (
-	"net"
+	"context"
+	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -21,85 +20,133 @@ import (
 func TestSoakNodesJoinAndLeave(t *testing.T) {
 	testseed.SoakTime(t)
 	r := newReport()
-	c := newCampaign(t, testseed.Seed(t), r)
+	c := newCampaign(t, 3, testkit.Binary(t), testseed.Seed(t), r)
 	stop := c.load(c.seed)
 	<-time.After(time.Second)
 	c.join("n4")
-	c.awaitWhole(nodes+1, 1000)
-	removed := c.member("n1")
-	testkit.MustRun(t, append([]string{"cluster", "remove-node", "n1"}, c.admin("n2")...)...)
+	c.awaitWhole(1000)
 	stop() // the clients of the first load also ask the removed node
-	c.endNode(removed.Name, syscall.SIGTERM)
-	added := c.member("n4")
-	c.urls, c.names = append(c.urls[1:], added.BaseURL), append(c.names[1:], added.Name)
-	c.awaitWhole(nodes, 1000)
+	c.remove("n1")
+	c.know(c.all())
+	c.awaitWhole(1000)
 	stop = c.load(c.seed + 1)
-	c.inject(killLeader)
-	c.awaitWhole(nodes, 1000)
-	c.inject(pauseLeader)
+	c.inject(c.kind(killLeader))
+	c.awaitWhole(1000)
+	c.inject(c.kind(pauseLeader))
 	stop()
 	c.judge()
 	r.print(t)
 }
 
 // admin returns the flags of commands that ask a node as an operator.
-func (s *sandbox) admin(node string) []string {
-	m := s.member(node)
-	return []string{"--url", m.BaseURL, "--token-file", m.TokenIn}
+func (f *fleet) admin(n *node) []string {
+	return []string{"--url", n.baseURL(), "--token-file", f.path("token")}
 }
 
-// join starts a new node with the settings of the first one, and adds it to the cluster.
-func (s *sandbox) join(name string) {
-	s.t.Helper()
-	first := s.member("n1")
-	testkit.MustRun(s.t, "cluster", "certificates", "--nodes", name, "--out", first.CertsDir)
-	m := first
-	m.Name, m.Data = name, filepath.Join(s.dir, name)
-	listen, peer, metrics := freeAddress(s.t), freeAddress(s.t), freeAddress(s.t)
-	m.BaseURL, m.Peer = "http://"+listen, peer
-	content, err := os.ReadFile("/proc/" + strconv.Itoa(first.PID) + "/cmdline")
-	if err != nil {
-		s.t.Fatal(err)
+// join starts a new node, and adds it to the cluster.
+func (f *fleet) join(name string) {
+	f.t.Helper()
+	first := f.all()[0]
+	testkit.MustRun(f.t, "cluster", "certificates", "--nodes", name, "--out", f.path("certificates"))
+	n := f.makeNode(name)
+	f.mu.Lock()
+	f.nodes = append(f.nodes, n)
+	f.mu.Unlock()
+	if err := f.launch(n); err != nil {
+		f.t.Fatal(err)
 	}
-	arguments := strings.Split(strings.TrimSuffix(string(content), "\x00"), "\x00")
-	for flag, value := range map[string]string{
-		"--data": m.Data, "--listen": listen, "--base-url": m.BaseURL, "--metrics-listen": metrics, "--cluster-node": name, "--cluster-listen": peer,
-	} {
-		arguments[slices.Index(arguments, flag)+1] = value
-	}
-	arguments[slices.Index(arguments, "--cluster-peers")+1] += "," + name + "=" + peer
-	out, err := os.Create(filepath.Join(s.dir, name+".log"))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer func() { _ = out.Close() }()
-	cmd := exec.Command(s.program, arguments[1:]...)
-	cmd.Stdout, cmd.Stderr = out, out
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := cmd.Start(); err != nil {
-		s.t.Fatal(err)
-	}
-	go func() { _ = cmd.Wait() }()
-	m.PID = cmd.Process.Pid
-	s.t.Cleanup(func() { m.signal(syscall.SIGKILL) })
-	s.added = append(s.added, m)
-	s.await("node "+name+" serves", func() bool {
-		answer, err := s.http.Get(m.BaseURL + "/livez")
+	f.admit(n, first)
+}
+
+// admit adds a node that was just started to the cluster.
+func (f *fleet) admit(n, other *node) {
+	f.t.Helper()
+	f.await("node "+n.name+" lives", func() bool {
+		answer, err := f.http.Get(n.baseURL() + "/livez")
 		if err == nil {
 			_ = answer.Body.Close()
 		}
 		return err == nil && answer.StatusCode == 200
 	})
-	testkit.MustRun(s.t, append([]string{"cluster", "add-node", name, peer}, s.admin("n1")...)...)
+	f.mustRun(other, append([]string{"cluster", "add-node", n.name, n.peer}, f.admin(other)...)...)
 }
 
-// freeAddress returns an address on the loopback interface on which nobody listens.
-func freeAddress(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+// replaceFollower ends a follower, removes it from the cluster, empties its data directory, and adds it again.
+func (c *campaign) replaceFollower(s *scene) {
+	n, leader := c.node(s.follower), c.node(s.leader)
+	c.kill(s.follower)
+	s.mend = func() {
+		c.mustRun(leader, append([]string{"cluster", "remove-node", s.follower}, c.admin(leader)...)...)
+		if err := os.RemoveAll(n.data); err != nil {
+			c.t.Fatal(err)
+		}
+		if err := c.launch(n); err != nil {
+			c.t.Fatal(err)
+		}
+		c.admit(n, leader)
 	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
+}
+
+// compactionTime is how long TestSoakReplacedNodeGetsACopy writes at most until Raft removes the beginning of its log, which it does
+// after some thousand groups. On two busy cores that took five minutes.
+const compactionTime = 15 * time.Minute
+
+// TestSoakReplacedNodeGetsACopy replaces a node by an empty one after the beginning of Raft's log was removed, so that the new node
+// needs a copy of the leader's store, while the leader writes.
+func TestSoakReplacedNodeGetsACopy(t *testing.T) {
+	testseed.SoakTime(t)
+	r := newReport()
+	c := newCampaign(t, 3, testkit.Binary(t), testseed.Seed(t), r)
+	stop := c.load(c.seed)
+	ctx, cancel := context.WithTimeout(t.Context(), compactionTime)
+	defer cancel()
+	var hurrying sync.WaitGroup
+	isCompacted := func(n *node) bool {
+		_, err := os.Stat(filepath.Join(n.data, "shards", "1", "raft", "SNAPSHOT"))
+		return err == nil
+	}
+	areCompacted := func() bool {
+		return !slices.ContainsFunc(c.all(), func(n *node) bool { return !isCompacted(n) })
+	}
+	for i := range 3 { // without a pause between requests
+		random := rand.New(rand.NewPCG(c.seed, uint64(i)))
+		hurrying.Go(func() {
+			for node := 0; ctx.Err() == nil && !areCompacted(); node++ {
+				c.create(c.add(c.tenants[0], random), node%len(c.urls), 0)
+			}
+		})
+	}
+	hurrying.Wait()
+	if !areCompacted() {
+		t.Fatalf("Raft has not removed the beginning of its log within %v", compactionTime)
+	}
+	for range 2 {
+		c.inject(c.kind(replaceFollower))
+		c.awaitWhole(1000)
+		for _, n := range c.all() {
+			if !isCompacted(n) {
+				t.Errorf("node %s has got no copy of the store", n.name)
+			}
+		}
+	}
+	c.inject(c.kind(killLeader))
+	stop()
+	c.judge()
+	r.print(t)
+}
+
+// remove removes a node from the cluster and ends it.
+func (f *fleet) remove(name string) {
+	f.t.Helper()
+	other := f.others(name)[0]
+	f.mustRun(other, append([]string{"cluster", "remove-node", name}, f.admin(other)...)...)
+	f.endNode(name, syscall.SIGTERM)
+	if disk := f.node(name).disk; disk != nil {
+		if err := disk.Close(); err != nil {
+			f.t.Errorf("the disk of %s: %v", name, err)
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.nodes = slices.DeleteFunc(f.nodes, func(n *node) bool { return n.name == name })
 }

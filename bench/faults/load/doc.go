@@ -19,8 +19,8 @@
 // Rates and times are judged only in rounds in which other processes used at most a tenth of the processors;
 // otherwise they are only printed. The other invariants are judged in every run.
 //
-// Invariant over a long time under an even load, while the manual clock moves by days in every minute
-// (TestSoakLeaks):
+// TestSoakLeaks runs for a long time under a constant load, while the manual clock moves forward by several days each minute.
+// Its invariant:
 //  8. Memory, open files, goroutines and threads do not grow, and the store grows by a bounded number of bytes for each
 //     payment. Whether something grows is decided by the lower confidence bound of its slope (package trend).
 //

@@ -4,8 +4,8 @@
 // Invariants:
 //  1. Each case has a directory of its own, a copy of a template with transactions, backups and several tables. So one case can
 //     be repeated without the others.
-//  2. A check starts the server without the fault, makes requests, stops it, and runs `mizan audit verify` with every response that a
-//     client got before and after the fault.
+//  2. A check starts the server without the fault, makes requests, stops it, and runs `mizan audit verify` with every response
+//     that a client got before and after the fault.
 //  3. A server that ends by itself names the cause in one line that begins with "mizan:". If the operating system refused a
 //     resource to Go's runtime, the runtime's own message is enough.
 //  4. A case leaves nothing behind: no process, no file, no mount.

@@ -18,6 +18,15 @@ import (
 type BackupFlags struct {
 	ConnectionFlags
 	TokenFile *string `name:"token-file" placeholder:"FILE" help:"File with the admin token; - is stdin ($MIZAN_ADMIN_TOKEN has the token itself)."`
+	Shard     *int    `kong:"-"` // the shard of a cluster to back up; nil: a single server
+}
+
+// Open returns a client for the server that the flags name. It does not connect to the server. Every error is a mistake of the
+// user.
+func (f *BackupFlags) Open() (*Client, error) {
+	noOrganization := "" // set, so that the environment variable for the organization is ignored
+	flags := AdminFlags{ServerFlags: ServerFlags{ConnectionFlags: f.ConnectionFlags, Organization: &noOrganization}, TokenFile: f.TokenFile}
+	return flags.Open()
 }
 
 // Bounds for the transfer of a backup.
@@ -30,9 +39,7 @@ const (
 // error, the backup in out is not complete. The error is a *Fault.
 func (f *BackupFlags) Take(ctx context.Context, commandName string, s *Streams, body []byte, out io.Writer) error {
 	command := Command{Name: commandName, Streams: s}
-	noOrganization := "" // set, so that the environment variable for the organization is ignored
-	flags := AdminFlags{ServerFlags: ServerFlags{ConnectionFlags: f.ConnectionFlags, Organization: &noOrganization}, TokenFile: f.TokenFile}
-	client, err := flags.Open()
+	client, err := f.Open()
 	if err != nil {
 		return command.Misused("%v", err)
 	}
@@ -53,6 +60,9 @@ func (f *BackupFlags) Take(ctx context.Context, commandName string, s *Streams, 
 	}
 	client.authorize(request)
 	request.Header.Set("Content-Type", "application/json")
+	if f.Shard != nil {
+		request.Header.Set("X-Mizan-Shard", strconv.Itoa(*f.Shard))
+	}
 	client.http.Timeout = 0 // a backup may take any length of time
 	response, err := client.http.Do(request)
 	if err != nil {

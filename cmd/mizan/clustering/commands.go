@@ -13,6 +13,7 @@ import (
 
 	"mizan/cmd/mizan/cli"
 	"mizan/cmd/mizan/client"
+	"mizan/cmd/mizan/maintenance"
 	"mizan/internal/peer"
 )
 
@@ -23,8 +24,12 @@ type Commands struct {
 	Start        startCommand        `cmd:"" help:"Start a node of a cluster sandbox again."`
 	Status       statusCommand       `cmd:"" help:"Show the nodes, and which of them leads each shard."`
 	Transfer     transferCommand     `cmd:"" help:"Make another node the leader of a shard."`
+	Move         moveCommand         `cmd:"" help:"Move an organization to another shard, while it is in use."`
 	AddNode      addNodeCommand      `cmd:"" name:"add-node" help:"Add a node that was started with its own address among --cluster-peers."`
 	RemoveNode   removeNodeCommand   `cmd:"" name:"remove-node" help:"Remove a node, whether it runs or not."`
+
+	Backup  maintenance.ClusterBackupCommand  `cmd:"" help:"Take a backup of every shard of a running cluster."`
+	Restore maintenance.ClusterRestoreCommand `cmd:"" help:"Make a node's data directory from a backup of a cluster."`
 }
 
 // certificatesCommand is the command `mizan cluster certificates`.
@@ -84,7 +89,7 @@ func (r *remote) send(method, path string, body any) (json.RawMessage, error) {
 		Error   string
 		Errors  []struct{ Detail string }
 	}
-	if err := json.Unmarshal(reply.Body, &answer); err != nil || reply.Status != http.StatusOK {
+	if err := json.Unmarshal(reply.Body, &answer); err != nil || reply.Status != http.StatusOK && reply.Status != http.StatusAccepted {
 		reason := answer.Message
 		for _, e := range answer.Errors {
 			reason = e.Detail
@@ -106,6 +111,7 @@ type status struct {
 		Name    string
 		BaseURL string `json:"base_url"`
 		State   string
+		Version string
 	}
 	Shards []struct {
 		Shard         int
@@ -116,6 +122,16 @@ type status struct {
 			Applied, Lag uint64
 		}
 	}
+	Moves []moveStatus
+}
+
+// moveStatus is a move of an organization in the answer to GET /cluster.
+type moveStatus struct {
+	Organization string
+	From, To     int
+	State, Error string
+	Rows, Bytes  uint64
+	PauseMillis  int64 `json:"pause_ms"`
 }
 
 // isReady tells whether each shard has a leader.
@@ -142,9 +158,9 @@ func (c *statusCommand) Run(s *cli.Streams) error {
 	if err := json.Unmarshal(data, &st); err != nil {
 		return err
 	}
-	nodes := client.NewTable(s.Out, client.TerminalWidth(s.Out), []client.Column{{Name: "node"}, {Name: "state"}, {Name: "base_url"}})
+	nodes := client.NewTable(s.Out, client.TerminalWidth(s.Out), []client.Column{{Name: "node"}, {Name: "state"}, {Name: "version"}, {Name: "base_url"}})
 	for i := range st.Nodes {
-		nodes.Add(st.Nodes[i].Name, st.Nodes[i].State, st.Nodes[i].BaseURL)
+		nodes.Add(st.Nodes[i].Name, st.Nodes[i].State, st.Nodes[i].Version, st.Nodes[i].BaseURL)
 	}
 	shards := client.NewTable(s.Out, client.TerminalWidth(s.Out), []client.Column{{Name: "shard"}, {Name: "leader"}, {Name: "organizations"}, {Name: "applied"}})
 	for i := range st.Shards {

@@ -3,6 +3,7 @@ package clustering
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -54,6 +55,14 @@ func start(t *testing.T, dir string, shards int) *running {
 		t.Fatal(err)
 	}
 	t.Cleanup(r.stop)
+	t.Cleanup(func() {
+		logs, _ := filepath.Glob(filepath.Join(dir, "*.log"))
+		for _, path := range logs {
+			if content, err := os.ReadFile(path); err == nil && t.Failed() {
+				t.Logf("%s:\n%s", filepath.Base(path), content[max(0, len(content)-4_000):])
+			}
+		}
+	})
 	line := make([]byte, 4096)
 	n, err := out.Read(line)
 	if err != nil || !strings.HasPrefix(string(line[:n]), "mizan: cluster ready") {
@@ -432,12 +441,7 @@ func TestKilledLeaderIsReplaced(t *testing.T) {
 		return true
 	})
 	r.stop()
-	for i := range r.box.Nodes {
-		dir := filepath.Join(r.box.Nodes[i].Data, "shards", "1", "store")
-		if out, err := exec.Command(r.binary, "audit", "verify", "--data", dir, "--keyring", filepath.Join(r.dir, keyringFile)).CombinedOutput(); err != nil {
-			t.Errorf("%s: %v: %s", r.box.Nodes[i].Name, err, out)
-		}
-	}
+	r.verify(1)
 }
 
 // The commands show the cluster, move leads, and add and remove nodes. Wrong arguments are refused in one line.
@@ -472,43 +476,19 @@ func TestNodesJoinAndLeave(t *testing.T) {
 			t.Errorf("%v: %v, %s", wrong, err, out)
 		}
 	}
-	// A fourth node.
-	addresses, err := freeAddresses(3)
-	if err != nil {
-		t.Fatal(err)
+	// A fourth node. It is refused if it was started with another number of shards.
+	n4 := r.planNode("n4")
+	r.box.Shards++
+	wrong, err := exec.Command(r.binary, r.box.nodeArguments(n4)...).CombinedOutput()
+	r.box.Shards--
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 3 || !bytes.Contains(wrong, []byte("mizan: locked: node n")) || !bytes.Contains(wrong, []byte("--cluster-shards 2, and this node with --cluster-shards 3")) {
+		t.Errorf("a node with another number of shards: %v, %s", err, wrong)
 	}
-	if out, err := run("certificates", "--nodes", "n4", "--out", leads.CertsDir); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	if log, err := os.ReadFile(leads.Log); err != nil || !bytes.Contains(log, []byte("node=n4")) {
+		t.Errorf("the other nodes' logs do not say that a node was refused: %v", err)
 	}
-	fourth := *leads
-	fourth.Name, fourth.Data, fourth.Log = "n4", filepath.Join(r.dir, "n4"), filepath.Join(r.dir, "n4.log")
-	fourth.BaseURL, fourth.Listen, fourth.Peer, fourth.Metrics = "http://"+addresses[0], addresses[0], addresses[1], addresses[2]
-	r.box.Nodes = append(r.box.Nodes, fourth)
-	n4 := &r.box.Nodes[3]
-	out, err := os.Create(n4.Log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	process := exec.Command(r.binary, r.box.nodeArguments(n4)...)
-	process.Stdout, process.Stderr = out, out
-	if err := process.Start(); err != nil {
-		t.Fatal(err)
-	}
-	n4.PID = process.Process.Pid
-	go func() { _ = process.Wait() }()
-	if err := r.box.write(r.dir); err != nil { // so that the sandbox stops it
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if t.Failed() {
-			content, _ := os.ReadFile(n4.Log)
-			t.Logf("the fourth node's log:\n%s", content)
-		}
-	})
-	testkit.WaitUntil(t, "the fourth node serves", func() bool { return isServing(t.Context(), n4.BaseURL) })
-	if out, err := run("add-node", "--sandbox", box, "n4", n4.Peer); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	r.addNode(n4)
 	if a := r.pay(n4, uuid.NewString()); a.status != http.StatusCreated {
 		t.Errorf("the fourth node answers %d %s", a.status, a.body)
 	}
@@ -523,4 +503,46 @@ func TestNodesJoinAndLeave(t *testing.T) {
 	if a := r.pay(n4, uuid.NewString()); a.status != http.StatusCreated {
 		t.Errorf("without %s: %d %s", first, a.status, a.body)
 	}
+}
+
+// planNode makes a certificate for a further node, and plans it.
+func (r *running) planNode(name string) *node {
+	r.t.Helper()
+	addresses, err := freeAddresses(3)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.mustRun("cluster", "certificates", "--nodes", name, "--out", r.box.Nodes[0].CertsDir)
+	added := r.box.Nodes[0]
+	added.Name, added.Data, added.Log = name, filepath.Join(r.dir, name), filepath.Join(r.dir, name+".log")
+	added.BaseURL, added.Listen, added.Peer, added.Metrics = "http://"+addresses[0], addresses[0], addresses[1], addresses[2]
+	r.box.Nodes = append(r.box.Nodes, added)
+	return &r.box.Nodes[len(r.box.Nodes)-1]
+}
+
+// addNode starts a planned node, and adds it to the cluster.
+func (r *running) addNode(n *node) {
+	r.t.Helper()
+	out, err := os.Create(n.Log)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	process := exec.Command(r.binary, r.box.nodeArguments(n)...)
+	process.Stdout, process.Stderr = out, out
+	if err := process.Start(); err != nil {
+		r.t.Fatal(err)
+	}
+	n.PID = process.Process.Pid
+	go func() { _ = process.Wait() }()
+	if err := r.box.write(r.dir); err != nil { // so that the sandbox stops it
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() {
+		if r.t.Failed() {
+			content, _ := os.ReadFile(n.Log)
+			r.t.Logf("the log of node %s:\n%s", n.Name, content)
+		}
+	})
+	testkit.WaitUntil(r.t, "node "+n.Name+" serves", func() bool { return isServing(r.t.Context(), n.BaseURL) })
+	r.mustRun("cluster", "add-node", "--sandbox", filepath.Join(r.dir, clusterFile), n.Name, n.Peer)
 }

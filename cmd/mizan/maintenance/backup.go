@@ -71,7 +71,7 @@ func (c *takeBackupCommand) Run(s *cli.Streams) error {
 	if err != nil {
 		return cli.BadConfiguration("to: " + err.Error())
 	}
-	header, path, err := c.receive(ctx, s, file, body, dir, path, keyring)
+	header, path, err := receive(ctx, s, &c.BackupFlags, file, body, dir, path, keyring)
 	if err = errors.Join(err, file.Close()); err != nil {
 		if ctx.Err() != nil {
 			err = ctx.Err() // report the interruption, which caused the error
@@ -93,8 +93,8 @@ func (c *takeBackupCommand) Run(s *cli.Streams) error {
 
 // receive writes the backup to a temporary file, verifies the file and renames it. If keyring is nil, receive verifies only the
 // parts of the backup that need no key. If path is empty, the file's name is derived from the backup's header.
-func (c *takeBackupCommand) receive(ctx context.Context, s *cli.Streams, file *backup.File, body []byte, dir, path string, keyring backup.Sealer) (header backup.Header, finalPath string, err error) {
-	if err := c.Take(ctx, "backup", s, body, file); err != nil {
+func receive(ctx context.Context, s *cli.Streams, from *client.BackupFlags, file *backup.File, body []byte, dir, path string, keyring backup.Sealer) (header backup.Header, finalPath string, err error) {
+	if err := from.Take(ctx, "backup", s, body, file); err != nil {
 		return header, path, err
 	}
 	meter := s.Progress("backup")

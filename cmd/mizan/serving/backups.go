@@ -3,28 +3,52 @@ package serving
 import (
 	"context"
 	"io"
+	"os"
 	"sync"
 
 	"mizan/api/admin"
 	"mizan/snapshots/backup"
 )
 
-// openBackups starts the scheduled backups and allows clients to request backups. When the server
-// stops, running backups are aborted at once, because an unfinished backup is useless.
+// openBackups starts the scheduled backups and allows clients to request backups.
 func (s *server) openBackups(ctx context.Context) error {
-	s.backups = backup.New(backup.Options{
-		Journal: s.journal, Keyring: s.keyring, Clock: s.clock, Data: s.dir, Rate: s.cfg.Backups.Rate, Log: s.log,
-	})
-	every := s.cfg.Backups.Every
-	if s.cfg.Backups.Dir == "" {
-		every = 0
+	s.openBackupsTo(ctx, s.cfg.Backups.Dir, nil)
+	return nil
+}
+
+// openShardBackups returns the phase that does the same for a shard. Each shard has a folder of its own for scheduled backups. The
+// node that leads the shard writes them, so after some time the folder of a shard may be on each node.
+func (s *server) openShardBackups(shard backup.Shard) func(context.Context) error {
+	return func(ctx context.Context) error {
+		dir := s.cfg.Backups.Dir
+		if dir != "" {
+			dir = backup.ShardDir(dir, shard.Number)
+			if err := os.MkdirAll(dir, 0o700); err != nil {
+				// The shard is served without scheduled backups rather than not at all; each attempt of the schedule logs an error.
+				s.log.Error("the folder for a shard's backups can't be made", "error", err)
+			}
+		}
+		s.openBackupsTo(ctx, dir, &shard)
+		return nil
 	}
-	s.metrics.RegisterBackups(s.backups.Figures, every)
+}
+
+// openBackupsTo starts the scheduled backups into dir, if there is one. When the server stops, running backups are aborted at once,
+// because an unfinished backup is useless.
+func (s *server) openBackupsTo(ctx context.Context, dir string, shard *backup.Shard) {
+	s.backups = backup.New(backup.Options{
+		Journal: s.journal, Keyring: s.keyring, Clock: s.clock, Data: s.dir, Rate: s.cfg.Backups.Rate, Shard: shard, Log: s.log,
+	})
+	plan := s.cfg.Backups
+	if dir == "" {
+		plan.Every = 0
+	}
+	s.metrics.RegisterBackups(s.backups.Figures, plan.Every)
 	unhook := context.AfterFunc(ctx, s.backups.Stop)
 	ctx, cancel := context.WithCancel(ctx)
 	var scheduledBackups sync.WaitGroup
-	if plan := s.cfg.Backups; plan.Dir != "" {
-		scheduledBackups.Go(func() { s.backups.Schedule(ctx, plan.Dir, plan.Every, plan.Keep) })
+	if dir != "" {
+		scheduledBackups.Go(func() { s.backups.Schedule(ctx, dir, plan.Every, plan.Keep) })
 	}
 	s.onClose(func() error {
 		unhook()
@@ -32,7 +56,6 @@ func (s *server) openBackups(ctx context.Context) error {
 		s.endBackups(&scheduledBackups)
 		return nil
 	})
-	return nil
 }
 
 // endBackups waits until all backups have ended. It gives up when the time for the stop is over, because a hanging backup disk

@@ -138,27 +138,33 @@ type sample struct {
 
 var sampleLine = regexp.MustCompile(`^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? ([^ ]+)$`)
 
-// scrape reads the server's metrics and adds the labels that Prometheus adds.
-func scrape(t *testing.T, s *testkit.Server) (samples []sample) {
+// scrape reads the metrics at an address and adds the labels that Prometheus adds.
+func scrape(t *testing.T, address string) (samples []sample) {
 	t.Helper()
-	for line := range strings.Lines(metricsText(t, s)) {
+	for line := range strings.Lines(metricsAt(t, address)) {
 		m := sampleLine.FindStringSubmatch(strings.TrimSpace(line))
 		if m == nil {
 			continue
 		}
-		labels := `job="mizan",instance="127.0.0.1:9464"`
+		labels := `job="mizan",instance="` + address + `"`
 		if m[2] != "" {
 			labels = m[2] + "," + labels
 		}
 		samples = append(samples, sample{m[1] + "{" + labels + "}", m[3]})
 	}
-	return append(samples, sample{`up{job="mizan",instance="127.0.0.1:9464"}`, "1"})
+	return append(samples, sample{`up{job="mizan",instance="` + address + `"}`, "1"})
 }
 
 // metricsText returns the server's response at /metrics.
 func metricsText(t *testing.T, s *testkit.Server) string {
 	t.Helper()
-	response, err := http.Get("http://" + metricsAddress(t, s) + "/metrics")
+	return metricsAt(t, metricsAddress(t, s))
+}
+
+// metricsAt returns the response at /metrics of an address.
+func metricsAt(t *testing.T, address string) string {
+	t.Helper()
+	response, err := http.Get("http://" + address + "/metrics")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,14 +204,28 @@ func growth(before, after string) string {
 	return decimal(from) + sign + decimal(step) + "x" + strconv.Itoa(scenarioSteps)
 }
 
-// TestDashboardShowsARealServer evaluates every query of the dashboard and of the alert rules on the metrics of a real server.
+// TestDashboardShowsARealServer evaluates every query of the dashboard and of the alert rules on the metrics of a real server, and
+// of the nodes of a real cluster.
 // A query of the dashboard must have a result, so that no panel is empty because of a misspelt label.
 func TestDashboardShowsARealServer(t *testing.T) {
 	promtool(t)
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--metrics-listen", "127.0.0.1:0", "--clock", "manual", "--backup-dir", t.TempDir()}})
 	makeFigures(t, s)
+	addresses := []string{metricsAddress(t, s)}
+	for _, node := range startCluster(t).Nodes {
+		addresses = append(addresses, node.MetricsListen)
+		testkit.WaitUntil(t, node.Name+" has asked the other nodes", func() bool {
+			return strings.Contains(metricsAt(t, node.MetricsListen), "mizan_cluster_node_reachable{")
+		})
+	}
+	scrapeAll := func() (samples []sample) {
+		for _, address := range addresses {
+			samples = append(samples, scrape(t, address)...)
+		}
+		return samples
+	}
 	before := make(map[string]string)
-	for _, sample := range scrape(t, s) {
+	for _, sample := range scrapeAll() {
 		before[sample.series] = sample.value
 	}
 	testkit.Pay(t, s.Partner(), "after the first scrape")
@@ -228,7 +248,7 @@ func TestDashboardShowsARealServer(t *testing.T) {
 		Queries  []query  `json:"promql_expr_test"`
 	}
 	group.Interval = "1m"
-	for _, sample := range scrape(t, s) {
+	for _, sample := range scrapeAll() {
 		earlier, isOld := before[sample.series]
 		if !isOld {
 			earlier = "0"

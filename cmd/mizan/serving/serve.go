@@ -97,25 +97,27 @@ type server struct {
 	*process
 	*closers // in a process that serves one store, those of the process
 
-	dir         string           // the store's data directory
-	metrics     *metrics.Metrics // those of the process, with the shard's label in a cluster
-	journal     *posting.Journal
-	mayCall     func() error // asked before each operation is sent to a provider; nil: always
-	runtime     *actors.Runtime
-	directory   *directoryactor.Service
-	providers   map[string]actors.Provider
-	challenges  checkout.Challenges // the simulator's challenges; nil without --sandbox
-	accounts    *account.Service
-	payments    *paymentactor.Service
-	contracts   *contractactor.Service
-	renewals    *subscriptionactor.Service
-	notifier    *notifier.Service
-	operators   *operators.Channels
-	alerts      *alertactor.Monitor
-	checkpoints *checkpoint.Maker
-	turnover    *turnoveractor.Counter
-	search      *searchactor.Index
-	backups     *backup.Service
+	dir     string           // the store's data directory
+	metrics *metrics.Metrics // those of the process, with the shard's label in a cluster
+	journal *posting.Journal
+	mayCall func(org ledger.ID) error // asked before each operation is sent to a provider; nil: always
+
+	notFoundCounts func(org ledger.ID) bool // see payment.Options; nil: always
+	runtime        *actors.Runtime
+	directory      *directoryactor.Service
+	providers      map[string]actors.Provider
+	challenges     checkout.Challenges // the simulator's challenges; nil without --sandbox
+	accounts       *account.Service
+	payments       *paymentactor.Service
+	contracts      *contractactor.Service
+	renewals       *subscriptionactor.Service
+	notifier       *notifier.Service
+	operators      *operators.Channels
+	alerts         *alertactor.Monitor
+	checkpoints    *checkpoint.Maker
+	turnover       *turnoveractor.Counter
+	search         *searchactor.Index
+	backups        *backup.Service
 }
 
 // Command is the command `mizan serve`.
@@ -138,7 +140,7 @@ func (c *Command) Run(s *cli.Streams, version cli.Version) error {
 	p.sighups, p.reread = sighups, c.Reread
 	run := newServer(p).run
 	if cfg.Cluster.Node != "" {
-		run = (&clusterNode{process: p}).run
+		run = (&clusterNode{process: p, opened: make(chan struct{})}).run
 	}
 	if err := run(ctx); err != nil {
 		return &cli.Fault{Code: cli.ReportExit(err, p.logOutput)} // logOutput does not wait forever if nobody reads stderr
@@ -216,7 +218,7 @@ func (s *server) startActors(context.Context) error {
 	s.payments = paymentactor.New(paymentactor.Options{
 		Runtime: s.runtime, Directory: s.directory, Admission: s.accounts, Sealer: s.keyring, Providers: s.providers, Addresses: s.directory,
 		CreateWait: s.cfg.CreateWait, ProviderTimeout: s.cfg.ProviderWait, ActionTTL: s.cfg.ActionTTL,
-		ReturnURL: s.pagesConfig().Return, MayCall: s.mayCall, CanReachOperators: s.operators.Reaches, SendsReceipts: s.operators.SendsMail(), Observe: s.onStatusChange,
+		ReturnURL: s.pagesConfig().Return, MayCall: s.mayCall, NotFoundCounts: s.notFoundCounts, CanReachOperators: s.operators.Reaches, SendsReceipts: s.operators.SendsMail(), Observe: s.onStatusChange,
 		ObserveCall: s.metrics.OnProviderCall, Tracer: s.tracer,
 	})
 	s.metrics.RegisterCircuits(slices.Sorted(maps.Keys(s.providers)), s.payments.Circuits)

@@ -15,6 +15,7 @@ import (
 	"mizan/internal/secret"
 	"mizan/ledger"
 	"mizan/posting"
+	"mizan/posting/cluster"
 	"mizan/posting/store"
 	"mizan/snapshots/check"
 	"mizan/snapshots/check/calls"
@@ -25,6 +26,9 @@ const clockMargin = time.Minute
 
 // openStore locks the data directory, opens the store and sets the clock.
 func (s *server) openStore(context.Context) error {
+	if cluster.IsNode(s.dir) {
+		return cli.BadConfiguration("data: " + s.dir + " is the directory of a node of a cluster, which needs the flags --cluster-…")
+	}
 	startTime, isManual, err := readClock(s.dir)
 	if err != nil {
 		return cli.StorageFault("%v", err)

@@ -9,15 +9,18 @@
 //  2. A machine applies a frame only if the frame follows the machine's last one: by its number, and by the hash of the frame
 //     before it. Every replica ignores any other committed frame, so a writer that no longer leads changes nothing, even if
 //     Raft accepts its frame (fencing). After a restart Raft offers frames again that the machine already has; they are
-//     ignored in the same way.
-//  3. Frames that a machine has applied are durable in the machine itself. So a snapshot of Raft contains no data: it is a
-//     note that the machine has all frames up to an index of Raft's log. Raft then removes the beginning of its log.
+//     ignored in the same way. A frame with the next number that does not follow shows that the machine has another history
+//     than those of the other replicas, and the replica fails.
+//  3. Frames that a machine has applied become durable in the machine itself. So a snapshot of Raft contains no data: it is a
+//     note that the machine durably has all frames up to an index of Raft's log. Raft then removes the beginning of its log.
 //  4. A replica that needs frames which the leader's log no longer has gets a copy of the leader's machine. The copy may have
 //     later frames than Raft believes; they are ignored when Raft offers them again.
 //  5. If a machine has fewer frames than the last snapshot says, its files were lost or replaced by older ones. Open refuses
 //     them: the replica could otherwise vote for a leader that lacks committed frames.
+//  6. A group begins with a note instead of a log, with empty machines or with machines that were restored from a backup (see
+//     PrepareRestored). Replicas whose groups began with something else, or with other members, exchange no messages with it.
 //
-// Callers: posting/shard.
+// Callers: posting/shard, posting/cluster.
 //
 // Rejected: one log for both purposes, in which Raft's entries are the store's frames, was considered. It would save a sync for
 // each group. It was not chosen because the local log then had to remove frames at its end when a new leader overrules them,

@@ -1,8 +1,9 @@
 package raft
 
 import (
+	"errors"
 	"fmt"
-	"sync"
+	"sync/atomic"
 
 	hraft "github.com/hashicorp/raft"
 	wal "github.com/hashicorp/raft-wal"
@@ -13,40 +14,72 @@ import (
 type watchedFiles struct {
 	*wal.WAL
 	applier *applier
+	stored  atomic.Uint64 // calls that add entries
 
-	mu       sync.RWMutex // held for reading during a write
-	isClosed bool         // guarded by mu
+	// turn has a value while nobody writes. It is a channel, and not a lock, because a simulation must be able to tell that a
+	// goroutine waits for the disk.
+	turn chan struct{}
+}
+
+func newWatchedFiles(w *wal.WAL, a *applier) *watchedFiles {
+	f := &watchedFiles{WAL: w, applier: a, turn: make(chan struct{}, 1)}
+	f.turn <- struct{}{}
+	return f
 }
 
 // write carries out a write. After the log is closed, it never returns: Raft has ended then, except perhaps for a message that
 // the transport still handles, and Raft panics if a write fails there.
 func (w *watchedFiles) write(fn func() error) error {
-	w.mu.RLock()
-	defer w.mu.RUnlock()
-	if w.isClosed {
-		w.mu.RUnlock()
-		select {}
-	}
+	<-w.turn
 	err := fn()
+	w.turn <- struct{}{}
 	if err != nil {
 		_ = w.applier.fail(fmt.Errorf("raft: writing the log: %w", err))
 	}
 	return err
 }
 
+// writeEntries is write for what Raft may refuse. After a failed write nothing more is written: the place in the file is uncertain.
+func (w *watchedFiles) writeEntries(fn func() error) error {
+	return w.write(func() error {
+		if err := w.applier.failure.Load(); err != nil {
+			return *err
+		}
+		return fn()
+	})
+}
+
+// GetLog implements hraft.LogStore. Raft removes entries that the leader overrules, and then stores the leader's. If the second
+// write fails, Raft forgets that the first one was made, and panics when it does not find such an entry. The replica has failed
+// then: it applies nothing more and sends nothing (see replicaTransport). So GetLog returns an entry without effect, and the
+// process can end in order.
+func (w *watchedFiles) GetLog(index uint64, l *hraft.Log) error {
+	err := w.WAL.GetLog(index, l)
+	if !errors.Is(err, hraft.ErrLogNotFound) || w.applier.failure.Load() == nil {
+		return err
+	}
+	if last, lastErr := w.LastIndex(); lastErr != nil || index <= last { // it was removed because a snapshot has it
+		return err
+	}
+	*l = hraft.Log{Index: index, Type: hraft.LogNoop}
+	return nil
+}
+
 // StoreLog implements hraft.LogStore.
 func (w *watchedFiles) StoreLog(l *hraft.Log) error {
-	return w.write(func() error { return w.WAL.StoreLog(l) })
+	w.stored.Add(1)
+	return w.writeEntries(func() error { return w.WAL.StoreLog(l) })
 }
 
 // StoreLogs implements hraft.LogStore.
 func (w *watchedFiles) StoreLogs(l []*hraft.Log) error {
-	return w.write(func() error { return w.WAL.StoreLogs(l) })
+	w.stored.Add(1)
+	return w.writeEntries(func() error { return w.WAL.StoreLogs(l) })
 }
 
 // DeleteRange implements hraft.LogStore.
 func (w *watchedFiles) DeleteRange(from, to uint64) error {
-	return w.write(func() error { return w.WAL.DeleteRange(from, to) })
+	return w.writeEntries(func() error { return w.WAL.DeleteRange(from, to) })
 }
 
 // Set implements hraft.StableStore.
@@ -59,10 +92,8 @@ func (w *watchedFiles) SetUint64(key []byte, value uint64) error {
 	return w.write(func() error { return w.WAL.SetUint64(key, value) })
 }
 
-// Close waits for writes, and closes the log.
+// Close waits for the write that is under way, lets no other one begin, and closes the log.
 func (w *watchedFiles) Close() error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.isClosed = true
+	<-w.turn
 	return w.WAL.Close()
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"sync/atomic"
+	"time"
 
 	hraft "github.com/hashicorp/raft"
 
@@ -16,9 +17,11 @@ import (
 type Machine interface {
 	// Last returns the number and hash of the last applied frame.
 	Last() log.Mark
-	// Apply makes the frame durable in the machine. The frame follows the last one. After an error the machine takes no
-	// further frame, and the replica must be closed.
+	// Apply applies a frame, which follows the last one. It may return before the frame is durable in the machine. After an error
+	// the machine takes no further frame, and the replica must be closed.
 	Apply(f log.Frame) error
+	// Sync makes all frames durable in the machine whose Apply has returned. It may be called at the same time as the other methods.
+	Sync() error
 	// Dump writes a copy of the machine, with all frames up to some frame that is at least as late as the last one at the time
 	// of the call.
 	Dump(w io.Writer) error
@@ -35,8 +38,19 @@ type applier struct {
 	failure atomic.Pointer[error]
 }
 
-// Apply applies a committed entry. The result, which the proposer gets, is nil or an error.
+// applied is what the proposer of an entry gets.
+type applied struct {
+	begun time.Time // when the committed entry came to the machine
+	err   error
+}
+
+// Apply applies a committed entry. The result is of type applied.
 func (a *applier) Apply(entry *hraft.Log) any {
+	begun := time.Now()
+	return applied{begun, a.apply(entry)}
+}
+
+func (a *applier) apply(entry *hraft.Log) error {
 	if err := a.failure.Load(); err != nil {
 		return *err
 	}
@@ -46,16 +60,20 @@ func (a *applier) Apply(entry *hraft.Log) any {
 	}
 	switch last := a.machine.Last(); {
 	case f.Mark == last:
-		return error(nil) // applied before a restart
+		return nil // applied before a restart
 	case f.N > last.N+1:
 		return a.fail(fmt.Errorf("raft: frame %d is committed, but this node has no frame after %d: its files are incomplete", f.N, last.N))
-	case f.N != last.N+1 || f.Previous != last.Hash:
+	case f.N <= last.N:
 		return ErrFenced
+	case f.Previous != last.Hash:
+		// A writer proposes a frame only after its replica has applied the one before. So every machine of the group that has a
+		// frame with that number has the same one.
+		return a.fail(fmt.Errorf("raft: frame %d is committed, and does not follow this node's frame %d: the node's files belong to another history", f.N, last.N))
 	}
 	if err := a.machine.Apply(f); err != nil {
 		return a.fail(err)
 	}
-	return error(nil)
+	return nil
 }
 
 func (a *applier) fail(err error) error {
@@ -70,14 +88,18 @@ func (a *applier) Snapshot() (hraft.FSMSnapshot, error) {
 	if err := a.failure.Load(); err != nil {
 		return nil, *err
 	}
-	return noteContent(a.machine.Last()), nil
+	return &noteContent{a.machine, a.machine.Last()}, nil
 }
 
 // Restore replaces the machine's content by the copy that another replica has sent.
 func (a *applier) Restore(content io.ReadCloser) error {
-	err := a.machine.Load(content)
+	var origin Origin
+	_, err := io.ReadFull(content, origin[:])
 	if err == nil {
-		err = a.notes.keepReceived(a.machine.Last())
+		err = a.machine.Load(content)
+	}
+	if err == nil {
+		err = a.notes.keepReceived(a.machine.Last(), origin)
 	}
 	if err != nil {
 		return a.fail(fmt.Errorf("raft: taking over a copy of another node: %w", err))
@@ -86,17 +108,23 @@ func (a *applier) Restore(content io.ReadCloser) error {
 }
 
 // noteContent is the last frame that the machine had when Raft asked for a snapshot.
-type noteContent log.Mark
+type noteContent struct {
+	machine Machine
+	last    log.Mark
+}
 
-// Persist hands the mark to the note that Raft is making.
-func (m noteContent) Persist(sink hraft.SnapshotSink) error {
+// Persist hands the mark to the note that Raft is making, when the machine has the frame durably: Raft then removes it from its log.
+func (c *noteContent) Persist(sink hraft.SnapshotSink) error {
 	n, ok := sink.(*noteSink)
 	if !ok {
 		return errors.New("raft: this is no note")
 	}
-	n.note.Last = m.N
+	if err := c.machine.Sync(); err != nil {
+		return err
+	}
+	n.note.Last = c.last.N
 	return n.Close()
 }
 
 // Release does nothing: a note holds no resources.
-func (noteContent) Release() {}
+func (*noteContent) Release() {}

@@ -8,7 +8,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
+	"sync/atomic"
 
 	hraft "github.com/hashicorp/raft"
 
@@ -20,6 +22,7 @@ import (
 const (
 	noteName     = "SNAPSHOT" // the last note
 	receivedName = "received" // a copy of another node's machine while it arrives
+	aheadName    = "AHEAD"    // see notes.ahead
 	sentName     = "sent-*"   // a copy of this node's machine while it is sent
 )
 
@@ -30,6 +33,7 @@ type note struct {
 	Configuration      hraft.Configuration
 	ConfigurationIndex uint64
 	Last               uint64 // number of the machine's last frame at that time
+	Origin             Origin // what the group began with
 }
 
 func (n *note) meta() *hraft.SnapshotMeta {
@@ -41,11 +45,25 @@ func (n *note) meta() *hraft.SnapshotMeta {
 // notes is the store of snapshots that Raft uses. It keeps the last note in a file. When Raft opens the note, to send the
 // machine to another replica, notes makes a copy of the machine.
 type notes struct {
-	dir     string
-	machine Machine
+	dir       string
+	machine   Machine
+	lastIndex func() (uint64, error) // of Raft's log
+	keeping   sync.Mutex             // held while a note is made durable
+	sent      atomic.Uint64          // copies that were made for other replicas
+	loaded    atomic.Uint64          // received copies that the machine has loaded
 
-	mu       sync.Mutex
-	last     *note // nil: none
+	mu   sync.Mutex
+	last *note // nil: none
+	// ahead is the number of the machine's last frame when a process began after one that had ended while it took over another
+	// replica's machine. Then the machine may have more than the last note and the log say. It is kept in a file, because several
+	// processes may end before there is a note about the copy.
+	ahead uint64
+
+	// renew makes a later note. It is called when a copy for the last note is sent again: the receiver may have refused it (see
+	// mayReceive). It does not wait. nil: Raft has not begun.
+	renew    func()
+	lastSent string // identifier of the note for which the last copy was made
+
 	received *note // the content is in the file receivedName, and the machine does not have it yet
 	size     int64 // length of that file
 }
@@ -53,6 +71,9 @@ type notes struct {
 // openNotes reads the last note and removes unfinished copies.
 func openNotes(dir string, m Machine) (*notes, error) {
 	n := &notes{dir: dir, machine: m}
+	if err := n.noteAhead(); err != nil {
+		return nil, err
+	}
 	sent, err := filepath.Glob(filepath.Join(dir, sentName))
 	if err != nil {
 		return nil, fmt.Errorf("raft: %w", err)
@@ -62,7 +83,7 @@ func openNotes(dir string, m Machine) (*notes, error) {
 			return nil, fmt.Errorf("raft: %w", err)
 		}
 	}
-	durable.RemoveLeftovers(dir, noteName)
+	durable.RemoveLeftovers(dir, noteName, aheadName)
 	path := filepath.Join(dir, noteName)
 	b, err := os.ReadFile(path)
 	switch {
@@ -81,8 +102,39 @@ func openNotes(dir string, m Machine) (*notes, error) {
 	return n, nil
 }
 
-// keep makes a note durable.
+// noteAhead sets and keeps n.ahead.
+func (n *notes) noteAhead() error {
+	path := filepath.Join(n.dir, aheadName)
+	b, err := os.ReadFile(path)
+	if err == nil {
+		n.ahead, err = strconv.ParseUint(string(b), 10, 64)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("raft: %s: %w", path, err)
+	}
+	if _, err := os.Lstat(filepath.Join(n.dir, receivedName)); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return fmt.Errorf("raft: %w", err)
+	}
+	n.ahead = n.machine.Last().N
+	if err := durable.Replace(path, 0o600, strconv.AppendUint(nil, n.ahead, 10)); err != nil {
+		return fmt.Errorf("raft: %w", err)
+	}
+	return nil
+}
+
+// keep makes a note durable, unless there is a later one: while this replica makes a note, it may take over another replica's
+// machine. If the earlier note were kept then, entries would be missing between the note and the beginning of Raft's log.
 func (n *notes) keep(next *note) error {
+	n.keeping.Lock()
+	defer n.keeping.Unlock()
+	n.mu.Lock()
+	isOld := n.last != nil && n.last.Index > next.Index
+	n.mu.Unlock()
+	if isOld {
+		return nil
+	}
 	b, err := json.Marshal(next)
 	if err != nil {
 		return fmt.Errorf("raft: %w", err)
@@ -96,20 +148,38 @@ func (n *notes) keep(next *note) error {
 	return nil
 }
 
-// keepReceived makes the note of the received copy durable after the machine has loaded the copy.
-func (n *notes) keepReceived(last log.Mark) error {
+// keepReceived makes the note of the received copy durable after the machine has loaded the copy. If that fails, the file with the
+// copy stays, so that the next process knows that the machine may be ahead of the log (see notes.ahead).
+func (n *notes) keepReceived(last log.Mark, origin Origin) error {
 	n.mu.Lock()
 	received := n.received
 	n.received = nil
 	n.mu.Unlock()
-	received.Last = last.N
-	return n.keep(received)
+	received.Last, received.Origin = last.N, origin
+	n.loaded.Add(1)
+	if err := n.keep(received); err != nil {
+		return err
+	}
+	if err := os.Remove(filepath.Join(n.dir, receivedName)); err != nil {
+		return fmt.Errorf("raft: %w", err)
+	}
+	return nil
+}
+
+// origin returns what the group began with.
+func (n *notes) origin() (o Origin) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.last != nil {
+		o = n.last.Origin
+	}
+	return o
 }
 
 // Create begins a note, or a file for a copy that another replica sends.
 func (n *notes) Create(_ hraft.SnapshotVersion, index, term uint64, c hraft.Configuration, configurationIndex uint64, _ hraft.Transport) (hraft.SnapshotSink, error) {
 	return &noteSink{notes: n, note: &note{
-		ID: fmt.Sprintf("%d-%d", term, index), Index: index, Term: term, Configuration: c, ConfigurationIndex: configurationIndex,
+		ID: fmt.Sprintf("%d-%d", term, index), Index: index, Term: term, Configuration: c, ConfigurationIndex: configurationIndex, Origin: n.origin(),
 	}}, nil
 }
 
@@ -121,6 +191,26 @@ func (n *notes) List() ([]*hraft.SnapshotMeta, error) {
 		return nil, nil
 	}
 	return []*hraft.SnapshotMeta{n.last.meta()}, nil
+}
+
+// mayReceive refuses a copy with frames up to an index of Raft's log that this replica's log or note already exceeds. Such a copy was
+// on its way for long, or comes from a leader that does not know yet what this replica has. Raft would remove the later entries,
+// which this replica has confirmed, and would still count them: version 1.8.0 removes all entries after a copy, but remembers the
+// last one. The leader tries again, and makes a later note first.
+func (n *notes) mayReceive(index uint64) error {
+	have, err := n.lastIndex()
+	if err != nil {
+		return fmt.Errorf("raft: %w", err)
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.last != nil {
+		have = max(have, n.last.Index)
+	}
+	if have > index {
+		return fmt.Errorf("raft: a copy ends with entry %d, and this replica has entry %d", index, have)
+	}
+	return nil
 }
 
 // Open returns the content of a received copy, or else makes a copy of the machine for another replica.
@@ -135,7 +225,7 @@ func (n *notes) Open(id string) (*hraft.SnapshotMeta, io.ReadCloser, error) {
 		}
 		meta := received.meta()
 		meta.Size = size
-		return meta, temporaryFile{f}, nil
+		return meta, f, nil
 	}
 	if last == nil || last.ID != id {
 		return nil, nil, fmt.Errorf("raft: there is no snapshot %s", id)
@@ -143,7 +233,8 @@ func (n *notes) Open(id string) (*hraft.SnapshotMeta, io.ReadCloser, error) {
 	return n.copyMachine(last)
 }
 
-// copyMachine writes a copy of the machine to a file, because Raft must know its length before it sends the copy.
+// copyMachine writes the group's origin and a copy of the machine to a file, because Raft must know the length before it sends
+// the copy.
 func (n *notes) copyMachine(last *note) (meta *hraft.SnapshotMeta, copied io.ReadCloser, err error) {
 	f, err := os.CreateTemp(n.dir, sentName)
 	if err != nil {
@@ -155,6 +246,15 @@ func (n *notes) copyMachine(last *note) (meta *hraft.SnapshotMeta, copied io.Rea
 			_ = sent.Close()
 		}
 	}()
+	n.mu.Lock()
+	if n.lastSent == last.ID && n.renew != nil {
+		n.renew()
+	}
+	n.lastSent = last.ID
+	n.mu.Unlock()
+	if _, err := f.Write(last.Origin[:]); err != nil {
+		return nil, nil, fmt.Errorf("raft: %w", err)
+	}
 	if err := n.machine.Dump(f); err != nil {
 		return nil, nil, fmt.Errorf("raft: copying the store for another node: %w", err)
 	}
@@ -165,6 +265,7 @@ func (n *notes) copyMachine(last *note) (meta *hraft.SnapshotMeta, copied io.Rea
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return nil, nil, fmt.Errorf("raft: %w", err)
 	}
+	n.sent.Add(1)
 	return meta, sent, nil
 }
 
@@ -187,7 +288,10 @@ func (s *noteSink) ID() string { return s.note.ID }
 // Write receives a part of another replica's machine.
 func (s *noteSink) Write(b []byte) (int, error) {
 	if s.file == nil {
-		var err error
+		err := s.notes.mayReceive(s.note.Index)
+		if err != nil {
+			return 0, err
+		}
 		if s.file, err = os.OpenFile(filepath.Join(s.notes.dir, receivedName), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600); err != nil {
 			return 0, fmt.Errorf("raft: %w", err)
 		}
@@ -205,7 +309,7 @@ func (s *noteSink) Close() error {
 		return s.notes.keep(s.note)
 	}
 	size, err := s.file.Seek(0, io.SeekCurrent)
-	if err = errors.Join(err, s.file.Close()); err != nil {
+	if err = errors.Join(err, s.file.Close(), durable.SyncDir(s.notes.dir)); err != nil { // the file's name must survive: see notes.ahead
 		return fmt.Errorf("raft: %w", err)
 	}
 	s.notes.mu.Lock()

@@ -3,11 +3,13 @@ package raft
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	hraft "github.com/hashicorp/raft"
@@ -17,8 +19,21 @@ import (
 )
 
 // Protocol is the name of the protocol that nodes agree on for a connection of Raft (see package peer). A connection begins with
-// the number of its shard, as 4 bytes, big-endian. Raft's own messages follow.
-const Protocol = "mizan-raft/1"
+// the number of its shard, as 4 bytes, big-endian, and the origin of the sender's group. The receiver answers with one byte:
+// whether it belongs to the same group. Raft's own messages follow.
+const Protocol = "mizan-raft/2"
+
+// headSize is the number of bytes with which a connection begins.
+const headSize = 4 + len(Origin{})
+
+// Answers to the beginning of a connection.
+const (
+	sameGroup  = 'y'
+	otherGroup = 'n'
+)
+
+// otherGroupReason says why two nodes do not work together.
+const otherGroupReason = "it was restored from another backup than this node, or started for the first time with other nodes: empty the data directory of one of them, and restore or add it again"
 
 // Bounds of connections.
 const (
@@ -36,6 +51,7 @@ type Streams struct {
 	listener net.Listener
 	dial     Dialer
 	log      *slog.Logger
+	refusals peer.Refusals
 	running  sync.WaitGroup
 	seek     func() // nil: none
 
@@ -46,7 +62,9 @@ type Streams struct {
 
 // NewStreams begins to accept the connections of a listener of Protocol.
 func NewStreams(listener net.Listener, dial Dialer, log *slog.Logger) *Streams {
-	s := &Streams{listener: listener, dial: dial, log: log, shards: make(map[uint32]*stream), names: make(map[string]string)}
+	s := &Streams{
+		listener: listener, dial: dial, log: log, refusals: peer.Refusals{Log: log}, shards: make(map[uint32]*stream), names: make(map[string]string),
+	}
 	s.running.Go(s.accept)
 	return s
 }
@@ -77,17 +95,23 @@ func (s *Streams) nameAt(address string) (string, error) {
 	return "", fmt.Errorf("raft: no node is known at %s", address)
 }
 
+// ShardTransport carries the messages of one shard.
+type ShardTransport struct {
+	*hraft.NetworkTransport
+	layer *stream
+}
+
 // Transport returns the transport of a shard. address is where other nodes reach this one. The transport must be closed after
 // the shard's replica.
-func (s *Streams) Transport(shard uint32, address string) *hraft.NetworkTransport {
+func (s *Streams) Transport(shard uint32, address string) ClosingTransport {
 	layer := &stream{Handover: peer.NewHandover(nodeAddress(address), maxUnread), streams: s, shard: shard}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	assert.That(s.shards[shard] == nil, "shard %d has a transport", shard)
 	s.shards[shard] = layer
-	return hraft.NewNetworkTransportWithConfig(&hraft.NetworkTransportConfig{
+	return &ShardTransport{hraft.NewNetworkTransportWithConfig(&hraft.NetworkTransportConfig{
 		Stream: layer, MaxPool: maxPool, Timeout: messageTime, Logger: newLogger(s.log),
-	})
+	}), layer}
 }
 
 func (s *Streams) accept() {
@@ -96,28 +120,45 @@ func (s *Streams) accept() {
 		if err != nil {
 			return // the listener is closed
 		}
-		s.running.Go(func() { s.hand(conn) })
+		s.running.Go(func() { s.admit(conn) })
 	}
 }
 
-// hand reads the number of the shard, and gives the connection to the shard.
-func (s *Streams) hand(conn net.Conn) {
-	var head [4]byte
+// admit reads the beginning of a connection, and gives the connection to the shard.
+func (s *Streams) admit(conn net.Conn) {
+	var head [headSize]byte
 	err := conn.SetDeadline(time.Now().Add(headTime))
 	if err == nil {
 		_, err = io.ReadFull(conn, head[:])
 	}
-	if err == nil {
-		err = conn.SetDeadline(time.Time{})
-	}
+	shard := binary.BigEndian.Uint32(head[:])
 	s.mu.Lock()
-	layer := s.shards[binary.BigEndian.Uint32(head[:])]
+	layer := s.shards[shard]
 	s.mu.Unlock()
 	if err != nil || layer == nil {
 		_ = conn.Close()
 		return
 	}
-	layer.Hand(conn)
+	replica := layer.replica.Load()
+	if replica == nil { // the replica is being opened; the other node tries again
+		_ = conn.Close()
+		return
+	}
+	if !replica.belongsTo(Origin(head[4:])) {
+		_, _ = conn.Write([]byte{otherGroup}) // the connection ends in any case
+		_ = conn.Close()
+		s.refusals.Note(peer.NameOf(conn), fmt.Sprintf("shard %d: %s", shard, otherGroupReason))
+		return
+	}
+	if _, err = conn.Write([]byte{sameGroup}); err == nil {
+		err = conn.SetDeadline(time.Time{})
+	}
+	if err != nil {
+		_ = conn.Close()
+		return
+	}
+	name := peer.NameOf(conn)
+	layer.Hand(&incomingConn{Conn: conn, ended: func() { go layer.succeed(name) }})
 }
 
 // Close ends the listener. The transports must be closed before.
@@ -130,12 +171,18 @@ func (s *Streams) Close() error {
 // stream has the connections of one shard. It implements hraft.StreamLayer.
 type stream struct {
 	*peer.Handover
-	streams *Streams
-	shard   uint32
+	streams      *Streams
+	shard        uint32
+	replica      atomic.Pointer[Replica] // nil: it is being opened
+	isSucceeding atomic.Bool             // whether succeed is running
+	local        []net.Conn              // guarded by streams.mu: connections of the replica with itself
 }
 
 // Dial connects to the shard's replica at an address.
 func (l *stream) Dial(address hraft.ServerAddress, timeout time.Duration) (net.Conn, error) {
+	if address == hraft.ServerAddress(l.Addr().String()) {
+		return l.dialSelf(), nil
+	}
 	name, err := l.streams.nameAt(string(address))
 	if err != nil {
 		return nil, err
@@ -147,7 +194,7 @@ func (l *stream) Dial(address hraft.ServerAddress, timeout time.Duration) (net.C
 		return nil, err
 	}
 	if err = conn.SetDeadline(time.Now().Add(timeout)); err == nil {
-		_, err = conn.Write(binary.BigEndian.AppendUint32(nil, l.shard))
+		err = l.introduce(conn, name)
 	}
 	if err == nil {
 		err = conn.SetDeadline(time.Time{})
@@ -159,11 +206,38 @@ func (l *stream) Dial(address hraft.ServerAddress, timeout time.Duration) (net.C
 	return conn, nil
 }
 
+// introduce begins a connection to a node.
+func (l *stream) introduce(conn net.Conn, name string) error {
+	replica := l.replica.Load()
+	if replica == nil {
+		return errOpening
+	}
+	origin := replica.notes.origin()
+	if _, err := conn.Write(append(binary.BigEndian.AppendUint32(nil, l.shard), origin[:]...)); err != nil {
+		return err
+	}
+	var answer [1]byte
+	if _, err := io.ReadFull(conn, answer[:]); err != nil {
+		return err
+	}
+	if answer[0] != sameGroup {
+		l.streams.refusals.Note(name, fmt.Sprintf("shard %d: %s", l.shard, otherGroupReason))
+		return fmt.Errorf("node %s is not of the same group: %s", name, otherGroupReason)
+	}
+	return nil
+}
+
+var errOpening = errors.New("the replica is being opened")
+
 // Close ends the shard's listener.
 func (l *stream) Close() error {
 	l.streams.mu.Lock()
 	delete(l.streams.shards, l.shard)
+	local := l.local
 	l.streams.mu.Unlock()
+	for _, conn := range local {
+		_ = conn.Close()
+	}
 	return l.Handover.Close()
 }
 

@@ -80,6 +80,7 @@ func (r *Rule) Name() string { return ruleNames[r.Number-1] }
 type Counts struct {
 	Organizations, Events, Lines, Accounts, Records, Claims uint64
 
+	Copies           uint64 // organizations that were being moved into the store and were not taken over; their rows are not checked
 	AccountsInMemory uint64 // accounts that were held in memory; accounts of a single contract are not
 	SkippedAnswers   uint64 // lines of the answers file that rule 1 does not compare
 	Reread           uint64 // organizations whose checkpoints were compared again, with recomputed checkpoints in memory

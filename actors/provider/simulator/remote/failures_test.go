@@ -3,12 +3,14 @@ package remote
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -456,6 +458,9 @@ func TestOtherRequestsAreRefused(t *testing.T) {
 		request.Host = c.host
 		request.Header.Set("Content-Type", c.contentType)
 		got, err := http.DefaultTransport.RoundTrip(request)
+		if len(c.body) > maxRequest && (errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)) {
+			continue // the server has not read the body, so the answer may be lost as it closes the connection
+		}
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue

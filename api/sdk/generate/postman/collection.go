@@ -93,8 +93,8 @@ func (w *writer) variables() (list []any) {
 func (w *writer) folder(tag string) (items []any) {
 	for i := range w.document.DescribedOperations {
 		o := &w.document.DescribedOperations[i]
-		if o.Tag != tag || o.RefusalForm == spec.AsPage || len(o.Answers) == 0 || slices.Contains(unsuited, o.ID) {
-			continue // pages for payers need a browser, and an operation without an answer refuses every request
+		if o.Tag != tag || o.RefusalForm == spec.AsPage || len(o.Answers) == 0 || o.OnlyOnNode || slices.Contains(unsuited, o.ID) {
+			continue // the collection is for any server; pages for payers need a browser, and an operation without an answer refuses every request
 		}
 		for j := range o.Examples {
 			e := &o.Examples[j]

@@ -30,7 +30,7 @@ func Files(document *description.Document) (map[string][]byte, error) {
 	files := make(map[string][]byte)
 	for i := range clients {
 		c := &clients[i]
-		w := &writer{client: c, document: document, api: model.Of(document, func(d *model.Described) bool { return isCalled(d) && c.includes(d) })}
+		w := &writer{client: c, document: document, api: model.Of(document, func(d *model.Described) bool { return hasClientMethod(d) && c.includes(d) })}
 		files["src/generated/"+c.file+"_types.ts"] = w.typesFile()
 		if shapes := w.shapesFile(); shapes != nil {
 			files["src/generated/"+c.file+"_shapes.ts"] = shapes
@@ -47,9 +47,9 @@ func admits(kind description.CallerKind) func(*model.Described) bool {
 	}
 }
 
-// isCalled tells whether the client has a method for the operation. It has one if the response is a value, and not an HTML
+// hasClientMethod tells whether the client has a method for the operation. It has one if the response is a value, and not an HTML
 // page, a stream or a file.
-func isCalled(d *model.Described) bool {
+func hasClientMethod(d *model.Described) bool {
 	if !strings.HasPrefix(d.Path, "/api/v1/") {
 		return false
 	}

@@ -17,8 +17,8 @@ import (
 // has at most 256 postings.
 const MaxFile = 1 << 20
 
-// proofForm identifies the format of a proof file. It is the value of the first member of the file's JSON object.
-const proofForm = "mizan proof 1"
+// proofFormat identifies the format of a proof file. It is the value of the first member of the file's JSON object.
+const proofFormat = "mizan proof 1"
 
 // Proof proves that an event is in an organization's journal.
 type Proof struct {
@@ -30,7 +30,7 @@ type Proof struct {
 
 // proofFile is the JSON of a proof file. Organization, Seq and Event repeat in readable form what Leaf and Head contain.
 type proofFile struct {
-	Form         string         `json:"form"`
+	Format       string         `json:"form"`
 	Organization string         `json:"organization"`
 	Seq          uint64         `json:"seq"`
 	Event        *readableEvent `json:"event"`
@@ -69,7 +69,7 @@ func (p *Proof) MatchesRecord(record []byte) error {
 // Encode returns the content of the proof file.
 func (p *Proof) Encode() []byte {
 	f := proofFile{
-		Form: proofForm, Organization: p.Head.Organization.String(), Seq: p.Event.Seq,
+		Format: proofFormat, Organization: p.Head.Organization.String(), Seq: p.Event.Seq,
 		Event: newReadableEvent(&p.Event), Leaf: p.Leaf, Path: p.Path, Head: string(p.Head.Signed),
 	}
 	if f.Path == nil {
@@ -85,8 +85,8 @@ func Check(content []byte, key note.Verifier) (*Proof, error) {
 		return nil, refuse("the file is larger than %d bytes", MaxFile)
 	}
 	var f proofFile
-	if err := json.Unmarshal(content, &f); err != nil || f.Form != proofForm {
-		return nil, refuse("the file is not a proof of the form %q", proofForm)
+	if err := json.Unmarshal(content, &f); err != nil || f.Format != proofFormat {
+		return nil, refuse("the file is not a proof of the form %q", proofFormat)
 	}
 	head, err := OpenHead([]byte(f.Head), key)
 	if err != nil {

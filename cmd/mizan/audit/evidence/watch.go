@@ -7,8 +7,8 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// watchForm identifies the format of a watch's state file. It is the value of the first member of the file's JSON object.
-const watchForm = "mizan watch 1"
+// watchFormat identifies the format of a watch's state file. It is the value of the first member of the file's JSON object.
+const watchFormat = "mizan watch 1"
 
 // Watch is what an auditor stores about an organization's journal. Head is the last head (signed size and root hash) that was
 // proven to extend all earlier heads.
@@ -19,14 +19,14 @@ type Watch struct {
 
 // watchFile is the JSON of a watch's state file.
 type watchFile struct {
-	Form string `json:"form"`
-	Key  string `json:"key"`
-	Head string `json:"head"`
+	Format string `json:"form"`
+	Key    string `json:"key"`
+	Head   string `json:"head"`
 }
 
 // Encode returns the content of the watch's state file.
 func (w *Watch) Encode() []byte {
-	return encodeJSON(watchFile{Form: watchForm, Key: w.Key, Head: string(w.Head.Signed)})
+	return encodeJSON(watchFile{Format: watchFormat, Key: w.Key, Head: string(w.Head.Signed)})
 }
 
 // ParseWatch reads the content of a watch's state file. If the file was edited, it is refused, because the edit may have
@@ -36,8 +36,8 @@ func ParseWatch(content []byte) (*Watch, error) {
 		return nil, refuse("the state is larger than %d bytes", MaxFile)
 	}
 	var f watchFile
-	if json.Unmarshal(content, &f) != nil || f.Form != watchForm {
-		return nil, refuse("the file is not a state of the form %q", watchForm)
+	if json.Unmarshal(content, &f) != nil || f.Format != watchFormat {
+		return nil, refuse("the file is not a state of the form %q", watchFormat)
 	}
 	key, err := ParseKey(f.Key)
 	if err != nil {

@@ -11,6 +11,6 @@
 //
 // Callers: cmd/mizan.
 //
-// Rejected: Polling the list of deliveries in listen was considered. It was not chosen because a merchant without a
-// notification address has no deliveries, and the server cannot reach an address on a developer's machine.
+// Rejected: in another design, the command listen would poll the list of deliveries. It was not chosen because a merchant
+// without a notification address has no deliveries, and the server cannot reach an address on a developer's machine.
 package developer

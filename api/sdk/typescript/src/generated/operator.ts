@@ -3,6 +3,8 @@
 import { Client, type Operation, type RequestOptions } from "../client.js";
 import type { Page, Pages } from "../pages.js";
 import type {
+  AddNodeRequest,
+  AddNodeResult,
   ApiKey,
   ApiKeyCreate,
   BlocklistEntry,
@@ -12,6 +14,7 @@ import type {
   CreateTerminalResult,
   Delivery,
   GetClockResult,
+  GetClusterResult,
   GetLimitUsageQuery,
   GetLimitUsageResult,
   GetTurnoverQuery,
@@ -42,6 +45,8 @@ import type {
   ListedDelivery,
   MoveClockRequest,
   MoveClockResult,
+  MoveOrganizationRequest,
+  MoveOrganizationResult,
   Organization,
   OrganizationCreate,
   OrganizationPatch,
@@ -54,6 +59,7 @@ import type {
   ProductPatch,
   Rate,
   RatePut,
+  RemoveNodeResult,
   ReplayParkedRequest,
   ReplayParkedResult,
   RotateAdminTokenResult,
@@ -68,6 +74,8 @@ import type {
   TerminalPatch,
   TestDeliveryResult,
   Transaction,
+  TransferShardRequest,
+  TransferShardResult,
   UploadImageRequest,
   User,
   UserCreate,
@@ -164,6 +172,11 @@ const operations = {
   search: { method: "GET", path: "/api/v1/search", unwrap: "data" },
   getClock: { method: "GET", path: "/api/v1/sandbox/clock" },
   moveClock: { method: "PUT", path: "/api/v1/sandbox/clock" },
+  getCluster: { method: "GET", path: "/api/v1/cluster", unwrap: "data" },
+  transferShard: { method: "POST", path: "/api/v1/cluster/transfer", unwrap: "data" },
+  moveOrganization: { method: "POST", path: "/api/v1/cluster/move", unwrap: "data" },
+  addNode: { method: "POST", path: "/api/v1/cluster/nodes", unwrap: "data" },
+  removeNode: { method: "DELETE", path: "/api/v1/cluster/nodes/{name}", unwrap: "data" },
 } as const satisfies { [id: string]: Operation };
 
 /** The operations of the operator. */
@@ -641,5 +654,50 @@ export class OperatorOperations extends Client {
    */
   moveClock(params: MoveClockRequest, options?: RequestOptions): Promise<MoveClockResult> {
     return this.send<MoveClockResult>(operations.moveClock, [], params, undefined, options);
+  }
+
+  /**
+   * Read the nodes of the cluster and the leaders of the shards.
+   *
+   * What the nodes report that answer within two seconds. The figures of different nodes are of moments that differ a little.
+   */
+  getCluster(options?: RequestOptions): Promise<GetClusterResult> {
+    return this.send<GetClusterResult>(operations.getCluster, [], undefined, undefined, options);
+  }
+
+  /**
+   * Hand the lead of a shard to another node.
+   *
+   * Requests under way get a second to end; meanwhile, and until the other node has taken over, further requests about the shard's organizations wait for up to two seconds, and then get 503. If the node leads the shard already, nothing happens. The nodes balance the leads among themselves, so a lead may move again.
+   */
+  transferShard(params: TransferShardRequest, options?: RequestOptions): Promise<TransferShardResult> {
+    return this.send<TransferShardResult>(operations.transferShard, [], params, undefined, options);
+  }
+
+  /**
+   * Move an organization to another shard.
+   *
+   * The organization can be used during the move. Only at its end is the organization paused: requests about it wait for up to two seconds, and those that were under way may get 503. How far the move is, and how it has ended, is in `moves` of GET /api/v1/cluster. A move that fails leaves the organization where it was; repeat the request. If another node begins to lead the shard meanwhile, the move is no longer in `moves`; repeat the request then too: it begins again, or gets 409 if the organization is in the shard already. Repeating the request while the move is under way does no harm. `mizan cluster move` sends the request, and waits until the move has ended.
+   */
+  moveOrganization(params: MoveOrganizationRequest, options?: RequestOptions): Promise<MoveOrganizationResult> {
+    return this.send<MoveOrganizationResult>(operations.moveOrganization, [], params, undefined, options);
+  }
+
+  /**
+   * Add a node to all shards.
+   *
+   * The node must run, and must have been started with all nodes and itself in `--cluster-peers`. Add it without `voter` first. When `lag` of its copies is small, add it again with `voter` true. Repeating the request does no harm. If it fails midway, some shards are changed; repeat it. `mizan cluster add-node` does all of this.
+   */
+  addNode(params: AddNodeRequest, options?: RequestOptions): Promise<AddNodeResult> {
+    return this.send<AddNodeResult>(operations.addNode, [], params, undefined, options);
+  }
+
+  /**
+   * Remove a node from all shards.
+   *
+   * The node may be down. Shards that it leads get another leader first. If the request fails midway, the node is removed from some shards; repeat it.
+   */
+  removeNode(name: string, options?: RequestOptions): Promise<RemoveNodeResult> {
+    return this.send<RemoveNodeResult>(operations.removeNode, [name], undefined, undefined, options);
   }
 }

@@ -1363,6 +1363,122 @@ export interface MoveClockResult {
   now: string;
 }
 
+export interface GetClusterResult {
+  /** the nodes, by their names */
+  nodes: GetClusterResultNode[];
+  /** the shards, by their numbers */
+  shards: GetClusterResultShard[];
+  /** moves of organizations that are under way, and the last ones that have ended since the leaders of their shards began to lead */
+  moves: GetClusterResultMove[];
+  /** number of the forms in which rows are stored; the same on all nodes */
+  schema: number;
+  /** fingerprint of the keyring that all nodes share, in hexadecimal digits */
+  keyring: string;
+}
+
+export interface GetClusterResultNode {
+  /** name of the node */
+  name: string;
+  /** the node's own address; null if the node does not answer */
+  base_url: string | null;
+  /** `ok` if the node accepts commands; `unreachable` if it has not answered the node that was asked */
+  state: "ok" | "starting" | "stopping" | "low_space" | "unreachable";
+  /** version of the program; null if the node does not answer */
+  version: string | null;
+}
+
+export interface GetClusterResultShard {
+  /** number of the shard; 0 is the platform's, which has no organizations */
+  shard: number;
+  /** name of the node that serves the shard; null if none does */
+  leader: string | null;
+  /** the copies of the nodes that answer */
+  replicas: GetClusterResultShardReplica[];
+  /** number of the shard's organizations; 0 if no node serves the shard */
+  organizations: number;
+}
+
+export interface GetClusterResultShardReplica {
+  /** name of the node */
+  node: string;
+  /** number of the last group of changes in the node's copy */
+  applied: number;
+  /** number of groups that the leader has and this node has not */
+  lag: number;
+}
+
+export interface GetClusterResultMove {
+  /** the organization */
+  organization: string;
+  /** number of the shard that it leaves */
+  from: number;
+  /** number of the shard that is to have it */
+  to: number;
+  /** `copying` while the move is under way; `moved` if the other shard has the organization; `failed` if it has stayed */
+  state: "copying" | "moved" | "failed";
+  /** number of rows that were copied */
+  rows: number;
+  /** size of these rows, in bytes */
+  bytes: number;
+  /** when the move began */
+  started_at: string;
+  /** how long no shard accepted changes of the organization, in milliseconds; 0 while the move is under way */
+  pause_ms: number;
+  /** why the organization has stayed; null if it has not */
+  error: string | null;
+}
+
+export interface TransferShardRequest {
+  /** number of the shard; 0 is the platform's */
+  shard: number;
+  /** name of the node that is to lead the shard */
+  node: string;
+}
+
+export interface TransferShardResult {
+  /** number of the shard */
+  shard: number;
+  /** name of the node that leads the shard now */
+  leader: string;
+}
+
+export interface MoveOrganizationRequest {
+  /** the organization */
+  organization: string;
+  /** number of the shard that is to have it */
+  shard: number;
+}
+
+export interface MoveOrganizationResult {
+  /** the organization */
+  organization: string;
+  /** number of the shard that it leaves */
+  from: number;
+  /** number of the shard that is to have it */
+  to: number;
+  /** the rows are being copied */
+  state: "copying";
+}
+
+export interface AddNodeRequest {
+  /** name of the node: lower-case letters, digits and hyphens */
+  name: string;
+  /** `HOST:PORT` at which the other nodes reach the node */
+  address: string;
+  /** false: the node gets what the others have, but its confirmations do not count; true: they count */
+  voter?: boolean | null | undefined;
+}
+
+export interface AddNodeResult {
+  /** number of shards that were changed: all, the platform's included */
+  shards: number;
+}
+
+export interface RemoveNodeResult {
+  /** number of shards that were changed: all, the platform's included */
+  shards: number;
+}
+
 /** The parameters of listTransactions. */
 export interface ListTransactionsQuery {
   /** Only this status. A status that does not exist selects nothing. */

@@ -1,0 +1,82 @@
+package api_test
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"testing"
+
+	"github.com/valyala/fasthttp/fasthttputil"
+
+	"mizan/api"
+	"mizan/ledger"
+)
+
+// shardsElsewhere are shards that another node leads.
+type shardsElsewhere struct{}
+
+func (shardsElsewhere) Count() int                 { return 2 }
+func (shardsElsewhere) ShardOf(ledger.ID) int      { return 1 }
+func (shardsElsewhere) Enter(int) (api.Lead, bool) { return nil, false }
+func (shardsElsewhere) Leader(int) string          { return "n2" }
+
+// A node passes a stream on while it arrives. If the other node ends in the middle, even between two chunks, no client may take what
+// has arrived for the whole answer.
+func TestForwardedStreamThatBreaksOffIsNoWholeAnswer(t *testing.T) {
+	t.Parallel()
+	const head = "HTTP/1.1 200 OK\r\nContent-Type: text/csv\r\nTrailer: X-Mizan-Whole\r\nTransfer-Encoding: chunked\r\n\r\n"
+	for name, c := range map[string]struct {
+		answer  string
+		isWhole bool
+	}{
+		"whole":                {head + "5\r\n1,2\r\n\r\n5\r\n3,4\r\n\r\n0\r\nX-Mizan-Whole: 1\r\n\r\n", true},
+		"ends after a chunk":   {head + "5\r\n1,2\r\n\r\n", false},
+		"ends within a chunk":  {head + "5\r\n1,2\r\n\r\n5\r\n3,", false},
+		"ends before a length": {head + "5\r\n1,2\r\n\r\n5", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			other := fasthttputil.NewInmemoryListener()
+			t.Cleanup(func() { must(t, other.Close()) })
+			go func() {
+				conn, err := other.Accept()
+				if err != nil {
+					return
+				}
+				defer func() { _ = conn.Close() }()
+				if _, err := http.ReadRequest(bufio.NewReader(conn)); err == nil {
+					_, _ = io.WriteString(conn, c.answer)
+				}
+			}()
+			front := api.NewFront(api.FrontConfig{
+				Config: api.Config{Log: slog.New(slog.DiscardHandler), Status: func() api.Status { return api.Status{Core: "ok", DB: "ok"} }},
+				Node:   "n1", Others: func() []string { return []string{"n2"} }, Shards: shardsElsewhere{}, MaxPeerConns: 1,
+				Dial: func(string) (net.Conn, error) { return other.Dial() },
+			})
+			listener, err := net.Listen("tcp", "127.0.0.1:0")
+			must(t, err)
+			ended := make(chan error, 1)
+			go func() { ended <- front.Serve(listener) }()
+			t.Cleanup(func() {
+				must(t, front.Shutdown(context.Background()))
+				must(t, <-ended)
+			})
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+listener.Addr().String()+"/api/v1/ledger/entries", nil)
+			must(t, err)
+			request.Header.Set("x-organization-id", "0b7e9a52-8a3f-4d0e-9a54-5c1d1f0b8a01")
+			response, err := http.DefaultClient.Do(request)
+			must(t, err)
+			content, err := io.ReadAll(response.Body)
+			if isWhole := err == nil; isWhole != c.isWhole || response.StatusCode != 200 {
+				t.Errorf("%d, %q, %v", response.StatusCode, content, err)
+			}
+			if c.isWhole && string(content) != "1,2\r\n3,4\r\n" || len(response.Trailer) > 0 || response.Header.Get("X-Mizan-Whole") != "" {
+				t.Errorf("%q, %v, %v", content, response.Header, response.Trailer)
+			}
+			must(t, response.Body.Close())
+		})
+	}
+}
