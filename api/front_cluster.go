@@ -190,7 +190,7 @@ func (f *Front) change(c shardChange) error {
 		return noLeader(c.Shard)
 	case f.cfg.Node:
 		if err := f.changeHere(c); err != nil {
-			return ledger.Refuse("api.front", ledger.Unavailable, "shard %d was not changed: %v", c.Shard, err)
+			return ledger.Refuse("api.front", ledger.Unavailable, "the change of shard %d failed: %v", c.Shard, err)
 		}
 		return nil
 	}
@@ -203,7 +203,7 @@ func (f *Front) change(c shardChange) error {
 	case err != nil:
 		return ledger.Refuse("api.front", ledger.Unavailable, "node %s has not answered: it is unknown whether shard %d was changed", leader, c.Shard)
 	case status != fiber.StatusOK:
-		return ledger.Refuse("api.front", ledger.Unavailable, "shard %d was not changed: %s", c.Shard, answer)
+		return ledger.Refuse("api.front", ledger.Unavailable, "the change of shard %d failed: %s", c.Shard, answer)
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"mizan/internal/testkit"
 	"mizan/ledger"
 	"mizan/posting"
 	"mizan/posting/store"
@@ -57,8 +58,22 @@ func (d *disk) unblock() {
 	})
 }
 
+// dirOfFailing returns a directory for a store that fails. Background work of such a store may still make a file while the directory
+// is removed, because Close does not wait for it. So the removal is repeated.
+func dirOfFailing(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "failing")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		testkit.WaitUntil(t, "the directory is removed", func() bool { return os.RemoveAll(dir) == nil })
+	})
+	return dir
+}
+
 func openOn(t *testing.T, d *disk) *fixture {
-	f := &fixture{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1)}
+	f := &fixture{t: t, dir: dirOfFailing(t), clock: newClock(), fatal: make(chan error, 1)}
 	f.wrapLog = func(l posting.Log) posting.Log { d.Log = l; return d }
 	f.reopen()
 	t.Cleanup(func() { d.unblock(); _ = f.Close() })
@@ -167,7 +182,7 @@ func (l *confirming) Confirm() error {
 // Under load, when groups follow each other without a pause, the last group is confirmed all the same.
 func TestGroupsAreConfirmedUnderLoad(t *testing.T) {
 	l := &confirming{confirmed: make(chan struct{}, 1)}
-	f := &fixture{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1), memTable: smallMemTable}
+	f := &fixture{t: t, dir: dirOfFailing(t), clock: newClock(), fatal: make(chan error, 1), memTable: smallMemTable}
 	f.wrapLog = func(inner posting.Log) posting.Log { l.Log = inner; return l }
 	f.reopen()
 	t.Cleanup(func() { _ = f.Close() })
@@ -178,7 +193,7 @@ func TestGroupsAreConfirmedUnderLoad(t *testing.T) {
 
 func TestFailedConfirmationEndsTheProcess(t *testing.T) {
 	l := &confirming{err: errDisk}
-	f := &fixture{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1), memTable: smallMemTable}
+	f := &fixture{t: t, dir: dirOfFailing(t), clock: newClock(), fatal: make(chan error, 1), memTable: smallMemTable}
 	f.wrapLog = func(inner posting.Log) posting.Log { l.Log = inner; return l }
 	f.reopen()
 	t.Cleanup(func() { _ = f.Close() })
@@ -297,7 +312,7 @@ func TestTimersAreTakenOnceInOrderAndAgainAfterARestart(t *testing.T) {
 // TestFailedBackgroundFlushIsFatalEvenWhenIdle makes the store's background work fail. The journal must call
 // Fatal although no change is written afterwards.
 func TestFailedBackgroundFlushIsFatalEvenWhenIdle(t *testing.T) {
-	f := &fixture{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1), memTable: 1 << 20}
+	f := &fixture{t: t, dir: dirOfFailing(t), clock: newClock(), fatal: make(chan error, 1), memTable: 1 << 20}
 	f.reopen()
 	t.Cleanup(func() { _ = f.Close() })
 	for id := range 9 { // these files have the names of the next tables, so Badger cannot create the tables

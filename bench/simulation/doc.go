@@ -37,7 +37,7 @@
 //     and all stores have the same content.
 //  6. No operation waits forever. A process refuses to start only if a fault of the plan is the cause.
 //
-// The file plants_test.go contains deliberate bugs. The worlds must find each bug within a minute.
+// The file plants_test.go contains deliberate bugs. The worlds must find each bug within a minute, those of three nodes within three.
 //
 // Callers: its own tests.
 //

@@ -2,8 +2,8 @@
 // reads to random nodes, and judges afterwards what the clients were told.
 //
 // Each node runs on a machine of its own, as far as the machine of the tests permits (see package machines): it has a network
-// namespace, a disk and a clock. A campaign draws its faults from a seed. The kinds of faults are in four tables: processFaults,
-// networkFaults, diskFaults and clockFaults. Where a part of a machine cannot fail separately, the test logs NOT TRIED and the
+// namespace, a disk and a clock. A campaign draws its faults from a seed. The kinds of faults are in five tables: processFaults,
+// networkFaults, diskFaults, clockFaults and moveFaults. Where a part of a machine cannot fail separately, the test logs NOT TRIED and the
 // reason, and injects the other kinds. While the fault lasts, a probe sends payments to all nodes in turn, and measures the time
 // until the affected shard accepts the first one that was sent after the fault. Clients reach every node, also one that the other
 // nodes do not reach, and so does every node the simulated provider.

@@ -21,8 +21,9 @@ type document struct {
 	status   int64 // HTTP status of the response
 	bytes    int64 // bytes received over the network for the page and everything that it loads
 	isLoaded bool
-	frame    cdp.Frame // the last document loaded into a frame inside the page
-	held     int       // requests that the test has held back so far
+	frame    cdp.Frame                 // the last document loaded into a frame inside the page
+	held     int                       // requests that the test has held back so far
+	paused   *fetch.EventRequestPaused // the last of them; nil if none
 }
 
 // events records what the browser reports about a tab.
@@ -33,9 +34,10 @@ type events struct {
 	requests map[network.RequestID]cdp.LoaderID
 	statuses map[cdp.LoaderID]int64
 	bytes    map[cdp.LoaderID]int64
-	urls     []string // URLs of all requests since the last call of take
-	problems []string // errors on the browser's console since the last call of take
-	held     int      // requests that the test has held back so far
+	urls     []string                  // URLs of all requests since the last call of take
+	problems []string                  // errors on the browser's console since the last call of take
+	held     int                       // requests that the test has held back so far
+	paused   *fetch.EventRequestPaused // the last of them; nil if none
 }
 
 func newEvents() *events {
@@ -54,6 +56,7 @@ func (e *events) record(event any) {
 		e.urls = append(e.urls, event.Request.URL)
 	case *fetch.EventRequestPaused:
 		e.held++
+		e.paused = event
 	case *network.EventResponseReceived:
 		if event.Type == network.ResourceTypeDocument {
 			e.statuses[event.LoaderID] = event.Response.Status
@@ -110,7 +113,7 @@ func (e *events) current() document {
 
 func (e *events) currentLocked() document {
 	d := e.document
-	d.status, d.bytes, d.held = e.statuses[d.loader], e.bytes[d.loader], e.held
+	d.status, d.bytes, d.held, d.paused = e.statuses[d.loader], e.bytes[d.loader], e.held, e.paused
 	return d
 }
 

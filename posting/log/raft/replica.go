@@ -322,12 +322,6 @@ func servers(members []Member) (c hraft.Configuration) {
 	return c
 }
 
-// newLogger returns a logger for Raft that writes to log. Raft reports elections at the level Info, and calls the loss of a
-// connection an error; both are warnings here, because the group continues.
-func newLogger(log *slog.Logger) hclog.Logger {
-	return hclog.New(&hclog.LoggerOptions{Name: "raft", Level: hclog.Warn, DisableTime: true, Output: slog.NewLogLogger(log.Handler(), slog.LevelWarn).Writer()})
-}
-
 // Propose makes the frame durable on a majority of the replicas, and returns when this replica's machine has applied it. The
 // frame's payload may be used again afterwards. The error is ErrNotLeader, ErrFenced or ErrUnknown, or wraps an error of the
 // machine.
@@ -381,44 +375,6 @@ func (r *Replica) Term() uint64 { return r.raft.CurrentTerm() }
 func (r *Replica) Leader() Member {
 	address, name := r.raft.LeaderWithID()
 	return Member{string(name), string(address)}
-}
-
-// Members returns the members of the group, whether their confirmations count or not.
-func (r *Replica) Members() (members []Member, err error) {
-	future := r.raft.GetConfiguration()
-	if err := future.Error(); err != nil {
-		return nil, fmt.Errorf("raft: %w", err)
-	}
-	for _, s := range future.Configuration().Servers {
-		members = append(members, Member{string(s.ID), string(s.Address)})
-	}
-	return members, nil
-}
-
-// Add adds a node to the group, or gives a member another address. Only the leader can do so. The node must have opened its
-// replica with Joins. If isVoter is false, the node gets all frames, but its confirmation does not count; a node should be
-// added in this way until it has caught up, because until then its confirmation would be missing.
-func (r *Replica) Add(m Member, isVoter bool, timeout time.Duration) error {
-	id, address := hraft.ServerID(m.Name), hraft.ServerAddress(m.Address)
-	if isVoter {
-		return r.changed(r.raft.AddVoter(id, address, 0, timeout).Error())
-	}
-	return r.changed(r.raft.AddNonvoter(id, address, 0, timeout).Error())
-}
-
-// Remove removes a node from the group. Only the leader can do so.
-func (r *Replica) Remove(name string, timeout time.Duration) error {
-	return r.changed(r.raft.RemoveServer(hraft.ServerID(name), 0, timeout).Error())
-}
-
-func (r *Replica) changed(err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, hraft.ErrNotLeader):
-		return ErrNotLeader
-	}
-	return fmt.Errorf("raft: %w", err)
 }
 
 // Snapshot notes that the machine has everything that was applied, and shortens Raft's log accordingly.
