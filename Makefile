@@ -16,9 +16,11 @@ RACING   := -race '-gcflags=golang.org/x/crypto/argon2=-race=false'
 FUZZTIME ?= 30s
 SOAK     ?= 10m
 FOR      ?= 10m
-# Chromium, or a browser of its family, by any of its usual names. UPDATE=-update rewrites the screenshots.
+# Chromium, or a browser of its family, by any of its usual names. UPDATE=-update rewrites the screenshots. SHORT=-short tries
+# each page in a third of the views.
 CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome || command -v google-chrome-stable)
 UPDATE   ?=
+SHORT    ?=
 
 # Tests make thousands of small stores, and on a disk that takes longer than the tests do. So their
 # directories are in memory where there are 4 GB of it and programs may run from it. Nothing is lost
@@ -40,7 +42,7 @@ export GOFLAGS += -trimpath
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
-	@echo "Variables: RACE=PACKAGES of race, FUZZTIME=30s of fuzz, SOAK=10m of soak, SEED, NODES=1 and FOR=10m of simulate, CHROMIUM=PATH and UPDATE=-update (new screenshots) of browser, GO=go. One test: go test ./PACKAGE -run NAME"
+	@echo "Variables: RACE=PACKAGES of race, FUZZTIME=30s of fuzz, SOAK=10m of soak, SEED, NODES=1 and FOR=10m of simulate, CHROMIUM=PATH, SHORT=-short and UPDATE=-update (new screenshots) of browser, GO=go. One test: go test ./PACKAGE -run NAME"
 
 # The compiler cannot see a text that a language lacks; the first command can.
 build: ## check the texts of pages and build bin/mizan
@@ -66,7 +68,7 @@ browser: build ## try the payers' pages in Chromium; skipped where there is none
 	  echo "make browser: SKIPPED, no Chromium here (Debian: apt install chromium fonts-noto-core): the payers' pages are not tried in a browser"; \
 	else \
 	  set -x; $(INTEST)MIZAN_TEST_BROWSER="$(CHROMIUM)" MIZAN_TEST_BINARY=$(CURDIR)/$(BIN) \
-	    $(GO) test -vet=off -count=1 -timeout 25m ./cmd/mizan/browser $(UPDATE); \
+	    $(GO) test -vet=off -count=1 -timeout 25m $(SHORT) ./cmd/mizan/browser $(UPDATE); \
 	fi
 
 lint: ## formatting, tidy modules, go vet, staticcheck

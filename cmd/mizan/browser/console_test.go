@@ -33,6 +33,9 @@ func TestEveryPageOfTheConsoleIsSound(t *testing.T) {
 	for _, role := range consoleRoles {
 		addresses := s.consolePages(t, role, tried)
 		for _, v := range consoleViews {
+			if testing.Short() && !v.isDark {
+				continue
+			}
 			t.Run(fmt.Sprintf("%s-%s-dark-%t", role, v.lang, v.isDark), func(t *testing.T) {
 				t.Parallel() // go test runs as many of these at once as the machine has processors
 				tb := s.signInAs(t, v, role)

@@ -56,7 +56,7 @@ func TestScriptsDoNotMoveThePage(t *testing.T) {
 			t.Run(p.name, func(t *testing.T) {
 				t.Parallel()
 				tb := s.open(t, desktop)
-				for _, v := range p.views() {
+				for _, v := range []view{{width: 1280, lang: "ru", scripts: true}, {width: 320, lang: "ar", scripts: true}} {
 					tb.beginView(t, v, s.newPayerIP())
 					p.show(tb)
 					tb.visitWithLateScript(tb.events.current().url)
