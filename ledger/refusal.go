@@ -56,11 +56,16 @@ func (r *Refusal) Error() string {
 	return fmt.Sprintf("%s: %s: %s", r.Op, r.Code, r.Detail)
 }
 
-// IsRefusal tells whether err is, or wraps, a Refusal with the given code.
-func IsRefusal(err error, code Code) bool {
-	var refusal *Refusal
-	return errors.As(err, &refusal) && refusal.Code == code
+// CodeOf returns the code of the Refusal that err is or wraps; empty if it is none.
+func CodeOf(err error) Code {
+	if refusal, ok := errors.AsType[*Refusal](err); ok {
+		return refusal.Code
+	}
+	return ""
 }
+
+// IsRefusal tells whether err is, or wraps, a Refusal with the given code.
+func IsRefusal(err error, code Code) bool { return CodeOf(err) == code && code != "" }
 
 // Refuse builds a Refusal.
 func Refuse(op string, code Code, format string, args ...any) *Refusal {

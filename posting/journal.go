@@ -208,6 +208,14 @@ func (j *Journal) Submit(c *Change, done func(Receipt)) {
 	}
 }
 
+// SubmitAndWait is like Submit, but returns the receipt. If the journal fails, the call lasts until the journal is dropped or the
+// process ends.
+func (j *Journal) SubmitAndWait(c *Change) Receipt {
+	receipts := make(chan Receipt, 1)
+	j.Submit(c, func(r Receipt) { receipts <- r })
+	return <-receipts
+}
+
 func (j *Journal) enqueue(c *Change, done func(Receipt)) error {
 	assert.NoError(c.check())
 	bound := c.size()

@@ -152,7 +152,5 @@ func (m *Monitor) loadLastDay() (day ledger.Date, found bool, err error) {
 // storeLastDay makes the last summarized day durable.
 func (m *Monitor) storeLastDay(day ledger.Date) error {
 	value := binary.BigEndian.AppendUint32(nil, uint32(day))
-	receipts := make(chan posting.Receipt, 1)
-	m.rt.Journal.Submit(&posting.Change{KVs: []posting.KV{{Key: lastDayKey, Value: value}}}, func(r posting.Receipt) { receipts <- r })
-	return (<-receipts).Err
+	return m.rt.Journal.SubmitAndWait(&posting.Change{KVs: []posting.KV{{Key: lastDayKey, Value: value}}}).Err
 }

@@ -212,7 +212,5 @@ func (m *Maker) submit(rows ...posting.KV) error {
 	if err := m.rt.Context().Err(); err != nil {
 		return err
 	}
-	receipts := make(chan posting.Receipt, 1)
-	m.rt.Journal.Submit(&posting.Change{KVs: rows}, func(r posting.Receipt) { receipts <- r })
-	return (<-receipts).Err
+	return m.rt.Journal.SubmitAndWait(&posting.Change{KVs: rows}).Err
 }

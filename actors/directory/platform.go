@@ -151,7 +151,7 @@ func (s *Service) returnNumber(number int64) {
 // certainlyRefused tells whether the error means that a partner was certainly not created, so that the number can be used
 // for another partner. After a time-out or a fault, the partner may have been created.
 func certainlyRefused(err error) bool {
-	switch codeOf(err) {
+	switch ledger.CodeOf(err) {
 	case ledger.Conflict, ledger.Invalid, ledger.NotFound:
 		return true
 	}

@@ -3,7 +3,6 @@ package directory
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"io"
 	"sync"
 	"sync/atomic"
@@ -151,14 +150,6 @@ func (s *Service) writable(op string, id ledger.ID) (*organization, error) {
 
 func notFound(op, what string) error {
 	return ledger.Refuse(op, ledger.NotFound, "no such %s", what)
-}
-
-func codeOf(err error) ledger.Code {
-	var refusal *ledger.Refusal
-	if errors.As(err, &refusal) {
-		return refusal.Code
-	}
-	return ""
 }
 
 // step returns a Step, which is one record's part of a Change, with the record's events.

@@ -118,7 +118,7 @@ func (s *Service) earlierSettlement(op string, requested *directory.Settlement) 
 // nameAmountField returns a refusal that names the amount's field if the writer has refused a settlement because of
 // insufficient funds or an overflow. It returns every other error unchanged.
 func nameAmountField(op, field string, err error) error {
-	switch codeOf(err) {
+	switch ledger.CodeOf(err) {
 	case ledger.InsufficientFunds:
 		return ledger.RefuseField(op, field, "is more than what is available")
 	case ledger.OutOfRange:

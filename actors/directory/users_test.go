@@ -117,7 +117,7 @@ func TestConcurrentUsersAndPartnersCannotShareALogin(t *testing.T) {
 			switch {
 			case err == nil:
 				created.Add(1)
-			case codeOf(err) == ledger.Conflict:
+			case ledger.CodeOf(err) == ledger.Conflict:
 				conflicts.Add(1)
 			}
 		})
@@ -150,7 +150,7 @@ func TestRotationOfAdminTokens(t *testing.T) {
 			case err == nil:
 				succeeded.Add(1)
 				newToken.Store(&token)
-			case codeOf(err) == ledger.Unauthorized:
+			case ledger.CodeOf(err) == ledger.Unauthorized:
 				refused.Add(1)
 			}
 		})

@@ -89,9 +89,7 @@ func (f *Follower) Submit(rows []posting.KV) error {
 	if err := f.rt.Context().Err(); err != nil {
 		return err
 	}
-	receipts := make(chan posting.Receipt, 1)
-	f.rt.Journal.Submit(&posting.Change{KVs: rows}, func(r posting.Receipt) { receipts <- r })
-	return (<-receipts).Err
+	return f.rt.Journal.SubmitAndWait(&posting.Change{KVs: rows}).Err
 }
 
 func (f *Follower) schedule(delay int) { f.rt.ScheduleRetry(delay, f.begin) }

@@ -416,12 +416,8 @@ func (h *Handlers) redirectAfterForm(req *web.Request, payer *visitor, result *p
 
 // codeOf returns the code of a refusal. If err is nil, the code is empty; if err is no refusal, it is Internal.
 func codeOf(err error) ledger.Code {
-	var refusal *ledger.Refusal
-	switch {
-	case err == nil:
-		return ""
-	case errors.As(err, &refusal):
-		return refusal.Code
+	if code := ledger.CodeOf(err); err == nil || code != "" {
+		return code
 	}
 	return ledger.Internal
 }

@@ -85,14 +85,10 @@ func NewImage(root string) (i *Image, err error) {
 // written when a process is stopped.
 func fillMemtable(j *posting.Journal) error {
 	const rows, size = 17, 90 << 10
-	submit := func(kv posting.KV) error {
-		receipt := make(chan posting.Receipt, 1)
-		j.Submit(&posting.Change{KVs: []posting.KV{kv}}, func(r posting.Receipt) { receipt <- r })
-		return (<-receipt).Err
-	}
 	for _, value := range [][]byte{make([]byte, size), nil} {
 		for i := range rows {
-			if err := submit(posting.KV{Org: directory.PlatformOrg, Key: fmt.Append([]byte("zfill-"), i), Value: value}); err != nil {
+			kv := posting.KV{Org: directory.PlatformOrg, Key: fmt.Append([]byte("zfill-"), i), Value: value}
+			if err := j.SubmitAndWait(&posting.Change{KVs: []posting.KV{kv}}).Err; err != nil {
 				return err
 			}
 		}

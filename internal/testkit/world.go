@@ -104,9 +104,7 @@ func (w *World) Close() {
 
 // Submit submits a change to the journal and waits for its receipt.
 func (w *World) Submit(c *posting.Change) posting.Receipt {
-	receipts := make(chan posting.Receipt, 1)
-	w.Journal.Submit(c, func(r posting.Receipt) { receipts <- r })
-	return <-receipts
+	return w.Journal.SubmitAndWait(c)
 }
 
 // MustSubmit is like Submit, but fails the test if the change does not become durable.

@@ -162,7 +162,7 @@ func (s *sender) copyRound() error {
 		return ledger.Refuse("move.Run", ledger.Unavailable, "too many rows of the organization are removed")
 	}
 	// Rows are noted as removed before that is durable. The empty change makes the view show all that Take has returned.
-	if err := submitChange(s.Journal, &posting.Change{}); err != nil {
+	if err := s.Journal.SubmitAndWait(&posting.Change{}).Err; err != nil {
 		return err
 	}
 	view := s.Journal.View()
@@ -236,7 +236,7 @@ func Resolve(ctx context.Context, j *posting.Journal, org ledger.ID, other Desti
 				return ledger.Refuse("move.Resolve", ledger.Unavailable, "the organization arrives in shard %d again", leaving.Shard)
 			}
 			err = submit(j, &posting.Move{Org: org, Expect: leaving, Next: &next})
-			if err == nil || codeOf(err) == ledger.Conflict {
+			if err == nil || ledger.CodeOf(err) == ledger.Conflict {
 				return err
 			}
 		}
@@ -255,18 +255,5 @@ func Resolve(ctx context.Context, j *posting.Journal, org ledger.ID, other Desti
 // serve it.
 func submit(j *posting.Journal, m *posting.Move) error {
 	ends := m.Next != nil && m.Next.State != store.Leaving && m.Next.State != store.Arriving
-	return submitChange(j, &posting.Change{Move: m, MustRecord: ends})
-}
-
-func submitChange(j *posting.Journal, c *posting.Change) error {
-	done := make(chan error, 1)
-	j.Submit(c, func(r posting.Receipt) { done <- r.Err })
-	return <-done
-}
-
-func codeOf(err error) ledger.Code {
-	if refusal, ok := errors.AsType[*ledger.Refusal](err); ok {
-		return refusal.Code
-	}
-	return ""
+	return j.SubmitAndWait(&posting.Change{Move: m, MustRecord: ends}).Err
 }
