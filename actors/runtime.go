@@ -234,6 +234,10 @@ func (rt *Runtime) Quiesce() { rt.work.wait() }
 // Quit announces the shutdown: an Advance in progress stops the manual clock where it is.
 func (rt *Runtime) Quit() { rt.quitting.Store(true) }
 
+// CancelCalls ends the calls to other programs, such as providers, and begins no more. Their outcomes are unknown. It is for a node
+// that has lost the lead of its shard: commands that wait for a call must not keep the node from leading again.
+func (rt *Runtime) CancelCalls() { rt.cancel() }
+
 // Stop ends the clock's loops, waits for the work in progress, and ends the actors. All commands must
 // have ended before Stop is called.
 func (rt *Runtime) Stop() {

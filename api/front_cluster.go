@@ -303,7 +303,32 @@ func (f *Front) addNode(req *web.Request) error {
 	if err := form.Problems.Err(); err != nil {
 		return err
 	}
+	if isVoter {
+		if err := f.requireMajority(append(f.nodesWithout(name), name)); err != nil {
+			return err
+		}
+	}
 	return f.changeAll(req, shardChange{Add: name, Address: address, IsVoter: isVoter})
+}
+
+// nodesWithout returns the names of all nodes except one.
+func (f *Front) nodesWithout(name string) []string {
+	return slices.DeleteFunc(append(slices.Clone(f.cfg.Others()), f.cfg.Node), func(n string) bool { return n == name })
+}
+
+// requireMajority refuses a change after which these nodes are to decide, unless a majority of them answers. Otherwise the change
+// itself could not be confirmed, and the shards would have no leader until more of the nodes run.
+func (f *Front) requireMajority(nodes []string) error {
+	answering := []string{f.cfg.Node}
+	for _, s := range f.OtherNodes() {
+		answering = append(answering, s.Name)
+	}
+	missing := slices.DeleteFunc(slices.Clone(nodes), func(n string) bool { return slices.Contains(answering, n) })
+	if len(nodes) == 0 || 2*len(missing) < len(nodes) {
+		return nil
+	}
+	return ledger.Refuse("api.front", ledger.Conflict, "of the nodes that would decide then (%s), these do not answer: %s. Without a majority the shards would have no leader; start them first",
+		strings.Join(nodes, ", "), strings.Join(missing, ", "))
 }
 
 // removeNode is DELETE /cluster/nodes/{name}: it removes a node from all shards. Shards that it leads get another leader first.
@@ -311,6 +336,9 @@ func (f *Front) removeNode(req *web.Request) error {
 	name := req.Parameter("name")
 	if name != f.cfg.Node && !slices.Contains(f.cfg.Others(), name) {
 		return web.NotFound()
+	}
+	if err := f.requireMajority(f.nodesWithout(name)); err != nil {
+		return err
 	}
 	for shard := range f.cfg.Shards.Count() {
 		if err := f.resign(shard, name); err != nil {

@@ -18,7 +18,7 @@ import (
 type usage struct {
 	cpu     time.Duration
 	written uint64 // bytes that the process has caused to be written to the disk, by /proc/PID/io
-	syncs   uint64 // syncs of the store's log and of Raft's log, by the node's metrics
+	syncs   uint64 // syncs of one server's log, or of a node's Raft log, by the metrics
 	leaders uint64 // how often the node has learned of a new leader of a shard
 	groups  uint64 // groups in the node's stores
 }
@@ -58,10 +58,11 @@ func (s *system) usageOf(ctx context.Context, n *node) (u usage, err error) {
 		return u, err
 	}
 	u.leaders = uint64(sums["mizan_replica_leaders_total"])
-	if u.groups = uint64(sums["mizan_replica_last_group"]); u.groups == 0 { // one server, whose store has no replica
+	u.groups, u.syncs = uint64(sums["mizan_replica_last_group"]), uint64(sums["mizan_replica_log_syncs_total"])
+	if u.groups == 0 { // one server, whose store has no replica
 		u.groups = uint64(sums["mizan_syncs_total"])
+		u.syncs = u.groups
 	}
-	u.syncs = u.groups + uint64(sums["mizan_replica_log_syncs_total"])
 	return u, nil
 }
 

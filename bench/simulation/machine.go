@@ -200,6 +200,7 @@ func (e *shardEngine) Quit() {
 	e.process.machine.cluster.book.disturb()
 	e.api.Quit()
 	e.runtime.Quit()
+	e.runtime.CancelCalls()
 }
 
 // Stop implements cluster.Engine. Calls to merchants' servers fail, because an engine waits for them while it holds a lock.

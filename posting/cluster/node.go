@@ -228,6 +228,11 @@ func (n *Node) LowSpace() bool {
 	return false
 }
 
+// MayTakeOver tells whether another node can lead each shard that this node leads: whether its confirmations count there.
+func (n *Node) MayTakeOver(name string) bool {
+	return !slices.ContainsFunc(n.replicas, func(r *replica) bool { return r.current() != nil && !r.shard.Replica.IsVoter(name) })
+}
+
 // Transfer hands the lead of a shard to another node. Requests under way may end first; further ones find no engine. An empty
 // name stands for whichever node has most of Raft's log.
 func (n *Node) Transfer(ctx context.Context, shard int, to string) error {
@@ -239,6 +244,9 @@ func (n *Node) Transfer(ctx context.Context, shard int, to string) error {
 	}
 	if target.Name != to {
 		return fmt.Errorf("cluster: there is no node %s", to)
+	}
+	if to != "" && !n.replicas[shard].shard.Replica.IsVoter(to) {
+		return fmt.Errorf("cluster: node %s has no vote in shard %d yet", to, shard)
 	}
 	return n.replicas[shard].transfer(ctx, target)
 }

@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -123,7 +124,14 @@ func (m *machine) propose(g *store.Group) {
 func (m *machine) Dump(w io.Writer) error {
 	m.users <- struct{}{}
 	defer func() { <-m.users }()
-	sn := m.current().Snapshot()
+	s := m.current()
+	switch free, err := s.Free(); {
+	case err != nil:
+		return err
+	case free < uint64(s.Size())+m.options.MinFree: // otherwise the copy, which goes to a file, would end this node's work
+		return fmt.Errorf("shard: the disk has %d bytes free, and a copy of the store for another node may take %d, besides the %d that have to stay free", free, s.Size(), m.options.MinFree)
+	}
+	sn := s.Snapshot()
 	defer sn.Close()
 	return writeCopy(w, sn)
 }

@@ -131,6 +131,10 @@ func TestBackedUpClusterIsRestoredToOtherNodes(t *testing.T) {
 		}
 	}
 	restored.wantNodeOfAnotherBackupRefused(backups, between)
+	// Without the stopped node the others could not decide if one more left.
+	if out, err := restored.run("cluster", "remove-node", "--sandbox", filepath.Join(dir, clusterFile), "m2"); err == nil || !strings.Contains(out, "refused (409)") || !strings.Contains(out, "do not answer: m3") {
+		t.Errorf("remove-node: %v, %s", err, out)
+	}
 	// A further node gets a copy of what was restored.
 	added := restored.planNode("m4")
 	restored.addNode(added)

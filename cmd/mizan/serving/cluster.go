@@ -332,6 +332,7 @@ func (s *shardServer) Quit() {
 	s.mover.Cancel()
 	s.api.Quit()
 	s.runtime.Quit()
+	s.runtime.CancelCalls()
 }
 
 // Stop implements cluster.Engine.
@@ -416,8 +417,8 @@ func (n *clusterNode) transfer(shard int, to string) error {
 	return n.node.Transfer(ctx, shard, to)
 }
 
-// shardToHandOver returns a shard that this node leads, and a node that should lead it. That node is well, it has everything that
-// the shard's leader has, and it leads at least two shards fewer, unless this node's disk is nearly full. If there is none, to is
+// shardToHandOver returns a shard that this node leads, and a node that should lead it. That node is well, it has a vote and
+// everything that the shard's leader has, and it leads at least two shards fewer, unless this node's disk is nearly full. If there is none, to is
 // empty.
 func (n *clusterNode) shardToHandOver() (shard int, to string) {
 	statuses, unreachable := n.front.Nodes()
@@ -433,7 +434,7 @@ func (n *clusterNode) shardToHandOver() (shard int, to string) {
 		switch {
 		case statuses[i].Name == n.cfg.Cluster.Node:
 			mine = i
-		case statuses[i].State == api.StatusOK && (least < 0 || counts[i] < counts[least]):
+		case statuses[i].State == api.StatusOK && n.node.MayTakeOver(statuses[i].Name) && (least < 0 || counts[i] < counts[least]):
 			least = i
 		}
 	}

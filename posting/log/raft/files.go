@@ -14,6 +14,7 @@ import (
 type watchedFiles struct {
 	*wal.WAL
 	applier *applier
+	hold    *hold
 	stored  atomic.Uint64 // calls that add entries
 
 	// turn has a value while nobody writes. It is a channel, and not a lock, because a simulation must be able to tell that a
@@ -22,7 +23,10 @@ type watchedFiles struct {
 }
 
 func newWatchedFiles(w *wal.WAL, a *applier) *watchedFiles {
-	f := &watchedFiles{WAL: w, applier: a, turn: make(chan struct{}, 1)}
+	f := &watchedFiles{WAL: w, applier: a, hold: new(hold), turn: make(chan struct{}, 1)}
+	if a.notes != nil {
+		f.hold = &a.notes.hold
+	}
 	f.turn <- struct{}{}
 	return f
 }
@@ -77,8 +81,16 @@ func (w *watchedFiles) StoreLogs(l []*hraft.Log) error {
 	return w.writeEntries(func() error { return w.WAL.StoreLogs(l) })
 }
 
-// DeleteRange implements hraft.LogStore.
+// DeleteRange implements hraft.LogStore. Raft removes the first entries after a snapshot; DeleteRange then does nothing while a
+// member needs them after a copy.
 func (w *watchedFiles) DeleteRange(from, to uint64) error {
+	last, err := w.LastIndex()
+	if err != nil {
+		return err
+	}
+	if to < last && w.hold.holds(last-from+1) {
+		return nil
+	}
 	return w.writeEntries(func() error { return w.WAL.DeleteRange(from, to) })
 }
 

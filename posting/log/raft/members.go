@@ -3,6 +3,7 @@ package raft
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	hraft "github.com/hashicorp/raft"
@@ -18,6 +19,11 @@ func (r *Replica) Members() (members []Member, err error) {
 		members = append(members, Member{string(s.ID), string(s.Address)})
 	}
 	return members, nil
+}
+
+// IsVoter tells whether the confirmations of a node count.
+func (r *Replica) IsVoter(name string) bool {
+	return slices.ContainsFunc(r.configuration(), func(s hraft.Server) bool { return string(s.ID) == name && s.Suffrage == hraft.Voter })
 }
 
 // Add adds a node to the group, or gives a member another address. Only the leader can do so. The node must have opened its

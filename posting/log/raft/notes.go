@@ -51,6 +51,7 @@ type notes struct {
 	keeping   sync.Mutex             // held while a note is made durable
 	sent      atomic.Uint64          // copies that were made for other replicas
 	loaded    atomic.Uint64          // received copies that the machine has loaded
+	hold      hold
 
 	mu   sync.Mutex
 	last *note // nil: none
@@ -240,7 +241,7 @@ func (n *notes) copyMachine(last *note) (meta *hraft.SnapshotMeta, copied io.Rea
 	if err != nil {
 		return nil, nil, fmt.Errorf("raft: %w", err)
 	}
-	sent := temporaryFile{f}
+	sent := temporaryFile{f, n.hold.begin()}
 	defer func() {
 		if err != nil {
 			_ = sent.Close()
@@ -269,10 +270,16 @@ func (n *notes) copyMachine(last *note) (meta *hraft.SnapshotMeta, copied io.Rea
 	return meta, sent, nil
 }
 
-// temporaryFile is removed when it is closed.
-type temporaryFile struct{ *os.File }
+// temporaryFile is a copy while it is sent. It is removed when it is closed.
+type temporaryFile struct {
+	*os.File
+	end func() // ends the hold for the copy
+}
 
-func (f temporaryFile) Close() error { return errors.Join(f.File.Close(), os.Remove(f.Name())) }
+func (f temporaryFile) Close() error {
+	f.end()
+	return errors.Join(f.File.Close(), os.Remove(f.Name()))
+}
 
 // noteSink is a note while Raft makes it. If another replica sends its machine, the content goes to a file.
 type noteSink struct {
