@@ -105,6 +105,9 @@ var (
 // forwardedKey is the key of a value in the context of a request that another node has answered, and reported.
 type forwardedKey struct{}
 
+// undoneKey is the key of a value in the context of a request that no shard's server was given.
+type undoneKey struct{}
+
 // NewFront returns a Front, which accepts connections once Serve is called.
 func NewFront(cfg FrontConfig) *Front {
 	if cfg.OnForward == nil {
@@ -129,6 +132,11 @@ func NewFront(cfg FrontConfig) *Front {
 
 // route handles a client's request.
 func (f *Front) route(ctx *fasthttp.RequestCtx) {
+	defer func() {
+		if len(ctx.Response.Header.PeekBytes(headerNode)) == 0 { // no shard has answered
+			ctx.Response.Header.SetCanonical(headerNode, []byte(f.cfg.Node))
+		}
+	}()
 	if uri := ctx.Request.Header.RequestURI(); len(uri) == 0 || uri[0] != '/' {
 		web.WriteError(ctx, ledger.Refuse("api.front", web.BadRequest, "the request's target must be a path"))
 		return
@@ -194,7 +202,7 @@ func (f *Front) serveOrganization(ctx *fasthttp.RequestCtx, org ledger.ID, isOpe
 }
 
 // serveAny lets the first of the shards answer that knows what the request is about. The next one is asked only if a shard answers
-// 404 or, for a read, 503. While organizations are being moved, the shards are asked twice, and if none knows, the answer is 503.
+// 404 or has no leader or, for a read, 503. While organizations are being moved, the shards are asked twice, and if none knows, the answer is 503.
 func (f *Front) serveAny(ctx *fasthttp.RequestCtx, shards []int, isOperator bool) {
 	if len(shards) > 1 {
 		if err := f.take(ctx, maxOpen); err != nil {
@@ -214,7 +222,7 @@ func (f *Front) serveAny(ctx *fasthttp.RequestCtx, shards []int, isOperator bool
 			f.serve(ctx, shard, isOperator)
 			moves := takeMoves(ctx)
 			switch status := ctx.Response.StatusCode(); {
-			case status == fiber.StatusServiceUnavailable && isBodyless(ctx) && len(shards) > 1:
+			case status == fiber.StatusServiceUnavailable && (isBodyless(ctx) || ctx.UserValue(undoneKey{}) != nil) && len(shards) > 1:
 				silent = shard
 			case status != fiber.StatusNotFound:
 				return // for a command that got 503, it may be unknown whether it happened
@@ -240,6 +248,7 @@ func (f *Front) clearAnswer(ctx *fasthttp.RequestCtx) {
 	isSecure := len(ctx.Response.Header.PeekBytes(web.HeaderTLSOnly)) > 0
 	ctx.Response.Reset()
 	ctx.RemoveUserValue(forwardedKey{})
+	ctx.RemoveUserValue(undoneKey{})
 	ctx.Response.Header.SetCanonical(web.HeaderRequestID, []byte(id))
 	setPolicy(ctx)
 	if isSecure {
@@ -297,6 +306,8 @@ func (f *Front) serveAt(ctx *fasthttp.RequestCtx, shard int, org ledger.ID, isOp
 		if time.Now().After(deadline) {
 			f.cfg.OnNoLeader(shard)
 			web.WriteError(ctx, noLeader(shard))
+			f.name(ctx, shard)
+			ctx.SetUserValue(undoneKey{}, true)
 			return shard
 		}
 		time.Sleep(leaderCheck)

@@ -587,3 +587,37 @@ func TestNodeCatchesUpAfterACopyThatTookLong(t *testing.T) {
 		t.Errorf("%d events", got)
 	}
 }
+
+// A node can be stopped while it sends a copy to a node that takes very long.
+func TestNodeIsClosedWhileItSendsACopy(t *testing.T) {
+	t.Parallel()
+	g := newGroup(t, 3)
+	sending, end := make(chan struct{}, 100), make(chan struct{})
+	defer close(end)
+	for _, n := range g.nodes {
+		n.stop()
+		n.segmentSize = 4 << 10
+		n.wrap = func(inner raft.Transport) raft.Transport {
+			return slowCopies{inner, func() { sending <- struct{}{}; <-end }}
+		}
+		n.connect()
+	}
+	g.join()
+	for _, n := range g.nodes {
+		n.start()
+	}
+	leader := g.lead(g.nodes...)
+	behind := others(g, leader)[0]
+	behind.stop()
+	for i := range 30 {
+		leader.mustPay(uint64(i + 1))
+	}
+	if err := leader.Replica.Snapshot(); err != nil {
+		t.Fatal(err)
+	}
+	behind.connect()
+	g.join()
+	behind.start()
+	<-sending
+	leader.stop()
+}

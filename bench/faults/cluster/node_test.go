@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -94,6 +95,8 @@ func launch(space *machines.Namespace, log string, start func(*exec.Cmd) error, 
 	started := make(chan error, 1)
 	go func() {
 		// The kernel sends Pdeathsig when the thread that has started the process ends, so the thread waits for the process.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
 		err := space.Do(func() error {
 			if err := start(cmd); err != nil {
 				return err

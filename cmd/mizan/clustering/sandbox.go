@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -21,6 +22,7 @@ import (
 	"mizan/cmd/mizan/cli"
 	"mizan/cmd/mizan/config"
 	"mizan/internal/durable"
+	"mizan/internal/filelock"
 	"mizan/internal/peer"
 	"mizan/internal/secret"
 )
@@ -443,27 +445,9 @@ func (c *startCommand) Run(s *cli.Streams) error {
 	if err != nil {
 		return cli.BadConfiguration("data: " + err.Error())
 	}
-	box, err := readSandbox(dir)
+	n, err := launchAgain(dir, c.Node)
 	if err != nil {
-		return cli.BadConfiguration("data: " + err.Error())
-	}
-	for i := range box.Nodes {
-		if n := &box.Nodes[i]; n.Name == c.Node {
-			return box.startAgain(dir, n, s)
-		}
-	}
-	return cli.BadConfiguration("node: the sandbox has no node " + c.Node)
-}
-
-func (b *sandbox) startAgain(dir string, n *node, s *cli.Streams) (err error) {
-	if isRunning(n.PID, n.Data) {
-		return cli.BadConfiguration("node: " + n.Name + " runs already")
-	}
-	if n.PID, n.ended, err = launch(n.Log, b.nodeArguments(n)...); err != nil {
-		return cli.StorageFault("%v", err)
-	}
-	if err := b.write(dir); err != nil {
-		return cli.StorageFault("%v", err)
+		return err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), readyTime)
 	defer cancel()
@@ -474,6 +458,37 @@ func (b *sandbox) startAgain(dir string, n *node, s *cli.Streams) (err error) {
 	}
 	_, err = fmt.Fprintf(s.Out, "mizan: node %s serves at %s\n", n.Name, n.BaseURL)
 	return err
+}
+
+// launchAgain starts the process of a node, and notes it in cluster.json. Of several such commands, one does so at a time.
+func launchAgain(dir, name string) (n *node, err error) {
+	lock, err := os.Open(dir)
+	if err == nil {
+		err = filelock.Wait(lock)
+	}
+	if err != nil {
+		return nil, cli.BadConfiguration("data: " + err.Error())
+	}
+	defer func() { _ = filelock.Release(lock) }()
+	box, err := readSandbox(dir)
+	if err != nil {
+		return nil, cli.BadConfiguration("data: " + err.Error())
+	}
+	i := slices.IndexFunc(box.Nodes, func(n node) bool { return n.Name == name })
+	if i < 0 {
+		return nil, cli.BadConfiguration("node: the sandbox has no node " + name)
+	}
+	n = &box.Nodes[i]
+	if isRunning(n.PID, n.Data) {
+		return nil, cli.BadConfiguration("node: " + n.Name + " runs already")
+	}
+	if n.PID, n.ended, err = launch(n.Log, box.nodeArguments(n)...); err == nil {
+		err = box.write(dir)
+	}
+	if err != nil {
+		return nil, cli.StorageFault("%v", err)
+	}
+	return n, nil
 }
 
 // isServing tells whether a node accepts requests.

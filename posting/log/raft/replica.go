@@ -224,7 +224,7 @@ func (r *Replica) start(o *Options, logger hclog.Logger) error {
 		return err
 	}
 	var err error
-	r.transport = &replicaTransport{o.Transport, r.confirmations, r.applier}
+	r.transport = &replicaTransport{o.Transport, r.confirmations, r.applier, r.closed}
 	if r.raft, err = hraft.NewRaft(c, r.applier, r.files, r.files, r.notes, r.transport); err != nil {
 		return fmt.Errorf("raft: %w", err)
 	}

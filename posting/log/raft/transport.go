@@ -1,6 +1,7 @@
 package raft
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -14,6 +15,7 @@ type replicaTransport struct {
 	Transport
 	confirmations *confirmations
 	applier       *applier
+	closed        <-chan struct{} // closed when the replica is closed
 }
 
 func (t *replicaTransport) failure() error {
@@ -64,12 +66,19 @@ func (t *replicaTransport) RequestPreVote(id hraft.ServerID, target hraft.Server
 	return t.Transport.RequestPreVote(id, target, args, resp)
 }
 
-// InstallSnapshot implements hraft.Transport.
+// InstallSnapshot implements hraft.Transport. It ends when the replica is closed: Raft waits for it, and a copy can take minutes.
 func (t *replicaTransport) InstallSnapshot(id hraft.ServerID, target hraft.ServerAddress, args *hraft.InstallSnapshotRequest, resp *hraft.InstallSnapshotResponse, data io.Reader) error {
 	if err := t.failure(); err != nil {
 		return err
 	}
-	return t.Transport.InstallSnapshot(id, target, args, resp, data)
+	sent := make(chan error, 1)
+	go func() { sent <- t.Transport.InstallSnapshot(id, target, args, resp, data) }()
+	select {
+	case err := <-sent:
+		return err
+	case <-t.closed:
+		return errors.New("raft: the replica is closed")
+	}
 }
 
 // Close implements hraft.WithClose. Raft closes its transport when it is shut down.
