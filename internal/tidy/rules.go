@@ -164,7 +164,7 @@ var layers = []layer{
 	{"cmd/mizan/cli", slices.Concat(commonPackages, []string{"posting/store", "cmd/mizan/client"})},
 	{"cmd/mizan/config", slices.Concat(uptoActors, []string{"api/accesslog", "cmd/mizan/cli", "internal/peer"})},
 	{"cmd/mizan/serving", slices.Concat(uptoAPI, []string{"cmd/mizan/cli", "cmd/mizan/config", "internal/peer", "internal/tracing/otlp", "posting/cluster", "posting/log/raft"})},
-	{"cmd/mizan/clustering", []string{"cmd/mizan/cli", "cmd/mizan/client", "cmd/mizan/config", "cmd/mizan/maintenance", "internal/durable", "internal/peer", "internal/secret"}},
+	{"cmd/mizan/clustering", []string{"cmd/mizan/cli", "cmd/mizan/client", "cmd/mizan/config", "cmd/mizan/maintenance", "internal/durable", "internal/filelock", "internal/peer", "internal/secret"}},
 	{"cmd/mizan/serving/certificates", slices.Concat(commonPackages, []string{"cmd/mizan/cli"})},
 	{"cmd/mizan/serving/metrics", slices.Concat(uptoAPI, []string{"posting/cluster"})},
 	{"cmd/mizan/serving/moves", slices.Concat(uptoAPI, []string{"posting/move"})},
