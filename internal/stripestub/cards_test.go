@@ -91,6 +91,14 @@ func TestMethodWithoutCustomerIsUsedOnce(t *testing.T) {
 	f.post("/v1/payment_intents", "amount=1000&currency=usd&payment_method_types[]=card&confirm=true&payment_method="+method).expect(400, "error.type", "invalid_request_error")
 	customer := f.post("/v1/customers", "").id()
 	f.post("/v1/payment_methods/"+method+"/attach", "customer="+customer).expect(400)
+	// A customer in the intent alone does not attach the card.
+	const base = "amount=1000&currency=usd&payment_method_types[]=card&confirm=true&customer="
+	method = f.post("/v1/payment_methods", "type=card&card[token]=tok_visa").id()
+	f.post("/v1/payment_intents", base+customer+"&payment_method="+method).expect(200)
+	f.post("/v1/payment_intents", base+customer+"&payment_method="+method).expect(400)
+	method = f.post("/v1/payment_methods", "type=card&card[token]=tok_visa").id()
+	f.post("/v1/payment_intents", base+customer+"&setup_future_usage=on_session&payment_method="+method).expect(200)
+	f.post("/v1/payment_intents", base+customer+"&payment_method="+method).expect(200)
 }
 
 // A card that is declined cannot be attached; the card "decline after attaching" can, and its charges are declined.

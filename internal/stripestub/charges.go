@@ -6,6 +6,7 @@ type charge struct {
 	created         int64
 	intent          *intent
 	method          *method
+	metadata        map[string]string // of the intent when the charge was made
 	amount          int64
 	captured        int64 // 0: only authorized, or failed
 	refunded        int64 // including what a partial capture or a cancellation has released
@@ -17,7 +18,7 @@ type charge struct {
 }
 
 func (s *Stub) addCharge(in *intent, isAuthenticated bool) *charge {
-	ch := &charge{id: newID("ch"), created: s.now().Unix(), intent: in, method: in.method, amount: in.amount, isAuthenticated: isAuthenticated}
+	ch := &charge{id: newID("ch"), created: s.now().Unix(), intent: in, method: in.method, metadata: in.metadata, amount: in.amount, isAuthenticated: isAuthenticated}
 	s.objects[ch.id], s.charges, in.latest = ch, append(s.charges, ch), ch
 	return ch
 }
@@ -76,7 +77,7 @@ func (ch *charge) json() object {
 		"application_fee": nil, "application_fee_amount": nil, "balance_transaction": nil, "billing_details": m.billingDetails(),
 		"calculated_statement_descriptor": "STRIPESTUB", "captured": ch.isCaptured, "created": ch.created, "currency": in.currency, "customer": nullable(in.customer),
 		"description": nullable(in.description), "disputed": ch.dispute != nil, "failure_balance_transaction": nil, "failure_code": nil, "failure_message": nil,
-		"fraud_details": object{}, "livemode": false, "metadata": in.metadata, "on_behalf_of": nil, "outcome": ch.outcome(), "paid": ch.failure == nil,
+		"fraud_details": object{}, "livemode": false, "metadata": ch.metadata, "on_behalf_of": nil, "outcome": ch.outcome(), "paid": ch.failure == nil,
 		"payment_intent": in.id, "payment_method": m.id, "payment_method_details": object{"type": "card", "card": ch.cardDetails()}, "receipt_email": nullable(in.receiptEmail),
 		"receipt_number": nil, "receipt_url": nil, "refunded": ch.refunded > 0 && ch.refunded == ch.amount, "review": nil, "shipping": nil, "source_transfer": nil,
 		"statement_descriptor": nil, "statement_descriptor_suffix": nullable(in.suffix), "status": ch.status(), "transfer_data": nil, "transfer_group": nil,
@@ -124,7 +125,7 @@ func (ch *charge) cardDetails() object {
 		}
 	}
 	if in.capture == "manual" && !ch.isCaptured && ch.failure == nil {
-		o["capture_before"] = ch.created + 7*24*3600
+		o["capture_before"] = ch.created + int64(authorizationLifetime.Seconds())
 	}
 	return o
 }

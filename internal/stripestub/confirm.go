@@ -1,5 +1,7 @@
 package stripestub
 
+import "time"
+
 // usedMethodText is Stripe's answer if a PaymentMethod without customer is used a second time.
 const usedMethodText = "The provided PaymentMethod was previously used with a PaymentIntent without Customer attachment, shared with a connected account without Customer attachment, or was detached from a Customer. It may not be used again. To use a PaymentMethod multiple times, you must attach it to a Customer first."
 
@@ -93,14 +95,15 @@ func (s *Stub) finishPayment(in *intent, isAuthenticated bool) *failure {
 		return s.decline(in, m.card.decline)
 	}
 	ch := s.addCharge(in, isAuthenticated)
-	m.isUsed = m.customer == "" && in.customer == ""
 	if in.futureUsage != "" && in.customer != "" {
 		m.customer = in.customer
 		m.isSetUp = m.isSetUp || in.futureUsage == "off_session"
 	}
+	m.isUsed = m.customer == ""
 	s.emit("charge.succeeded", ch)
 	if in.capture == "manual" {
 		in.status, in.capturable = requiresCapture, in.amount
+		s.jobs = append(s.jobs, job{due: s.now().Add(authorizationLifetime), run: func() { s.expire(in, ch) }, isDeadline: true})
 		s.emit("payment_intent.amount_capturable_updated", in)
 		return nil
 	}
@@ -111,6 +114,21 @@ func (s *Stub) finishPayment(in *intent, isAuthenticated bool) *failure {
 		s.later(s.options.AsyncDelay, func() { s.openDispute(ch, m.card.dispute, m.card.isInquiry) })
 	}
 	return nil
+}
+
+// authorizationLifetime is the time after which Stripe releases an authorization that is not captured.
+const authorizationLifetime = 7 * 24 * time.Hour
+
+// expire cancels an intent whose authorization was not captured in time.
+func (s *Stub) expire(in *intent, ch *charge) {
+	if in.status != requiresCapture || in.latest != ch {
+		return
+	}
+	s.releaseCharge(ch, ch.amount)
+	in.status, in.capturable, in.canceledAt, in.cancelReason = canceled, 0, s.now().Unix(), "automatic"
+	s.emit("charge.expired", ch)
+	s.emit("payment_intent.canceled", in)
+	s.changed(in)
 }
 
 // decline returns the error of a declined card, and sends the intent back to requires_payment_method.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -88,6 +89,24 @@ func TestKeyOfARunningRequestIsInUse(t *testing.T) {
 			t.Errorf("first %d %v, again %d", first.status, first.err, again.status)
 		}
 		f.check()
+	}
+}
+
+// Many requests with one key at once lead to one charge; each gets its answer or is told that the key is in use.
+func TestConcurrentRequestsWithOneKey(t *testing.T) {
+	f := start(t, Options{})
+	var requests sync.WaitGroup
+	for range 40 {
+		requests.Go(func() {
+			own := fixture{Stub: f.Stub, t: t}
+			if r := own.try(http.MethodPost, intentsPath, paymentForm+"pm_card_visa", []string{keyed}); r.status != 200 && r.status != 409 {
+				t.Errorf("answered %d %v %s", r.status, r.err, r.body)
+			}
+		})
+	}
+	requests.Wait()
+	if got := f.Movements("r1").Charged; len(got) != 1 {
+		t.Errorf("charged %v", got)
 	}
 }
 

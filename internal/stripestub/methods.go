@@ -17,7 +17,7 @@ type method struct {
 	billing  map[string]string // by name, such as billing_details[name]
 	customer string
 	metadata map[string]string
-	isUsed   bool // charged without a customer: it cannot be used again
+	isUsed   bool // charged without being attached to a customer: it cannot be used again
 	isSetUp  bool // later off-session payments need no authentication
 }
 

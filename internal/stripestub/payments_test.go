@@ -3,6 +3,7 @@ package stripestub
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"mizan/internal/testkit"
 )
@@ -85,6 +86,18 @@ func TestCancellationReleasesTheHold(t *testing.T) {
 	if got := f.Balances(); len(got) != 0 {
 		t.Errorf("balances %v", got)
 	}
+}
+
+func TestAuthorizationExpires(t *testing.T) {
+	f := start(t, Options{})
+	id := f.intentIn(requiresCapture)
+	f.Settle()
+	f.advance(7*24*time.Hour - time.Microsecond)
+	f.get("/v1/payment_intents/"+id, "").expect(200, "status", "requires_capture")
+	f.advance(time.Microsecond)
+	f.get("/v1/payment_intents/"+id, "expand[]=latest_charge").expect(200, "status", "canceled", "cancellation_reason", "automatic", "latest_charge.refunded", true)
+	f.post("/v1/payment_intents/"+id+"/capture", "").expect(400, "error.code", "payment_intent_unexpected_state")
+	f.get("/v1/events", "type=charge.expired").expect(200, "data.0.data.object.captured", false)
 }
 
 // A payment that is processed slowly succeeds or is declined later.

@@ -160,27 +160,29 @@ func (s *Stub) Reconnect() {
 // lock locks the state and does what is due.
 func (s *Stub) lock() {
 	s.mu.Lock()
-	s.runDue(s.now())
+	now := s.now()
+	s.runJobs(func(j job) bool { return !j.due.After(now) })
 }
 
 func (s *Stub) now() time.Time { return s.options.Clock.Now() }
 
 // job is work that the stub does later by itself, like Stripe.
 type job struct {
-	due time.Time
-	run func()
+	due        time.Time
+	run        func()
+	isDeadline bool // it ends something that waits for a call, so Settle does not run it
 }
 
 func (s *Stub) later(delay time.Duration, run func()) {
-	s.jobs = append(s.jobs, job{s.now().Add(delay), run})
+	s.jobs = append(s.jobs, job{due: s.now().Add(delay), run: run})
 }
 
-// runDue runs the jobs that are due, in the order of their due times.
-func (s *Stub) runDue(until time.Time) {
+// runJobs runs the jobs for which the condition holds, in the order of their due times.
+func (s *Stub) runJobs(holds func(job) bool) {
 	for {
 		next := -1
 		for i, j := range s.jobs {
-			if !j.due.After(until) && (next < 0 || j.due.Before(s.jobs[next].due)) {
+			if holds(j) && (next < 0 || j.due.Before(s.jobs[next].due)) {
 				next = i
 			}
 		}
@@ -194,11 +196,12 @@ func (s *Stub) runDue(until time.Time) {
 }
 
 // Settle does everything that would happen later by itself, without moving the clock: refunds that are pending or fail later,
-// disputes of dispute cards, slow payments, and the arrival of payouts.
+// disputes of dispute cards, slow payments, balance transactions of charges, and the arrival of payouts. Authorizations do not
+// expire by it.
 func (s *Stub) Settle() {
 	s.lock()
 	defer s.mu.Unlock()
-	s.runDue(s.now().AddDate(100, 0, 0))
+	s.runJobs(func(j job) bool { return !j.isDeadline })
 }
 
 // SlowProcessing determines whether payments that are confirmed from now on stay in status processing for AsyncDelay before
