@@ -44,7 +44,9 @@ func TestKeyIsForOneRequest(t *testing.T) {
 	id := f.post(intentsPath, "amount=1000&currency=usd", keyed).expect(200).id()
 	f.post(intentsPath, "amount=1001&currency=usd", keyed).expect(400, "error.type", "idempotency_error")
 	f.post(intentsPath+"/"+id, "description=x", keyed).expect(400, "error.type", "idempotency_error")
-	f.post(intentsPath, "currency=usd&amount=1000", keyed).expect(200, "id", id) // another order of the parameters
+	f.post("/v1/customers", "", "Idempotency-Key: k2").expect(200)
+	f.post(intentsPath+"/"+id+"/cancel", "", "Idempotency-Key: k2").expect(400, "error.type", "idempotency_error") // the same parameters, elsewhere
+	f.post(intentsPath, "currency=usd&amount=1000", keyed).expect(200, "id", id)                                   // another order of the parameters
 	f.post(intentsPath, "amount=1000&currency=usd", "Idempotency-Key: "+strings.Repeat("k", 256)).expect(400)
 	f.post(intentsPath, "amount=1000&currency=usd", "Idempotency-Key: "+strings.Repeat("k", 255)).expect(200)
 }

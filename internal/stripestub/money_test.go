@@ -132,6 +132,10 @@ func TestDisputes(t *testing.T) {
 		if err := f.CloseDispute(dispute, true); err == nil {
 			t.Error("a dispute was closed twice")
 		}
+		wantBalance := map[string]int64{disputeWon: 10000 - 320 - 1500, disputeLost: -320 - 1500, warningClosed: 10000 - 320}[c.status]
+		if b := f.Balances()["usd"]; b.Available+b.Pending != wantBalance {
+			t.Errorf("%s: balance %+v, want %d in all", c.status, b, wantBalance)
+		}
 		lost := len(f.Movements("r1").Disputed)
 		if (c.status == disputeLost) != (lost == 1) {
 			t.Errorf("%s: %d disputed", c.status, lost)

@@ -75,6 +75,9 @@ func TestPartialCaptureReleasesTheRest(t *testing.T) {
 	f.post(capture, "amount_to_capture=400&expand[]=latest_charge").expect(200, "amount", 1000, "amount_received", 400, "amount_capturable", 0,
 		"latest_charge.amount_captured", 400, "latest_charge.amount_refunded", 600, "latest_charge.refunded", false)
 	f.get("/v1/refunds", "payment_intent="+id).expect(200, "data.0.amount", 600, "data.0.balance_transaction", nil, "data.1", nil)
+	if got := f.Movements("").Refunded; len(got) != 0 {
+		t.Errorf("refunded %v, but no money has moved back", got)
+	}
 	f.post("/v1/refunds", "payment_intent="+id).expect(200, "amount", 400)
 }
 
