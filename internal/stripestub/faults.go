@@ -18,7 +18,8 @@ const (
 	Truncated               // the connection is closed in the middle of the body
 )
 
-// Fault is a fault at certain calls. The zero values of Method and Path match all calls.
+// Fault is a fault at certain calls. The zero values of Method and Path match all calls. That connections are refused cannot be
+// planned for a call, because a server does not see the call; use Disconnect.
 type Fault struct {
 	Method string // for example POST
 	Path   string // pattern of package path, for example /v1/payment_intents/*/confirm
@@ -30,8 +31,8 @@ type Fault struct {
 	// Hold keeps the call open until Release. Its idempotency key is in use meanwhile.
 	Hold   bool
 	Effect Effect
-	// Status and Code are those of Fail. Known pairs: 429 rate_limit, 429 lock_timeout (Stripe answers lock time-outs with
-	// 429; a test may choose 409), 409, 500 and 503 without code.
+	// Status and Code are those of Fail. Pairs that Stripe sends are 429 rate_limit, 429 lock_timeout, and 409, 500 and 503
+	// without a code.
 	Status int
 	Code   string
 	Header http.Header // added to the answer of Fail, for example Retry-After and Stripe-Should-Retry
@@ -113,9 +114,6 @@ func (p *Planned) wait() {
 		<-p.release
 	}
 }
-
-// drop releases the calls of a fault because the server ends.
-func (p *Planned) drop() { p.Release() }
 
 // failureTexts are Stripe's messages of errors that a plan can cause, by code or status.
 var failureTexts = map[string]string{

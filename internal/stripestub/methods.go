@@ -40,7 +40,8 @@ func nullable(value string) any {
 	return value
 }
 
-// rawCardText is Stripe's answer to a card number from a server that may not send it. The error has no code.
+// rawCardText is Stripe's answer to a card number from a server that may not send it. The error has no code. Stripe documents
+// neither the text nor the status 402; the text is known from reports of users.
 const rawCardText = "Sending credit card numbers directly to the Stripe API is generally unsafe. We suggest you use test tokens that map to the test card you are using, see https://stripe.com/docs/testing. To enable testing raw card data APIs, see https://support.stripe.com/questions/enabling-access-to-raw-card-data-apis."
 
 func (s *Stub) createMethod(c *call) (object, *failure) {

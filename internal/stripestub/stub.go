@@ -1,7 +1,6 @@
 package stripestub
 
 import (
-	"context"
 	"net"
 	"net/http"
 	"sync"
@@ -128,8 +127,8 @@ func (s *Stub) listen(address string) {
 	go func(server *http.Server) { _ = server.Serve(listener) }(s.server)
 }
 
-// Disconnect closes the listener and all connections: from now on, connections are refused. The state stays. Held calls are
-// released without an answer. Calling it again has no effect.
+// Disconnect closes the listener and all connections: from now on, connections are refused. The state stays. Calls that a fault
+// holds are released and executed, but their answers are lost. Calling Disconnect again has no effect.
 func (s *Stub) Disconnect() {
 	s.serving.Lock()
 	defer s.serving.Unlock()
@@ -138,12 +137,10 @@ func (s *Stub) Disconnect() {
 	}
 	s.mu.Lock()
 	for _, planned := range s.faults {
-		planned.drop()
+		planned.Release()
 	}
 	s.mu.Unlock()
 	_ = s.server.Close()
-	// Close does not wait for handlers; Shutdown, which has nothing left to close, does.
-	_ = s.server.Shutdown(context.Background())
 	s.server = nil
 }
 
