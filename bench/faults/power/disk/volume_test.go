@@ -1,8 +1,8 @@
 package disk
 
 import (
+	"bytes"
 	"fmt"
-	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 const volumeSize = 512 << 20
@@ -131,8 +133,16 @@ func TestVolumeEndsWithItsProcess(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		var device unix.Stat_t
+		if err := unix.Stat(v.deviceDir, &device); err != nil {
+			t.Fatal(err)
+		}
+		pipe := os.NewFile(3, "the parent's pipe")
+		if _, err := fmt.Fprint(pipe, unix.Minor(device.Dev), " "); err != nil {
+			t.Fatal(err)
+		}
 		child := exec.Command("/bin/sh", "-c", `echo $$ >&3; exec 3>&-; cd "$0" && while dd if=/dev/zero of=file bs=64k count=16 conv=fsync 2>/dev/null; do :; done`, v.Dir)
-		child.ExtraFiles = []*os.File{os.NewFile(3, "the parent's pipe")}
+		child.ExtraFiles = []*os.File{pipe}
 		if err := child.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -151,12 +161,27 @@ func TestVolumeEndsWithItsProcess(t *testing.T) {
 	dying.Env = append(os.Environ(), variable+"="+t.TempDir())
 	dying.ExtraFiles = []*os.File{writer}
 	dying.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
-	out, err := dying.CombinedOutput()
+	var out bytes.Buffer
+	dying.Stdout, dying.Stderr = &out, &out
+	if err := dying.Start(); err != nil {
+		t.Fatal(err)
+	}
 	_ = writer.Close()
-	text, readErr := io.ReadAll(reader)
-	pid, numberErr := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err == nil || readErr != nil || numberErr != nil {
-		t.Fatalf("the process ended with %v, %v, %v: %s", err, readErr, numberErr, out)
+	var device, pid int
+	_, readErr := fmt.Fscan(reader, &device, &pid)
+	ended := make(chan error, 1)
+	go func() { ended <- dying.Wait() }()
+	select {
+	case err = <-ended:
+	case <-time.After(time.Minute):
+		// Seen once: the last thread of the process unmounted the file system before it closed the FUSE device, and waited for
+		// ever for the disk that it had served itself.
+		t.Logf("the kernel waits for the disk of a process that has ended; the connection %d is aborted", device)
+		abortConnection(t, device)
+		err = <-ended
+	}
+	if err == nil || readErr != nil {
+		t.Fatalf("the process ended with %v, %v: %s", err, readErr, out.Bytes())
 	}
 	for end := time.Now().Add(time.Minute); syscall.Kill(pid, 0) == nil; runtime.Gosched() {
 		if status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); strings.Contains(string(status), ") Z ") {
@@ -166,5 +191,18 @@ func TestVolumeEndsWithItsProcess(t *testing.T) {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 			t.Fatal("a child still works on the volume, or waits for it")
 		}
+	}
+}
+
+// abortConnection ends a FUSE connection, whose number is the minor number of the file system's device.
+func abortConnection(t *testing.T, number int) {
+	t.Helper()
+	dir := t.TempDir()
+	if err := unix.Mount("fusectl", dir, "fusectl", 0, ""); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = unix.Unmount(dir, 0) }()
+	if err := os.WriteFile(filepath.Join(dir, strconv.Itoa(number), "abort"), []byte("1"), 0o600); err != nil {
+		t.Error(err)
 	}
 }
