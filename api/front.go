@@ -202,7 +202,8 @@ func (f *Front) serveOrganization(ctx *fasthttp.RequestCtx, org ledger.ID, isOpe
 }
 
 // serveAny lets the first of the shards answer that knows what the request is about. The next one is asked only if a shard answers
-// 404 or has no leader or, for a read, 503. While organizations are being moved, the shards are asked twice, and if none knows, the answer is 503.
+// 404, has no leader or, for a read, answers 503. While organizations are being moved, the shards are asked twice, and if none knows,
+// the answer is 503.
 func (f *Front) serveAny(ctx *fasthttp.RequestCtx, shards []int, isOperator bool) {
 	if len(shards) > 1 {
 		if err := f.take(ctx, maxOpen); err != nil {

@@ -56,7 +56,7 @@ func (r *Refusal) Error() string {
 	return fmt.Sprintf("%s: %s: %s", r.Op, r.Code, r.Detail)
 }
 
-// CodeOf returns the code of the Refusal that err is or wraps; empty if it is none.
+// CodeOf returns the code of the Refusal that err is or wraps; empty if there is none.
 func CodeOf(err error) Code {
 	if refusal, ok := errors.AsType[*Refusal](err); ok {
 		return refusal.Code
@@ -64,8 +64,8 @@ func CodeOf(err error) Code {
 	return ""
 }
 
-// IsRefusal tells whether err is, or wraps, a Refusal with the given code.
-func IsRefusal(err error, code Code) bool { return CodeOf(err) == code && code != "" }
+// IsRefusal tells whether err is, or wraps, a Refusal with the given code, which is not empty.
+func IsRefusal(err error, code Code) bool { return CodeOf(err) == code }
 
 // Refuse builds a Refusal.
 func Refuse(op string, code Code, format string, args ...any) *Refusal {

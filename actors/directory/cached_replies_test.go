@@ -119,7 +119,7 @@ func TestRepetitionUsesNoPartnerNumber(t *testing.T) {
 		wait.Go(func() {
 			ctx := WithCachedReply(t.Context(), adminKey("k"), func(any) CachedReply { return CachedReply{Status: 201} })
 			_, err := f.CreatePartner(ctx, org.ID, directory.Partner{Name: "one", Login: "one", Active: true}, []byte("nine-Lions-paint"))
-			if err != nil && ledger.CodeOf(err) != ledger.Conflict {
+			if err != nil && !ledger.IsRefusal(err, ledger.Conflict) {
 				t.Error(err)
 			}
 		})

@@ -87,7 +87,7 @@ func (s *Service) checkPassword(ctx context.Context, l *Login, then func(*loginA
 		return unauthorized()
 	}
 	err = then(&account)
-	failed = ledger.CodeOf(err) == ledger.Unauthorized
+	failed = ledger.IsRefusal(err, ledger.Unauthorized)
 	return err
 }
 

@@ -86,7 +86,7 @@ func (a *organizationActor) Committed(_ *actors.Context, _ *posting.Change, rece
 	switch {
 	case receipt.Err == nil:
 		m.publish(receipt.Headers)
-	case ledger.CodeOf(receipt.Err) == ledger.StaleVersion:
+	case ledger.IsRefusal(receipt.Err, ledger.StaleVersion):
 		// The view and the store disagree, so reload the view before the next decision.
 		a.service.mustReload.Store(a.org, true)
 	}

@@ -38,7 +38,7 @@ func (s *Service) CreatePartner(ctx context.Context, org ledger.ID, draft direct
 		p, event, err := directory.NewPartner(draft, s.privateAddressesAllowed.Load())
 		return p, event, partnerClaims(&draft), err
 	})
-	if ledger.CodeOf(err) == ledger.ClaimTaken {
+	if ledger.IsRefusal(err, ledger.ClaimTaken) {
 		// The number is new, so it is the login that is already claimed.
 		err = loginTaken(op)
 	}

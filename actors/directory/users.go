@@ -65,7 +65,7 @@ func (s *Service) CreateUser(ctx context.Context, org ledger.ID, draft directory
 		u, event, err := directory.NewUser(draft)
 		return u, event, []ledger.Claim{loginClaim(&draft)}, err
 	})
-	if ledger.CodeOf(err) == ledger.ClaimTaken {
+	if ledger.IsRefusal(err, ledger.ClaimTaken) {
 		err = loginTaken(op)
 	}
 	return created, err

@@ -117,7 +117,7 @@ func TestConcurrentUsersAndPartnersCannotShareALogin(t *testing.T) {
 			switch {
 			case err == nil:
 				created.Add(1)
-			case ledger.CodeOf(err) == ledger.Conflict:
+			case ledger.IsRefusal(err, ledger.Conflict):
 				conflicts.Add(1)
 			}
 		})
@@ -150,7 +150,7 @@ func TestRotationOfAdminTokens(t *testing.T) {
 			case err == nil:
 				succeeded.Add(1)
 				newToken.Store(&token)
-			case ledger.CodeOf(err) == ledger.Unauthorized:
+			case ledger.IsRefusal(err, ledger.Unauthorized):
 				refused.Add(1)
 			}
 		})

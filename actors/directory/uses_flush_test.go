@@ -133,7 +133,7 @@ func TestRefusedNotesOfOneOrganizationDoNotAffectOthers(t *testing.T) {
 	f.advance(time.Minute)
 	f.Authenticate(staleOrg.ID, staleValue)
 	f.Authenticate(org.ID, key)
-	if err := f.FlushUses(t.Context()); ledger.CodeOf(err) != ledger.StaleVersion {
+	if err := f.FlushUses(t.Context()); !ledger.IsRefusal(err, ledger.StaleVersion) {
 		t.Errorf("the stale one: %v", err)
 	}
 	if got := f.countUses(org.ID); got != 2 {

@@ -207,7 +207,7 @@ func (r *Receiver) write(org ledger.ID, placement posting.Placement, rows []post
 		return ledger.Refuse("move.Rows", ledger.Invalid, "%v", err)
 	}
 	err := submit(r.journal, m)
-	if half := len(rows) / 2; ledger.CodeOf(err) == ledger.OutOfRange && half > 0 {
+	if half := len(rows) / 2; ledger.IsRefusal(err, ledger.OutOfRange) && half > 0 {
 		if err = r.write(org, placement, rows[:half]); err == nil {
 			err = r.write(org, placement, rows[half:])
 		}
@@ -278,7 +278,7 @@ func (r *Receiver) Abandon(org, move ledger.ID) (posting.Placement, error) {
 		next := current
 		next.State = store.Abandoned
 		err := submit(r.journal, &posting.Move{Org: org, Expect: current, Next: &next})
-		if ledger.CodeOf(err) != ledger.Conflict { // otherwise another call was first
+		if !ledger.IsRefusal(err, ledger.Conflict) { // otherwise another call was first
 			return next, err
 		}
 	}

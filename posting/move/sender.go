@@ -236,7 +236,7 @@ func Resolve(ctx context.Context, j *posting.Journal, org ledger.ID, other Desti
 				return ledger.Refuse("move.Resolve", ledger.Unavailable, "the organization arrives in shard %d again", leaving.Shard)
 			}
 			err = submit(j, &posting.Move{Org: org, Expect: leaving, Next: &next})
-			if err == nil || ledger.CodeOf(err) == ledger.Conflict {
+			if err == nil || ledger.IsRefusal(err, ledger.Conflict) {
 				return err
 			}
 		}

@@ -418,8 +418,8 @@ func (n *clusterNode) transfer(shard int, to string) error {
 }
 
 // shardToHandOver returns a shard that this node leads, and a node that should lead it. That node is well, it has a vote and
-// everything that the shard's leader has, and it leads at least two shards fewer, unless this node's disk is nearly full. If there is none, to is
-// empty.
+// everything that the shard's leader has, and it leads at least two shards fewer, unless this node's disk is nearly full. If there
+// is none, to is empty.
 func (n *clusterNode) shardToHandOver() (shard int, to string) {
 	statuses, unreachable := n.front.Nodes()
 	n.noteReachable(statuses, unreachable)

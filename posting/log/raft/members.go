@@ -28,8 +28,8 @@ func (r *Replica) IsVoter(name string) bool {
 
 // Add adds a node to the group, or gives a member another address. Only the leader can do so. The node must have opened its
 // replica with Joins. If isVoter is false, the node gets all frames, but its confirmation does not count; a node should be
-// added in this way until it has caught up, because until then its confirmation would be missing. After any
-// error the call can be repeated.
+// added in this way until it has caught up, because until then its confirmation would be missing. After any error the call can be
+// repeated.
 func (r *Replica) Add(m Member, isVoter bool, timeout time.Duration) error {
 	id, address := hraft.ServerID(m.Name), hraft.ServerAddress(m.Address)
 	if isVoter {
