@@ -192,6 +192,11 @@ func (f *fleet) start(name string) {
 
 // stop stops the nodes in order, and then the simulated provider.
 func (f *fleet) stop() {
+	f.stopNodes()
+	f.stopProvider()
+}
+
+func (f *fleet) stopNodes() {
 	running := slices.DeleteFunc(f.all(), func(n *node) bool { return !n.runs() })
 	for _, n := range running {
 		n.signal(syscall.SIGTERM)
@@ -202,6 +207,9 @@ func (f *fleet) stop() {
 			f.t.Errorf("node %s has stopped with the exit code %d; %s", n.name, exit, n.lastLines())
 		}
 	}
+}
+
+func (f *fleet) stopProvider() {
 	if f.provider != nil && f.provider.runs() {
 		_ = f.provider.Signal(syscall.SIGTERM) // it may have ended
 		<-f.provider.ended
