@@ -122,7 +122,7 @@ func (s *callHistory) recordCall(t testing.TB, c callID) {
 }
 
 // recordAnswer records the answers that allow a second submission: for an operation on a charge, "never
-// arrived" twice in a row; for the charge, that it waits for its payer or for Complete.
+// arrived" twice in a row; for the charge, that it is prepared or waits for its payer or for Complete.
 func (s *callHistory) recordAnswer(id callID, o actors.Outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -131,7 +131,7 @@ func (s *callHistory) recordAnswer(id callID, o actors.Outcome) {
 	case !isCharge && o.Verdict == payment.VerdictNotFound:
 		s.notFoundInARow[id.reference]++
 	case o.Verdict == payment.VerdictUnknown || o.Verdict == payment.VerdictNotSent: // the provider did not answer
-	case isCharge && (o.Verdict == payment.VerdictReady || o.Verdict == payment.VerdictAction):
+	case isCharge && (o.Verdict == payment.VerdictReady || o.Verdict == payment.VerdictAction || o.Verdict == payment.VerdictPrepared):
 		s.notFoundInARow[id.reference] = 2
 	default:
 		delete(s.notFoundInARow, id.reference)

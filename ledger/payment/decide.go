@@ -208,6 +208,7 @@ func (c DecisionContext) Reroute(r *Record, a ProviderAnswer, t *Terms) (d Decis
 	}
 	d.Record.Attempts = append(append(r.Attempts[:len(r.Attempts):len(r.Attempts)], failedAttempt), t.SkippedTerminals...)
 	d.Record.NotFoundAnswers, d.Record.Inquiries, d.Record.ConfirmedByProvider = 0, 0, false
+	d.Record.RailMeta = nil
 	if code := d.Record.setTerms(t); code != "" {
 		return Decision{}, false
 	}

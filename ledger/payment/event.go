@@ -10,6 +10,7 @@ const (
 	Route         Event = "route"        // a terminal was found
 	Authorise     Event = "authorise"    // the intent to call the provider
 	Reroute       Event = "reroute"      // the terminal refused, and another terminal is tried
+	Prepare       Event = "prepare"      // the provider knows the charge by an id of its own; the intent to submit it under this id
 	Process       Event = "process"      // the provider is processing the charge and has not settled it yet
 	RequireAction Event = "act"          // the provider asks the payer to act
 	Reissue       Event = "reissue"      // the payer's action has expired, and the provider publishes it again
@@ -69,7 +70,7 @@ const (
 )
 
 var events = []Event{
-	Create, Refuse, Route, Authorise, Reroute, Process, RequireAction, Reissue, Submit, HoldPayment, HoldPayout, Settle, Decline, Fail, AwaitOutcome,
+	Create, Refuse, Route, Authorise, Reroute, Prepare, Process, RequireAction, Reissue, Submit, HoldPayment, HoldPayout, Settle, Decline, Fail, AwaitOutcome,
 	EndAttempt, Abandon, SettleAttempt,
 	PassPreAuthorized3DS, PassAuthRequired, PassUnknown, PassCancelled,
 	Commit, Capture, CommitRefused, Cancel, Void, VoidFailed, Lapse, Expire,

@@ -47,6 +47,7 @@ var Machine = fsm.MustCompile(
 		Authorizing: {
 			Process:      {To: Charging, Why: "the provider has it; the rail still moves the money"},
 			Decline:      {To: Rejected, Why: "the provider refused; nothing moved"},
+			Prepare:      {To: Authorizing, Why: "the provider has given it an id: the intent to submit it under that id"},
 			Reroute:      {To: New, Why: "the terminal refused and another one is tried; what was held is given back"},
 			Fail:         {To: Failed, Why: "the call never left and there is no other terminal; nothing moved"},
 			AwaitOutcome: {To: Authorizing, Why: "the provider does not know the reference yet; it is asked once more"},

@@ -17,7 +17,7 @@ type steps map[payment.Event]payment.Status
 
 // vocabulary lists every event, copied by hand, so that a new event must be added to the test.
 var vocabulary = []payment.Event{
-	"create", "refuse", "route", "authorise", "reroute", "process", "act", "reissue", "submit", "hold_payment", "hold_payout", "settle", "decline", "fail", "await",
+	"create", "refuse", "route", "authorise", "reroute", "prepare", "process", "act", "reissue", "submit", "hold_payment", "hold_payout", "settle", "decline", "fail", "await",
 	"end_attempt", "abandon", "settle_attempt",
 	"pass_pre_authorized_3ds", "pass_auth_required", "pass_unknown", "pass_cancelled",
 	"commit", "capture", "commit_refused", "cancel", "void", "void_failed", "lapse", "expire",
@@ -37,7 +37,7 @@ var grid = map[payment.Status]steps{
 	"new": {"authorise": "authorizing"},
 	// authorizing → charging. It goes back to new while routing tries several terminals, and back to created while the payer
 	// of a hosted payment has attempts left.
-	"authorizing": {"process": "charging", "decline": "rejected", "reroute": "new", "fail": "failed", "await": "authorizing", "end_attempt": "created"},
+	"authorizing": {"process": "charging", "decline": "rejected", "reroute": "new", "prepare": "authorizing", "fail": "failed", "await": "authorizing", "end_attempt": "created"},
 	// charging → action_required, charged, failed, rejected, or held on a two-phase terminal.
 	"charging": atRailSteps("charging", steps{}),
 	// action_required → charging with the material, rejected by a refusal or at the end of the

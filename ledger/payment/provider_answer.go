@@ -1,6 +1,7 @@
 package payment
 
 import (
+	"bytes"
 	"time"
 
 	"mizan/ledger"
@@ -63,6 +64,8 @@ func (c DecisionContext) DecideProviderAnswer(r *Record, a ProviderAnswer) (d De
 		return d, c.onAction(&d, a)
 	case VerdictReady:
 		return d, c.onReady(&d)
+	case VerdictPrepared:
+		return d, c.onPrepared(&d, r, a)
 	default:
 		return d, c.onPending(&d, a)
 	}
@@ -252,6 +255,18 @@ func (c DecisionContext) onReady(d *Decision) bool {
 	d.move(AwaitOutcome, nil)
 	d.Due = c.nextInquiry(&r.Inquiries, ProviderAnswer{})
 	d.ProviderRequest = SubmitOperation
+	return true
+}
+
+// onPrepared decides on VerdictPrepared: as soon as the provider's id of the charge is stored, the charge is submitted once more. An
+// answer without a new id says nothing, because another submission could get the same answer for ever.
+func (c DecisionContext) onPrepared(d *Decision, before *Record, a ProviderAnswer) bool {
+	if before.Status != Authorizing || a.Inquired || a.Meta == nil || bytes.Equal(a.Meta, before.RailMeta) {
+		return c.onPending(d, ProviderAnswer{Verdict: VerdictUnknown})
+	}
+	d.move(Prepare, nil)
+	d.Due = c.fromNow(c.InquiryTimeout)
+	d.ProviderRequest = SubmitCharge
 	return true
 }
 

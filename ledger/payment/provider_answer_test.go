@@ -26,6 +26,7 @@ var answers = map[string]payment.ProviderAnswer{
 	"still to act": {Verdict: payment.VerdictAction},
 	"ready":        {Verdict: payment.VerdictReady},
 	"not sent":     {Verdict: payment.VerdictNotSent, Failure: payment.Failure{Detail: "why"}},
+	"prepared":     {Verdict: payment.VerdictPrepared, Meta: []byte(`{"id":"1"}`)},
 }
 
 // inState returns a transaction of 100 without a fee. Answers of the provider have brought it to the status.
@@ -59,7 +60,7 @@ func TestEffectOfEveryAnswerInEveryState(t *testing.T) {
 			"charged": "settle: charged, " + settlePhase + ", final", "refused": "decline: rejected" + voidPhase + ", release 100, final",
 			"failed": "fail: failed" + voidPhase + ", release 100, final", "held": holdEffect + ", due 168h0m0s",
 			"act": "act: action_required, due 30m0s", "still to act": "act: action_required, due 30m0s",
-			"pending": wait, "nothing": wait, "not known": wait, "ready": wait, "not sent": wait,
+			"pending": wait, "nothing": wait, "not known": wait, "ready": wait, "not sent": wait, "prepared": wait,
 		}
 	}
 	heldRow := func(status, voidPhase string) map[string]string {
@@ -67,7 +68,7 @@ func TestEffectOfEveryAnswerInEveryState(t *testing.T) {
 		return map[string]string{
 			"charged": "settle: charged, capture, final", "refused": "fail: failed" + voidPhase + ", release 100, final", "failed": "fail: failed" + voidPhase + ", release 100, final",
 			"pending": wait, "held": wait, "act": wait, "still to act": wait, "ready": wait,
-			"nothing": inquireSoon, "not known": inquireSoon, "not sent": inquireSoon,
+			"nothing": inquireSoon, "not known": inquireSoon, "not sent": inquireSoon, "prepared": inquireSoon,
 		}
 	}
 	authorizingRow := func(holdEffect, settlePhase, voidPhase string) map[string]string {
@@ -77,6 +78,7 @@ func TestEffectOfEveryAnswerInEveryState(t *testing.T) {
 			"act": "process act: action_required, due 30m0s", "still to act": "process act: action_required, due 30m0s",
 			"pending": "process: charging, due 10s", "nothing": "process: charging, due 10s", "ready": "process: charging, due 10s",
 			"not known": "await: authorizing, due 10s", "not sent": "fail: failed" + voidPhase + ", release 100, final",
+			"prepared": "prepare: authorizing, due 10s",
 		}
 	}
 	actionRequiredRow := func(holdEffect, settlePhase, voidPhase string) map[string]string {
@@ -85,7 +87,7 @@ func TestEffectOfEveryAnswerInEveryState(t *testing.T) {
 			"charged": "submit settle: charged, " + settlePhase + ", final", "refused": "decline: rejected" + voidPhase + ", release 100, final",
 			"failed": "submit fail: failed" + voidPhase + ", release 100, final", "held": "submit " + holdEffect + ", due 168h0m0s",
 			"pending": "submit: charging, due 10s", "act": "act: action_required, due 30m0s",
-			"still to act": wait, "ready": wait, "nothing": inquireSoon, "not known": inquireSoon, "not sent": inquireSoon,
+			"still to act": wait, "ready": wait, "nothing": inquireSoon, "not known": inquireSoon, "not sent": inquireSoon, "prepared": inquireSoon,
 		}
 	}
 	paymentHeld, payoutHeld := "hold_payment: payment_suspended, pending", "hold_payout: payout_suspended"

@@ -15,14 +15,15 @@ const (
 	VerdictAction                      // the payer has to act; ProviderAnswer.Action describes how
 	VerdictReady                       // the payer has acted, and the rail waits for the operation OpComplete
 	VerdictNotSent                     // the call was never sent; another terminal may be tried
+	VerdictPrepared                    // nothing moved: ProviderAnswer.Meta identifies the charge at the provider, which has to be submitted once more
 )
 
 // IsValid tells whether the verdict is one of the constants above.
-func (v Verdict) IsValid() bool { return v >= VerdictCharged && v <= VerdictNotSent }
+func (v Verdict) IsValid() bool { return v >= VerdictCharged && v <= VerdictPrepared }
 
 // String returns the verdict's name.
 func (v Verdict) String() string {
-	names := [...]string{"invalid", "charged", "pending", "refused", "failed", "unknown", "unknown_reference", "held", "action", "ready", "not_sent"}
+	names := [...]string{"invalid", "charged", "pending", "refused", "failed", "unknown", "unknown_reference", "held", "action", "ready", "not_sent", "prepared"}
 	if int(v) < len(names) {
 		return names[v]
 	}

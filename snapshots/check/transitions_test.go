@@ -13,7 +13,7 @@ import (
 func TestEveryTransactionEventHasAnEntryRule(t *testing.T) {
 	const noEntry = ledger.Phase(0)
 	requiredPhases := map[payment.Event][2]ledger.Phase{
-		"create": {}, "refuse": {}, "route": {}, "process": {}, "act": {}, "reissue": {}, "submit": {}, "await": {}, "end_attempt": {}, "abandon": {},
+		"create": {}, "refuse": {}, "route": {}, "prepare": {}, "process": {}, "act": {}, "reissue": {}, "submit": {}, "await": {}, "end_attempt": {}, "abandon": {},
 		"pass_pre_authorized_3ds": {}, "pass_auth_required": {}, "pass_unknown": {}, "pass_cancelled": {},
 		"commit": {}, "commit_refused": {}, "cancel": {}, "lapse": {}, "void_failed": {}, "refund_pending": {},
 		"reverse": {}, "correct": {}, "give_back": {}, "give_back_failed": {},
