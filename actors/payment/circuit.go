@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sony/gobreaker/v2"
@@ -23,28 +24,35 @@ type Breaker struct {
 	OpenTime time.Duration // 0 means 30 s
 }
 
-// circuits are the terminals' circuit breakers. A circuit breaker is created when the
-// terminal's provider first fails to answer this process.
+// circuits are the terminals' circuit breakers. A circuit breaker is created when the terminal's provider first fails to answer
+// this process, or if the provider was down for the process that served the terminal before.
 type circuits struct {
 	options    Breaker
+	rt         *actors.Runtime
 	log        *slog.Logger
 	byTerminal sync.Map // ledger.ID of a terminal → *circuit
+
+	storing sync.Mutex // held while the state of a circuit is stored
 }
 
 // circuit is the circuit breaker of a terminal.
 type circuit struct {
 	*gobreaker.TwoStepCircuitBreaker[struct{}]
-	provider string // the terminal's provider
+	provider string       // the terminal's provider
+	openedAt atomic.Int64 // when it opened last, in microseconds of real time; 0 if it has closed since
+	storedAt int64        // the stored openedAt; guarded by circuits.storing
 }
 
-func newCircuits(options Breaker, log *slog.Logger) *circuits {
+func newCircuits(options Breaker, rt *actors.Runtime) *circuits {
 	if options.Failures == 0 {
 		options.Failures = 20
 	}
 	if options.OpenTime == 0 {
 		options.OpenTime = 30 * time.Second
 	}
-	return &circuits{options: options, log: log}
+	s := &circuits{options: options, rt: rt, log: rt.Log}
+	s.restore()
+	return s
 }
 
 // isOpen reports whether the terminal is to be skipped. A terminal is also skipped while a probe is in progress.
@@ -67,17 +75,23 @@ func (s *circuits) forTerminal(terminal *directory.Terminal) *circuit {
 	if c, ok := s.byTerminal.Load(terminal.ID); ok {
 		return c.(*circuit)
 	}
-	breaker := gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
-		Name:        terminal.ID.String(),
+	c, _ := s.byTerminal.LoadOrStore(terminal.ID, s.newCircuit(terminal.ID, terminal.Provider))
+	return c.(*circuit)
+}
+
+func (s *circuits) newCircuit(terminal ledger.ID, provider string) *circuit {
+	c := &circuit{provider: provider}
+	c.TwoStepCircuitBreaker = gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
+		Name:        terminal.String(),
 		MaxRequests: 1,
 		Timeout:     s.options.OpenTime,
 		ReadyToTrip: func(n gobreaker.Counts) bool { return n.ConsecutiveFailures >= s.options.Failures },
 		OnStateChange: func(name string, from, to gobreaker.State) {
 			s.log.Warn("a terminal's circuit", "terminal", name, "was", from.String(), "is", to.String())
+			s.onStateChange(c, terminal, to)
 		},
 	})
-	c, _ := s.byTerminal.LoadOrStore(terminal.ID, &circuit{breaker, terminal.Provider})
-	return c.(*circuit)
+	return c
 }
 
 // CircuitFigures are the numbers of terminals whose circuits are not closed, by provider.

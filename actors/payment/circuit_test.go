@@ -91,6 +91,53 @@ func TestCircuitClosesWhenTheProviderAnswersAgain(t *testing.T) {
 	}
 }
 
+// Another process, such as the next leader of a shard, knows which providers are down.
+func TestOpenCircuitSurvivesARestart(t *testing.T) {
+	f, ids, isDown := openTwoTerminals(t, 24*time.Hour)
+	isDown.Store(true)
+	for range 3 {
+		f.wantCreated(good, 1, payment.Charged, "")
+	}
+	f.Runtime.Quiesce()
+	isDown.Store(false) // the terminal is not called, so its recovery is not noticed
+	for restarts := range 2 {
+		f.restart()
+		r := f.wantCreated(good, 1, payment.Charged, "")
+		if r.Terminal != ids[1] || len(r.Attempts) != 1 || failureText(r.Attempts[0].Failure) != "the terminal's circuit is open" {
+			t.Fatalf("after %d restarts: by %v after %+v", 1+restarts, r.Terminal, r.Attempts)
+		}
+		if figures := f.Circuits(); figures.Open["simulator"] != 1 {
+			t.Errorf("after %d restarts, the circuits are %+v", 1+restarts, figures)
+		}
+		f.Runtime.Quiesce()
+	}
+}
+
+func TestClosedAndOldCircuitsAreNotRestored(t *testing.T) {
+	f, ids, isDown := openTwoTerminals(t, time.Nanosecond)
+	for _, closes := range []bool{true, false} {
+		isDown.Store(true)
+		for range 3 {
+			f.wantCreated(good, 1, payment.Charged, "")
+		}
+		isDown.Store(false)
+		if closes {
+			f.wantCreated(good, 1, payment.Charged, "")
+		}
+		f.Runtime.Quiesce()
+		f.restartAs(func(f *fixture) {
+			if closes {
+				f.breaker.OpenTime = 24 * time.Hour // the row would not be too old
+			} else {
+				f.breaker.OpenTime = time.Nanosecond
+			}
+		})
+		if r := f.wantCreated(good, 1, payment.Charged, ""); r.Terminal != ids[0] || r.Attempts != nil {
+			t.Errorf("closed before: %v: by %v after %+v", closes, r.Terminal, r.Attempts)
+		}
+	}
+}
+
 func TestOneAnswerBetweenFailuresKeepsTheCircuitClosed(t *testing.T) {
 	f, ids, isDown := openTwoTerminals(t, 24*time.Hour)
 	for range 5 {

@@ -133,7 +133,7 @@ func New(o Options) *Service {
 		rt: o.Runtime, directory: o.Directory, admission: o.Admission, sealer: o.Sealer, providers: o.Providers, addresses: o.Addresses, canReachOperators: o.CanReachOperators, sendsReceipts: o.SendsReceipts,
 		createWait: o.CreateWait, providerTimeout: o.ProviderTimeout, actionTTL: o.ActionTTL, returnURL: o.ReturnURL, mayCall: o.MayCall, notFoundCounts: o.NotFoundCounts, observe: o.Observe,
 		observeCall: o.ObserveCall, tracer: o.Tracer, origins: tracing.NewOriginCache[actors.RecordKey](maxOrigins),
-		circuits: newCircuits(o.Breaker, o.Runtime.Log),
+		circuits: newCircuits(o.Breaker, o.Runtime),
 	}
 	s.registry = actors.NewRegistry(o.Runtime, "payment", 0, func(k actors.RecordKey) actors.Behaviour {
 		t := &transaction{service: s, key: k}

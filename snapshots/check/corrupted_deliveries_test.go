@@ -13,6 +13,7 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/payment"
+	paymentcodec "mizan/ledger/payment/codec"
 	"mizan/posting"
 	"mizan/posting/store"
 	"mizan/snapshots/check"
@@ -162,6 +163,12 @@ var waitingFaults = []deliveryFault{
 var kvFaults = []deliveryFault{
 	{"a row of an unknown kind", withKV([]byte{1}, "z"), "unknown kind"},
 	{"the row of summaries in an organization", withKV([]byte{0, 0, 0, 1}, "summaries"), "unknown kind"},
+	{"the row of a circuit in an organization", withKV([]byte{1, 's'}, "circuit/0123456789abcdef"), "unknown form"},
+	{"a circuit without a provider", func(t *testing.T, w *notifiedStore) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
+			p.Group.Set(store.KeyKV(nil, ledger.ID{}, []byte("circuit/0123456789abcdef")), []byte{1})
+		})
+	}, "unknown form"},
 	{"a cursor of another length", withKV([]byte{1}, "c"), "unknown form"},
 	{"a second cursor", withKV(make([]byte, 8), "cx"), "unknown form"},
 	{"a message without a key", func(t *testing.T, w *notifiedStore) {
@@ -245,6 +252,12 @@ var soundDeliveries = []deliveryFault{
 	{"the day of the last summaries", func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.Group.Set(store.KeyKV(nil, ledger.ID{}, []byte("summaries")), []byte{0, 0, 0x4f, 1})
+		})
+	}, ""},
+	{"a circuit that is open", func(t *testing.T, w *notifiedStore) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
+			row := paymentcodec.OpenCircuit{Terminal: w.parked.Terminal, OpenedAt: 1, Provider: "simulator"}
+			p.Group.Set(store.KeyKV(nil, ledger.ID{}, row.Key()), row.Value())
 		})
 	}, ""},
 	{"a payment right after its terminal got an address", func(t *testing.T, w *notifiedStore) {

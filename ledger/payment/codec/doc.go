@@ -1,4 +1,5 @@
-// Package codec encodes a payment.Record (a transaction) for the store and decodes it. The stored form is a version byte
+// Package codec encodes a payment.Record (a transaction) for the store and decodes it. It also has the form of the rows about open
+// circuit breakers (OpenCircuit), to which only rule 4 applies. The stored form of a record is a version byte
 // followed by a msgpack map, in which the keys are small numbers and the values are the fields that are not empty.
 //
 // Invariants:
