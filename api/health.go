@@ -18,7 +18,12 @@ const StatusOK = "ok"
 type Status struct {
 	Core string // StatusOK if all due work is scheduled
 	DB   string // StatusOK if the disk has enough space for commands
+
+	IsCutOff bool // the server is a node of a cluster that can reach no leader, and leads nothing itself
 }
+
+// stateCutOff is the state of a node with Status.IsCutOff.
+const stateCutOff = "cut_off"
 
 // The paths of the health checks that supervisors and load balancers request.
 const (
@@ -55,7 +60,7 @@ func (s *Server) liveness(req *web.Request) error {
 }
 
 // readiness serves GET /readyz. The status is 503 while the service starts, stops, or refuses commands because the
-// disk is nearly full.
+// disk is nearly full, and while a node of a cluster is cut off from all leaders.
 func (s *Server) readiness(req *web.Request) error {
 	state := s.cfg.Status().State()
 	writeState(req, state, stateBody(state))
@@ -73,8 +78,11 @@ func writeState(req *web.Request, state string, body []byte) {
 
 // State returns StatusOK if the service accepts commands, and otherwise the state that prevents this.
 func (s Status) State() string {
-	if s.Core != StatusOK {
+	switch {
+	case s.Core != StatusOK:
 		return s.Core
+	case s.IsCutOff:
+		return stateCutOff
 	}
 	return s.DB
 }

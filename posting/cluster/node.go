@@ -228,6 +228,19 @@ func (n *Node) LowSpace() bool {
 	return false
 }
 
+// maxSilence is how long a follower may hear nothing from a leader before the node counts as cut off. Leaders speak several times a
+// second, and a lost leader is replaced within two seconds.
+const maxSilence = 5 * time.Second
+
+// IsCutOff tells whether the node can serve no shard: it leads none, and has not heard from a leader of any for maxSilence. This is
+// so if the network separates it from the majority, and if the majority is down.
+func (n *Node) IsCutOff() bool {
+	return !slices.ContainsFunc(n.replicas, func(r *replica) bool {
+		p := r.shard.Replica.Progress()
+		return p.Leads || p.SinceLeaderSpoke >= 0 && p.SinceLeaderSpoke < maxSilence
+	})
+}
+
 // MayTakeOver tells whether another node can lead each shard that this node leads: whether its confirmations count there.
 func (n *Node) MayTakeOver(name string) bool {
 	return !slices.ContainsFunc(n.replicas, func(r *replica) bool { return r.current() != nil && !r.shard.Replica.IsVoter(name) })

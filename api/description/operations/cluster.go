@@ -61,7 +61,7 @@ func clusterSchema() *spec.Schema {
 		spec.Required("nodes", spec.List(spec.Object(
 			spec.Required("name", spec.Text(), "name of the node"),
 			spec.Required("base_url", spec.Nullable(spec.Text()), "the node's own address; null if the node does not answer"),
-			spec.Required("state", spec.Words("ok", "starting", "stopping", "low_space", "unreachable"), "`ok` if the node accepts commands; `unreachable` if it has not answered the node that was asked"),
+			spec.Required("state", spec.Words("ok", "starting", "stopping", "cut_off", "low_space", "unreachable"), "`ok` if the node accepts commands; `cut_off` if it leads no shard and has heard from no leader for 5 s; `unreachable` if it has not answered the node that was asked"),
 			spec.Required("version", spec.Nullable(spec.Text()), "version of the program; null if the node does not answer"),
 		)), "the nodes, by their names"),
 		spec.Required("shards", spec.List(spec.Object(

@@ -11,7 +11,7 @@ import (
 // from providers.
 func platformOperations() []spec.Operation {
 	clock := spec.Object(spec.Required("now", spec.Instant(), "the clock's time"))
-	state := spec.Object(spec.Required("status", spec.Words("ok", "starting", "stopping", "low_space"), "`ok` if the server accepts commands"))
+	state := spec.Object(spec.Required("status", spec.Words("ok", "starting", "stopping", "cut_off", "low_space"), "`ok` if the server accepts commands; `cut_off`: a node of a cluster that leads no shard and has heard from no leader for 5 s"))
 	health := spec.Object(
 		spec.Required("core_status", spec.Words("ok", "starting", "stopping"), "`ok`: all due work is scheduled"),
 		spec.Required("db_status", spec.Words("ok", "low_space"), "`low_space`: the disk is nearly full, and commands are refused"),
@@ -110,7 +110,7 @@ func systemSchema() *spec.Schema {
 	mayBeUnknown := func(name, text string) spec.Member { return spec.Required(name, spec.Nullable(spec.Integer(0)), text) }
 	return spec.Object(
 		spec.Required("version", spec.Text(), "version of the program"), spec.Required("env", spec.Words("sandbox", "production"), "a sandbox moves no money"),
-		spec.Required("status", spec.Words("ok", "starting", "stopping", "low_space"), "`ok` if the server accepts commands"),
+		spec.Required("status", spec.Words("ok", "starting", "stopping", "cut_off", "low_space"), "`ok` if the server accepts commands; `cut_off`: a node of a cluster that leads no shard and has heard from no leader for 5 s"),
 		spec.Required("started_at", spec.Instant(), "when the process started, in real time"),
 		spec.Required("store", spec.Object(
 			figure("bytes", "size of the store"), figure("unverified_bytes", "bytes of long values that were not compared with their checksums since the start"),

@@ -440,8 +440,36 @@ func TestKilledLeaderIsReplaced(t *testing.T) {
 		}
 		return true
 	})
+	r.wantCutOff(other)
 	r.stop()
 	r.verify(1)
+}
+
+// wantCutOff checks that a node says that it takes no requests while all other nodes are paused, and only then.
+func (r *running) wantCutOff(n *node) {
+	r.t.Helper()
+	readiness := func() string {
+		a := r.sendOnce(n, http.MethodGet, "/readyz", "")
+		return fmt.Sprintf("%d %s", a.status, a.member(r.t, "status"))
+	}
+	if got := readiness(); got != "200 ok" {
+		r.t.Errorf("before the others are paused: %s", got)
+	}
+	r.signalOthers(n, syscall.SIGSTOP)
+	defer r.signalOthers(n, syscall.SIGCONT)
+	testkit.WaitUntil(r.t, "the node is cut off", func() bool { return readiness() == "503 cut_off" })
+	r.signalOthers(n, syscall.SIGCONT)
+	testkit.WaitUntil(r.t, "the node takes requests again", func() bool { return readiness() == "200 ok" })
+}
+
+func (r *running) signalOthers(n *node, sig syscall.Signal) {
+	for i := range r.box.Nodes {
+		if other := &r.box.Nodes[i]; other.Name != n.Name {
+			if err := syscall.Kill(other.PID, sig); err != nil {
+				r.t.Error(err)
+			}
+		}
+	}
 }
 
 // The commands show the cluster, move leads, and add and remove nodes. Wrong arguments are refused in one line.

@@ -126,7 +126,7 @@ func (n *clusterNode) openNode(context.Context) error {
 		return cli.OpenFault(err)
 	}
 	close(n.opened)
-	n.lowSpace = n.node.LowSpace
+	n.lowSpace, n.isCutOff = n.node.LowSpace, n.node.IsCutOff
 	n.metrics.RegisterReplicas(n.node.Status)
 	n.onClose(n.node.Close)
 	peers := n.link.Protocol(api.PeerProtocol)

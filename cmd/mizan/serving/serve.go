@@ -89,6 +89,7 @@ type process struct {
 	tracer         *tracing.Tracer // nil: no traces are recorded
 
 	lowSpace func() bool  // tells whether a disk is nearly full; nil until a store is open
+	isCutOff func() bool  // tells whether this node of a cluster can serve nothing; nil for a single server, and until the stores are open
 	stopBy   atomic.Int64 // deadline of the stop in progress, as UnixNano; 0: no stop was requested
 }
 
@@ -453,6 +454,7 @@ func (p *process) healthStatus() api.Status {
 	if p.lowSpace != nil && p.lowSpace() {
 		status.DB = "low_space"
 	}
+	status.IsCutOff = p.isCutOff != nil && p.isCutOff()
 	return status
 }
 

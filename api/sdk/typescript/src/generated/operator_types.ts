@@ -1381,8 +1381,8 @@ export interface GetClusterResultNode {
   name: string;
   /** the node's own address; null if the node does not answer */
   base_url: string | null;
-  /** `ok` if the node accepts commands; `unreachable` if it has not answered the node that was asked */
-  state: "ok" | "starting" | "stopping" | "low_space" | "unreachable";
+  /** `ok` if the node accepts commands; `cut_off` if it leads no shard and has heard from no leader for 5 s; `unreachable` if it has not answered the node that was asked */
+  state: "ok" | "starting" | "stopping" | "cut_off" | "low_space" | "unreachable";
   /** version of the program; null if the node does not answer */
   version: string | null;
 }
