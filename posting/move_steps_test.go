@@ -150,6 +150,33 @@ func TestMoveThatWasGivenUpStaysGivenUp(t *testing.T) {
 	}
 }
 
+// A message of an earlier move from another shard that arrives late does not replace a copy under way. After the end of that copy it
+// is not harmful.
+func TestLateBeginFromAnotherShardReplacesNoCopy(t *testing.T) {
+	d := recordMove(t)
+	f := open(t)
+	r := move.NewReceiver(f.Journal)
+	late := d.identity
+	late.Move, late.From = ledger.ID{1}, d.identity.From+5
+	if err := r.Begin(org, d.identity); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Begin(org, late); codeOf(err) != ledger.Conflict {
+		t.Errorf("a late beginning: %v", err)
+	}
+	for i, step := range d.steps {
+		if err := step(r, uint64(i+1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := r.Finish(org, d.identity.Move, uint64(len(d.steps)+1), d.head); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Begin(org, late); codeOf(err) != ledger.Conflict || f.Placement(org).State != store.Here {
+		t.Errorf("a late beginning after the end: %v, the organization is %v", err, f.Placement(org).State)
+	}
+}
+
 // answeringDestination answers with a placement.
 type answeringDestination struct {
 	movetest.Local

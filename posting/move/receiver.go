@@ -96,7 +96,7 @@ func (r *Receiver) IsReceiving() bool {
 }
 
 // Begin prepares the store for a copy of the organization. The error is a Conflict if the organization belongs to this store, if
-// the move was given up, or if a later one has begun.
+// the move was given up, or if a later one or one from another shard has begun.
 func (r *Receiver) Begin(org ledger.ID, m Identity) error {
 	r.beginning.Lock()
 	defer r.beginning.Unlock()
@@ -150,6 +150,11 @@ func (r *Receiver) mayBegin(org ledger.ID, current, next posting.Placement) erro
 		if current.Move == next.Move {
 			return ledger.Refuse(op, ledger.Conflict, "the move was given up")
 		}
+	}
+	if current.State == store.Arriving && current.Shard != next.Shard && r.copyOf(org, current.Move) != nil {
+		// Only the shard that has an organization begins a move, so one of the two shards must have had it earlier, and its message is late.
+		// The copy under way decides: if it is the late one, its sender gives it up soon.
+		return ledger.Refuse(op, ledger.Conflict, "the organization is being moved from another shard")
 	}
 	if (current.State == store.Arriving || current.State == store.Abandoned) && current.Shard == next.Shard && next.Order.Before(current.Order) {
 		return ledger.Refuse(op, ledger.Conflict, "a later move of the organization has begun")
