@@ -11,6 +11,9 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"mizan/api/web/body"
+	"mizan/internal/testkit"
 )
 
 // On routes without credentials a body may have at most 64 KiB.
@@ -92,6 +95,40 @@ func TestIncompleteBodyHasNoEffect(t *testing.T) {
 	}
 	if r := f.partner().get(transactions+"?env=test&txid=broken+off").want(200, ""); r.rows() != 0 {
 		t.Errorf("%s", r.body)
+	}
+}
+
+// Requests whose bodies arrive slowly do not hold up a server that hands over.
+func TestHandOverRefusesBodiesThatHaveNotArrived(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	const sent, announced = 20 << 10, 100 << 10
+	header := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nX-Api-Key: %s\r\nX-Organization-Id: %s\r\n",
+		transactions, string(f.seed.First.APIKey), f.seed.First.Org)
+	var connections []net.Conn
+	for _, framing := range []string{
+		fmt.Sprintf("Content-Length: %d\r\n\r\n", announced),
+		fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n", announced),
+	} {
+		conn, err := net.Dial("tcp", f.address)
+		must(t, err)
+		_, err = io.WriteString(conn, header+framing+strings.Repeat(" ", sent))
+		must(t, err)
+		connections = append(connections, conn)
+	}
+	testkit.WaitUntil(t, "the bodies are being read", func() bool { return f.server.BodyBytes() >= 2*sent })
+	f.server.HandOver()
+	for i, conn := range connections {
+		must(t, conn.SetReadDeadline(time.Now().Add(body.Grace/2)))
+		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		must(t, err)
+		if text, _ := io.ReadAll(response.Body); response.StatusCode != 503 || !strings.Contains(string(text), "nothing was done") || !response.Close {
+			t.Errorf("connection %d: %d %s", i, response.StatusCode, text)
+		}
+		must(t, conn.Close())
+	}
+	if got := f.server.BodyBytes(); got != 0 {
+		t.Errorf("%d bytes are held", got)
 	}
 }
 

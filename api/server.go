@@ -369,8 +369,14 @@ func (s *Server) Serve(l net.Listener) error {
 	return s.app.Listener(conn.Listener{Listener: l, SilentConnections: &s.silent})
 }
 
-// Quit makes handlers that wait for something stop waiting, and ends exports. It is called by Shutdown, and for a server whose
-// requests a Front hands over.
+// HandOver is like Quit. Also, it refuses the requests whose bodies have not arrived yet, because whoever is to continue may have to
+// wait for the end of all requests.
+func (s *Server) HandOver() {
+	s.Quit()
+	go s.bodies.End() // ends when the reads have ended
+}
+
+// Quit makes handlers that wait for something stop waiting, and ends exports. It is called by Shutdown and HandOver.
 func (s *Server) Quit() {
 	if s.stop != nil { // a server without routes has nothing to stop
 		s.stop()

@@ -50,6 +50,7 @@ var bufferPool = sync.Pool{New: func() any { return new(buffer) }}
 type Bodies struct {
 	proxies                  *web.Proxies
 	authenticated, anonymous *budget
+	arrivals                 arrivals
 }
 
 // New makes a reader of bodies. It holds at most authenticatedBytes at once for callers whose credentials
@@ -125,16 +126,16 @@ func boundOf(route *web.Route) int {
 // before the request is carried out, so that a caller that sends slowly occupies only its own connection.
 func (bodies *Bodies) Read(req *web.Request) error {
 	budget, owner := bodies.budgetOf(req)
-	return read(req.RequestCtx, budget, owner, boundOf(req.Route))
+	return bodies.read(req.RequestCtx, budget, owner, boundOf(req.Route))
 }
 
 // ReadAnonymous reads the whole body, of at most bound bytes, before the caller is known. The memory is one of the budget for
 // routes that anyone may call.
 func (bodies *Bodies) ReadAnonymous(ctx *fasthttp.RequestCtx, bound int) error {
-	return read(ctx, bodies.anonymous, owner{source: source.Of(bodies.proxies.Source(ctx))}, bound)
+	return bodies.read(ctx, bodies.anonymous, owner{source: source.Of(bodies.proxies.Source(ctx))}, bound)
 }
 
-func read(req *fasthttp.RequestCtx, from *budget, by owner, bound int) error {
+func (bodies *Bodies) read(req *fasthttp.RequestCtx, from *budget, by owner, bound int) error {
 	const op = "body.read"
 	stream := req.RequestBodyStream()
 	if stream == nil {
@@ -152,7 +153,7 @@ func read(req *fasthttp.RequestCtx, from *budget, by owner, bound int) error {
 	if chunked {
 		req.Request.Header.CopyTo(&headers)
 	}
-	err := b.fill(stream, length, bound, req.Conn())
+	err := b.fill(stream, length, bound, req.Conn(), &bodies.arrivals)
 	if err == nil && chunked && conn.HasEnded(req.Conn()) {
 		err = io.ErrUnexpectedEOF
 	}
@@ -170,6 +171,9 @@ func read(req *fasthttp.RequestCtx, from *budget, by owner, bound int) error {
 		return err
 	}
 	conn.HangUp(req) // it is unknown where on the connection the next request begins
+	if timedOut(err) && bodies.arrivals.haveEnded() {
+		return ledger.Refuse(op, ledger.Unavailable, "the server ends while the request arrives: nothing was done")
+	}
 	if timedOut(err) {
 		return ledger.Refuse(op, web.RequestTimeout, "the request took too long to arrive")
 	}
@@ -196,8 +200,9 @@ func timedOut(err error) bool {
 
 // fill reads length bytes or, if length is negative, everything up to the end of the stream. If the body is too large or the
 // budget is used up, the error is a *ledger.Refusal. Any other error comes from the connection or from the parser of chunks.
-func (b *buffer) fill(from io.Reader, length, bound int, conn net.Conn) error {
+func (b *buffer) fill(from io.Reader, length, bound int, conn net.Conn, slow *arrivals) error {
 	b.buf = b.initial[:0]
+	defer slow.remove(conn)
 	for began := time.Now(); len(b.buf) != length; {
 		if len(b.buf) == cap(b.buf) {
 			if err := b.grow(length, bound); err != nil {
@@ -205,6 +210,9 @@ func (b *buffer) fill(from io.Reader, length, bound int, conn net.Conn) error {
 			}
 		}
 		if len(b.buf) > 0 { // the first read already has a deadline, see LimitFirstByteWait
+			if !slow.add(conn) {
+				return os.ErrDeadlineExceeded
+			}
 			allowed := Grace + time.Duration(len(b.buf))*time.Second/minRate
 			if err := conn.SetReadDeadline(began.Add(allowed)); err != nil {
 				return err

@@ -52,7 +52,7 @@ func newBuffer(total int) *buffer {
 func TestSlowBodyTimesOut(t *testing.T) {
 	conn, b := new(deadlineRecorder), newBuffer(maxBody)
 	began := time.Now()
-	err := b.fill(&stallingBody{4, 1000, 8 << 10}, maxBody, maxBody, conn)
+	err := b.fill(&stallingBody{4, 1000, 8 << 10}, maxBody, maxBody, conn, new(arrivals))
 	if !timedOut(err) {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func TestAnnouncedLengthIsNotAllocated(t *testing.T) {
 		FirstBuffer/2 + 1: 0,
 	} {
 		b := newBuffer(2 * Shares * maxBody)
-		if err := b.fill(&stallingBody{arrived}, maxBody, maxBody, new(deadlineRecorder)); !timedOut(err) {
+		if err := b.fill(&stallingBody{arrived}, maxBody, maxBody, new(deadlineRecorder), new(arrivals)); !timedOut(err) {
 			t.Fatal(err)
 		}
 		if b.reserved != charged || b.budget.heldBytes() != charged || len(b.buf) != arrived || (charged > 0 && cap(b.buf) > charged+charged/8) {
@@ -104,7 +104,7 @@ func TestBodyAtTheBoundIsAcceptedAboveItRefused(t *testing.T) {
 			} else if size > bound {
 				continue // such a body is refused before anything of it is read
 			}
-			err := b.fill(bytes.NewReader(sent), length, bound, new(deadlineRecorder))
+			err := b.fill(bytes.NewReader(sent), length, bound, new(deadlineRecorder), new(arrivals))
 			if size > bound {
 				if !ledger.IsRefusal(err, web.PayloadTooLarge) {
 					t.Errorf("%d of %d bytes: %v", size, bound, err)
@@ -118,7 +118,7 @@ func TestBodyAtTheBoundIsAcceptedAboveItRefused(t *testing.T) {
 
 func TestIncompleteBodyIsAnError(t *testing.T) {
 	b := newBuffer(maxBody)
-	if err := b.fill(strings.NewReader("{}"), 3, maxBody, new(deadlineRecorder)); !errors.Is(err, io.ErrUnexpectedEOF) {
+	if err := b.fill(strings.NewReader("{}"), 3, maxBody, new(deadlineRecorder), new(arrivals)); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Error(err)
 	}
 }

@@ -226,6 +226,17 @@ func (o *bufferOwners) leave(b *baseConn) {
 	}
 }
 
+// InterruptRead makes a read of another goroutine end as if its deadline had passed. The connection can't be read any more.
+func InterruptRead(c net.Conn) {
+	past := time.Unix(1, 0)
+	if wrapped, isOurs := c.(interface{ accepted() net.Conn }); isOurs {
+		c = wrapped.accepted() // the wrapper's deadlines belong to the reading goroutine
+	}
+	_ = c.SetReadDeadline(past) // a closed connection has no reads
+}
+
+func (b *baseConn) accepted() net.Conn { return b.raw }
+
 func (b *baseConn) hangUp()         { b.hungUp.Store(true) }
 func (b *baseConn) wasHungUp() bool { return b.hungUp.Load() }
 func (b *baseConn) hasEnded() bool  { return b.ended.Load() }

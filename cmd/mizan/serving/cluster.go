@@ -330,7 +330,7 @@ func (s *server) seedShard(shard int) func(context.Context) error {
 // Quit implements cluster.Engine.
 func (s *shardServer) Quit() {
 	s.mover.Cancel()
-	s.api.Quit()
+	s.api.HandOver()
 	s.runtime.Quit()
 	s.runtime.CancelCalls()
 }
