@@ -61,7 +61,7 @@ type FrontConfig struct {
 	// CreateWait is how long a request that creates a transaction may wait for the provider's first outcome.
 	CreateWait time.Duration
 
-	// MaxPeerConns is the maximum number of connections to each other node.
+	// MaxPeerConns is the maximum number of connections to each other node for forwarded requests.
 	MaxPeerConns int
 
 	// Dial connects to another node's peer listener (see Front.ServePeers).
@@ -89,11 +89,12 @@ type FrontConfig struct {
 // forwarded at most once, because a forwarded request is never forwarded again.
 type Front struct {
 	*Server
-	cfg       FrontConfig
-	peers     sync.Map         // *fasthttp.HostClient by the name of the node
-	places    sync.Map         // the shard (int) of each organization that was found elsewhere than in Shards.ShardOf
-	hasPlaces atomic.Bool      // places has or had one; a lookup in places allocates memory
-	server    *fasthttp.Server // for the requests of other nodes
+	cfg           FrontConfig
+	peers         sync.Map         // *fasthttp.HostClient by the name of the node
+	questionPeers sync.Map         // the same, for this node's own questions
+	places        sync.Map         // the shard (int) of each organization that was found elsewhere than in Shards.ShardOf
+	hasPlaces     atomic.Bool      // places has or had one; a lookup in places allocates memory
+	server        *fasthttp.Server // for the requests of other nodes
 }
 
 // Headers of a node's answers.

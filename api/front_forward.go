@@ -6,6 +6,7 @@ import (
 	"net"
 	"runtime/debug"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -43,18 +44,31 @@ func removeAssertions(h *fasthttp.RequestHeader) {
 	}
 }
 
-// peer returns the client for requests to another node.
+// MaxQuestionConns is the maximum number of connections to each other node for the node's own questions. They are apart from the
+// connections for forwarded requests, so that many slow requests do not hide the state of the cluster and the administration tokens.
+const MaxQuestionConns = 32
+
+// peer returns the client for forwarded requests to another node.
 func (f *Front) peer(node string) *fasthttp.HostClient {
-	if client, ok := f.peers.Load(node); ok {
+	return f.clientOf(&f.peers, node, f.cfg.MaxPeerConns)
+}
+
+// questions returns the client for this node's own questions to another node.
+func (f *Front) questions(node string) *fasthttp.HostClient {
+	return f.clientOf(&f.questionPeers, node, MaxQuestionConns)
+}
+
+func (f *Front) clientOf(clients *sync.Map, node string, maxConns int) *fasthttp.HostClient {
+	if client, ok := clients.Load(node); ok {
 		return client.(*fasthttp.HostClient)
 	}
-	client, _ := f.peers.LoadOrStore(node, f.newPeer(node))
+	client, _ := clients.LoadOrStore(node, f.newPeer(node, maxConns))
 	return client.(*fasthttp.HostClient)
 }
 
-func (f *Front) newPeer(node string) *fasthttp.HostClient {
+func (f *Front) newPeer(node string, maxConns int) *fasthttp.HostClient {
 	return &fasthttp.HostClient{
-		Addr: node, MaxConns: f.cfg.MaxPeerConns, MaxIdleConnDuration: peerIdle, WriteTimeout: web.WriteTimeout, ReadBufferSize: 2 * headerLimit,
+		Addr: node, MaxConns: maxConns, MaxIdleConnDuration: peerIdle, WriteTimeout: web.WriteTimeout, ReadBufferSize: 2 * headerLimit,
 		StreamResponseBody: true, NoDefaultUserAgentHeader: true, DisablePathNormalizing: true,
 		Dial: func(string) (net.Conn, error) {
 			conn, err := f.cfg.Dial(node)

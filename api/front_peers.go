@@ -166,7 +166,7 @@ func (f *Front) askNode(node, method, path string, token, body []byte, wait time
 	if body != nil {
 		req.SetBodyRaw(body)
 	}
-	if err := f.peer(node).DoTimeout(req, resp, wait); err != nil {
+	if err := f.questions(node).DoTimeout(req, resp, wait); err != nil {
 		return 0, nil, err
 	}
 	return resp.StatusCode(), append([]byte(nil), resp.Body()...), nil

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
+	"sync"
 	"testing"
 
 	"github.com/valyala/fasthttp/fasthttputil"
@@ -79,4 +81,55 @@ func TestForwardedStreamThatBreaksOffIsNoWholeAnswer(t *testing.T) {
 			must(t, response.Body.Close())
 		})
 	}
+}
+
+// While all connections for forwarded requests are in use, a node still asks the others its own questions, for example whether a
+// token is the administration's.
+func TestBusyConnectionsLeaveRoomForQuestions(t *testing.T) {
+	t.Parallel()
+	other := fasthttputil.NewInmemoryListener()
+	front := api.NewFront(api.FrontConfig{
+		Config: api.Config{Log: slog.New(slog.DiscardHandler), Status: func() api.Status { return api.Status{Core: "ok", DB: "ok"} }},
+		Node:   "n1", Others: func() []string { return []string{"n2"} }, Shards: shardsElsewhere{}, MaxPeerConns: 1,
+		Dial: func(string) (net.Conn, error) { return other.Dial() },
+	})
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	ended := make(chan error, 1)
+	go func() { ended <- front.Serve(listener) }()
+	address := "http://" + listener.Addr().String()
+	var asking sync.WaitGroup
+	ask := func(path, header, value string) (request *http.Request, answer func(string)) {
+		asking.Go(func() {
+			request, err := http.NewRequest(http.MethodGet, address+path, nil)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			request.Header.Set(header, value)
+			if response, err := http.DefaultClient.Do(request); err == nil {
+				_ = response.Body.Close()
+			}
+		})
+		conn, err := other.Accept()
+		must(t, err)
+		request, err = http.ReadRequest(bufio.NewReader(conn))
+		must(t, err)
+		return request, func(text string) {
+			_, _ = io.WriteString(conn, text)
+			_ = conn.Close()
+		}
+	}
+	const answer = "HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+	forwarded, answerForwarded := ask("/api/v1/ledger/entries", "x-organization-id", "0b7e9a52-8a3f-4d0e-9a54-5c1d1f0b8a01")
+	question, answerQuestion := ask("/api/v1/cluster", "authorization", "Bearer mza_x")
+	if forwarded.URL.Path != "/api/v1/ledger/entries" || !strings.HasPrefix(question.URL.Path, "/peer/") {
+		t.Errorf("%s, then %s", forwarded.URL.Path, question.URL.Path)
+	}
+	answerQuestion(answer)
+	answerForwarded(answer)
+	asking.Wait()
+	must(t, front.Shutdown(context.Background()))
+	must(t, <-ended)
+	must(t, other.Close())
 }

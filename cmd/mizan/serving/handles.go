@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 	"golang.org/x/time/rate"
 
+	"mizan/api"
 	"mizan/api/connlimit"
 	"mizan/cmd/mizan/cli"
 )
@@ -102,7 +103,7 @@ func (p *process) shareOpenFiles(context.Context) error {
 	}
 	if c := &p.cfg.Cluster; c.Node != "" {
 		// Each further store compacts by itself. Forwarded requests need a handle on both nodes.
-		p.handles.reserve += c.Shards*(compactionHandles+shardHandles) + 2*maxPeerConns*(len(c.Peers)-1)
+		p.handles.reserve += c.Shards*(compactionHandles+shardHandles) + 2*(maxPeerConns+api.MaxQuestionConns)*(len(c.Peers)-1)
 	}
 	return nil
 }
