@@ -264,6 +264,13 @@ func freeAddress(t testing.TB) string {
 // mustRun runs the binary with the arguments on a node's machine. If the exit code is not 0, the test fails.
 func (f *fleet) mustRun(n *node, arguments ...string) {
 	f.t.Helper()
+	if err := f.run(n, arguments...); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// run runs the binary with the arguments on a node's machine. If the exit code is not 0, the error has what it printed.
+func (f *fleet) run(n *node, arguments ...string) error {
 	err := n.space().Do(func() error {
 		out, err := exec.Command(f.program, arguments...).CombinedOutput()
 		if err != nil {
@@ -272,8 +279,9 @@ func (f *fleet) mustRun(n *node, arguments ...string) {
 		return err
 	})
 	if err != nil {
-		f.t.Fatalf("mizan %s: %v", strings.Join(arguments, " "), err)
+		return fmt.Errorf("mizan %s: %w", strings.Join(arguments, " "), err)
 	}
+	return nil
 }
 
 // lastLines returns the end of a node's log.
