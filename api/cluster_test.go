@@ -131,6 +131,30 @@ func TestClusterChangesFail(t *testing.T) {
 	f.admin().post(cluster+"/transfer", `{"shard":0,"node":"n2"}`).want(503, "") // this node refuses
 }
 
+// Nobody can take the majority from a shard: nodes that do not answer, and a new one, must be fewer than half of those that decide.
+func TestClusterKeepsItsMajority(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	admin := f.admin()
+	f.cluster.down["n3"], f.cluster.leaders[2] = true, "n2"
+	want := func(a *response, names string) {
+		t.Helper()
+		if a.want(409, ""); !strings.Contains(a.body, "do not answer: "+names+".") {
+			t.Error(a.body)
+		}
+	}
+	want(admin.post(cluster+"/nodes", `{"name":"n4","address":"10.0.0.4:8444","voter":true}`), "n3, n4")
+	want(admin.do("DELETE", cluster+"/nodes/n2", ""), "n3")
+	if len(f.cluster.members) > 0 {
+		t.Errorf("the members are %v", f.cluster.members)
+	}
+	admin.post(cluster+"/nodes", `{"name":"n4","address":"10.0.0.4:8444"}`).want(200, "") // without a vote
+	if f.cluster.members["n4"] == "" {
+		t.Error("n4 was not added")
+	}
+	admin.do("DELETE", cluster+"/nodes/n3", "").want(200, "")
+}
+
 // A server that is no node of a cluster has no such routes.
 func TestOneServerHasNoCluster(t *testing.T) {
 	t.Parallel()

@@ -3,6 +3,7 @@ package cluster_test
 import (
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -216,6 +217,43 @@ func TestTransferEndsTheEngine(t *testing.T) {
 	if err := old.Transfer(t.Context(), 2, "n9"); err == nil {
 		t.Error("the lead goes to a node that does not exist")
 	}
+}
+
+// A node whose confirmations do not count gets no lead.
+func TestNodeWithoutAVoteIsNotAskedToLead(t *testing.T) {
+	t.Parallel()
+	nodes := newCluster(t)
+	m, l := leader(t, nodes, 1)
+	defer l.Leave()
+	other := "n1"
+	if m.Name() == other {
+		other = "n2"
+	}
+	if err := m.Add(1, raft.Member{Name: "n4", Address: "127.0.0.1:1"}, false); err != nil {
+		t.Fatal(err)
+	}
+	if m.MayTakeOver("n4") || !m.MayTakeOver(other) {
+		t.Errorf("n4 may take over: %v; %s: %v", m.MayTakeOver("n4"), other, m.MayTakeOver(other))
+	}
+	if err := m.Transfer(t.Context(), 1, "n4"); err == nil || !strings.Contains(err.Error(), "has no vote in shard 1 yet") {
+		t.Errorf("the lead goes to a node without a vote: %v", err)
+	}
+	if err := l.Verify(); err != nil {
+		t.Errorf("the leader has lost its lead: %v", err)
+	}
+}
+
+// A node that hears no leader and leads nothing is cut off.
+func TestNodeThatIsAloneIsCutOff(t *testing.T) {
+	t.Parallel()
+	nodes := newCluster(t)
+	for _, m := range nodes {
+		testkit.WaitUntil(t, "node "+m.Name()+" knows a leader", func() bool { return !m.IsCutOff() })
+	}
+	for _, m := range nodes[1:] {
+		m.stop(t)
+	}
+	testkit.WaitUntil(t, "the node is cut off", nodes[0].IsCutOff)
 }
 
 // A node that is alone does not lead, even if it has led until now.

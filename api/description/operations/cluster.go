@@ -45,12 +45,14 @@ func clusterOperations() []spec.Operation {
 			spec.Required("address", spec.Text(), "`HOST:PORT` at which the other nodes reach the node"),
 			spec.Optional("voter", spec.Nullable(spec.Bool()), "false: the node gets what the others have, but its confirmations do not count; true: they count"),
 		)),
-		Answers: ok(changed), Refusals: []spec.Refusal{{Code: ledger.Invalid, When: "the name or the address is malformed, or the body has another field"}, noLeader, unchanged},
+		Answers: ok(changed), Refusals: []spec.Refusal{{Code: ledger.Invalid, When: "the name or the address is malformed, or the body has another field"},
+			{Code: ledger.Conflict, When: "`voter` is true, and so many nodes do not answer that the shards would have no majority"}, noLeader, unchanged},
 		Examples: []spec.Example{{Body: `{"name":"n4","address":"10.0.0.4:8444","voter":false}`}},
 	}, {
 		ID: "removeNode", Method: "DELETE", Path: path + "/nodes/{name}", Tag: tagCluster, Summary: "Remove a node from all shards", PlatformWide: true, OnlyOnNode: true,
 		Parameters: []spec.Parameter{spec.InPath("name", spec.Text(), "The name of the node.")},
-		Answers:    ok(changed), Refusals: []spec.Refusal{{Code: ledger.NotFound, When: "the cluster has no such node"}, noLeader, unchanged},
+		Answers:    ok(changed), Refusals: []spec.Refusal{{Code: ledger.NotFound, When: "the cluster has no such node"},
+			{Code: ledger.Conflict, When: "so many of the other nodes do not answer that the shards would have no majority"}, noLeader, unchanged},
 		Examples: []spec.Example{{Path: map[string]string{"name": "n3"}}},
 	}}
 }
