@@ -226,6 +226,9 @@ func TestAnyNodeTakesAnyRequest(t *testing.T) {
 		if a := r.send(n, http.MethodGet, "/docs", ""); a.status >= http.StatusBadRequest {
 			t.Errorf("%s: the reference is %d", n.Name, a.status)
 		}
+		if a := r.operate(n, http.MethodGet, "/api/v1/cluster", ""); a.status != http.StatusOK || a.header.Get("x-mizan-node") != n.Name {
+			t.Errorf("%s: an answer of its own, %d, is one of %q", n.Name, a.status, a.header.Get("x-mizan-node"))
+		}
 	}
 	for i := range nodes { // a GET with a body, as some clients send it
 		if a := r.operate(&nodes[i], http.MethodGet, "/api/v1/partners", "null", "x-organization-id", r.value("organization_id")); a.status != http.StatusOK {
