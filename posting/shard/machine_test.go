@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"mizan/posting/log"
@@ -41,6 +42,26 @@ func (m *machine) applyGroups(t *testing.T, count int) {
 		if err := m.Apply(g.Frame()); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// A copy for another node, which goes to a file first, must not fill the disk of the node that serves.
+func TestCopyNeedsFreeRoom(t *testing.T) {
+	m := openTestMachine(t, t.TempDir())
+	defer m.mustClose(t)
+	m.applyGroups(t, 2)
+	free, err := m.current().Free()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var copied bytes.Buffer
+	m.options.MinFree = 2 * free
+	if err := m.Dump(&copied); err == nil || !strings.Contains(err.Error(), "have to stay free") || copied.Len() > 0 {
+		t.Errorf("without room: %v, %d bytes were copied", err, copied.Len())
+	}
+	m.options.MinFree = 0
+	if err := m.Dump(&copied); err != nil || copied.Len() == 0 {
+		t.Errorf("with room: %v, %d bytes were copied", err, copied.Len())
 	}
 }
 
