@@ -147,6 +147,14 @@ type LocalProvider interface {
 	IsLocal(Operation) bool
 }
 
+// CardCollector is implemented by adapters whose rail can ask the payer for the card itself, so that its number never reaches this
+// service.
+type CardCollector interface {
+	// CollectsCards tells whether the payer gives the card to the rail when a payment at the terminal is entered on a page of this
+	// service. Submit then gets neither a card nor a token, and answers with payment.VerdictAction.
+	CollectsCards(t *directory.Terminal) bool
+}
+
 // Provider is an adapter to one payment provider. Its methods run on a bounded pool or, for a LocalProvider, on the goroutine
 // of a waiting request, never on a goroutine that runs the actor. The methods may block until ctx ends.
 type Provider interface {

@@ -362,6 +362,12 @@ func (r rails) Accepts(provider string, direction payment.Type, method string) b
 	return p != nil && p.Accepts(operation, method)
 }
 
+// CollectsCards implements admission.Rails.
+func (r rails) CollectsCards(t *directory.Terminal) bool {
+	collector, ok := r.providers[t.Provider].(actors.CardCollector)
+	return ok && collector.CollectsCards(t)
+}
+
 // CircuitOpen implements admission.Rails.
 func (r rails) CircuitOpen(terminal ledger.ID) bool { return r.circuits.isOpen(terminal) }
 

@@ -156,6 +156,7 @@ func (t *transaction) continueHosted(c *actors.Context, m *operation) {
 	}
 	search := admission.TerminalSearch{
 		Org: t.key.Org, Partner: partner, Request: &request, Route: continuation.Route, ListedTerminals: t.record.ListedTerminals(), At: ledger.MicrosOf(c.Now()),
+		WithoutCard: request.Method == payment.BankCard && continuation.Card == nil,
 	}
 	if continuation.Route != "" && !search.HasTerminal(t.service.directory.Terminals(t.key.Org, partner.Number), rails{t.service}) {
 		refusal := ledger.Refuse(op, ledger.NotContinuable, "the route is not offered for this transaction")

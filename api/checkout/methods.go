@@ -46,7 +46,7 @@ func (h *Handlers) methodsOf(org ledger.ID, r *record) (methods []page.Method) {
 		if fee, err := offer.Total.Sub(r.Amount); r.Type == payment.Payment && err == nil && !fee.IsZero() {
 			m.Fee = &page.Sum{Amount: fee, Asset: offer.Asset}
 		}
-		if offer.Method != payment.BankCard {
+		if m.WithoutCard = offer.WithoutCard; offer.Method != payment.BankCard {
 			m.Fields, _, _ = payment.RequiredKeys(offer.Method, r.Type, r.Asset.Currency)
 		}
 		methods = append(methods, m)

@@ -281,9 +281,15 @@ func (h *Handlers) postMethod(req *web.Request, payer *visitor, result *paymenta
 	if p.WrongMethod = !isOffered; p.WrongMethod {
 		return h.sendPage(req, fiber.StatusUnprocessableEntity, payer.lang, p)
 	}
-	command, wrongFields := credentialsOf(fields, r, method.Type, h.cfg.Fingerprint)
-	keys, _, _ := payment.RequiredKeys(method.Type, r.Type, r.Asset.Currency)
-	p.Typed = typedAgain(fields, keys)
+	var command paymentactor.Continue
+	var wrongFields page.WrongFields
+	if method.WithoutCard {
+		command.Credentials.Method = method.Type
+	} else {
+		command, wrongFields = credentialsOf(fields, r, method.Type, h.cfg.Fingerprint)
+		keys, _, _ := payment.RequiredKeys(method.Type, r.Type, r.Asset.Currency)
+		p.Typed = typedAgain(fields, keys)
+	}
 	if hasExpired(command.Card, h.cfg.Clock.Now()) {
 		command.Card.Wipe()
 		wrongFields, p.HasExpired = page.WrongFields{fieldOf("exp_year"): true}, true

@@ -37,6 +37,7 @@ const (
 	inputSignature
 	inputScan
 	inputAtProvider // the payer must visit the provider's page
+	inputElements   // the payer gives the card to Stripe
 )
 
 // awaitedInput returns the input for which the transaction waits. If the payer's time is over, or while an operation is under
@@ -51,6 +52,8 @@ func awaitedInput(result *paymentactor.Result, now ledger.Micros) payerInput {
 		return 0
 	case action.Code != "":
 		return inputScan
+	case action.Type == payment.StripeElements:
+		return inputElements
 	case action.Page != "":
 		return inputAtProvider
 	case action.Destinations != nil:
@@ -131,6 +134,8 @@ func (h *Handlers) nextStep(payer *visitor, result *paymentactor.Result) (next p
 	case inputScan:
 		next, err = h.scanOf(payer, r)
 		return next, "", err
+	case inputElements:
+		return h.elementsOf(payer, r), "", nil
 	case inputAtProvider:
 		return h.providerPage(payer, r, order)
 	}
@@ -200,6 +205,22 @@ func (h *Handlers) providerPage(payer *visitor, r *record, order page.Order) (ne
 		return page.ProviderForm{Order: order, Self: payer.address, Target: target, Fields: hiddenFields(action.Params)}, "", nil
 	}
 	return nil, withParams(target, hiddenFields(action.Params)), nil
+}
+
+// elementsOf returns the page with Stripe's fields for the card.
+func (h *Handlers) elementsOf(payer *visitor, r *record) page.Elements {
+	p := page.Elements{Order: h.orderOf(payer.org, r), Self: payer.address, Left: h.timeLeft(r.Action.Until)}
+	for _, f := range hiddenFields(r.Action.Params) {
+		switch f.Name {
+		case payment.StripeKey:
+			p.Key = f.Value
+		case payment.StripeSecret:
+			p.Secret = f.Value
+		case payment.StripeReturn:
+			p.Return = f.Value
+		}
+	}
+	return p
 }
 
 // signatureOf returns the page that shows the payload to sign, and the remaining time.

@@ -9,7 +9,7 @@ import (
 // Action is the payer's next action, as the rail (the provider) publishes it. The rail decides what the JSON objects in
 // its fields contain.
 type Action struct {
-	Type         string        // auth_params.type: "none", "redirect" or "auth_3ds_form"; empty: the action has only a Page
+	Type         string        // auth_params.type: "none", "redirect", "auth_3ds_form" or StripeElements; empty: the action has only a Page
 	Method       string        // HTTP method of the request to URL: "get" or "post"
 	URL          string        // where the client sends Params; empty if nothing is sent
 	Params       []byte        // JSON object of strings (ActionParams); nil if none
@@ -23,6 +23,16 @@ type Action struct {
 	Destinations []Destination // receiving institutions from which the payer chooses; nil if there is no choice
 	Until        ledger.Micros // deadline for the payer; set by this package, not by the rail
 }
+
+// StripeElements is the Type of an action in which the payer gives a card to Stripe, in fields that Stripe's script shows. The names
+// of its Params follow.
+const (
+	StripeElements = "stripe_elements"
+
+	StripeKey    = "publishable_key" // of the merchant's account
+	StripeSecret = "client_secret"   // of the payment
+	StripeReturn = "return_url"      // where Stripe sends the payer afterwards
+)
 
 // Destination is a receiving institution of a payout.
 type Destination struct{ ID, Name string }

@@ -67,6 +67,8 @@ type Offer struct {
 	Method string       // money_storage type
 	Total  money.Amount // the amount that the payer pays, fee included, or that the recipient gets
 	Asset  money.Asset  // the asset of Total
+
+	WithoutCard bool // the method is a card, and the provider will ask the payer for it
 }
 
 // Total returns the amount that the payer of a payment pays, fee included, or that the recipient of a payout gets. amount

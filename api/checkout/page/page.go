@@ -85,10 +85,15 @@ type Method struct {
 	Total  Sum      // the amount that the payer pays, including the fee, or that the recipient gets
 	Fee    *Sum     // the fee, which Total includes; nil if none
 	Fields []string // names of the fields that the payer fills in, other than those of a card
+
+	WithoutCard bool // the method is a card for which the provider asks on the next page
 }
 
-// IsCard tells whether the method is a card. Fields does not list the fields of a card, because they are in the template.
+// IsCard tells whether the method is a card.
 func (m Method) IsCard() bool { return m.Type == "bank_card" }
+
+// HasCardFields tells whether the page asks for a card. Fields does not list the fields of a card, because they are in the template.
+func (m Method) HasCardFields() bool { return m.IsCard() && !m.WithoutCard }
 
 // TotalField is the name of the hidden field with the method's total, in minor units.
 func (m Method) TotalField() string {
@@ -309,5 +314,5 @@ func (Stop) file() string         { return "notice" }
 func (Challenge) file() string    { return "challenge" }
 
 var allPages = []Page{
-	Checkout{}, Password{}, Signature{}, Scan{}, Choice{}, ProviderForm{}, ContinuePage{}, Processing{}, Outcome{}, Receipt{}, Stop{}, Challenge{}, Offer{},
+	Checkout{}, Password{}, Signature{}, Scan{}, Choice{}, ProviderForm{}, ContinuePage{}, Elements{}, Processing{}, Outcome{}, Receipt{}, Stop{}, Challenge{}, Offer{},
 }

@@ -41,6 +41,7 @@ func pagesWithText(text string) []Page {
 		Choice{Order: order, Self: "/pay/a?token=b.c-_", Banks: []Bank{{ID: text, Name: text}}, Wrong: true},
 		ProviderForm{Order: order, Target: "https://acs.example/step?a=b&c=d", Fields: fields},
 		ContinuePage{Order: order, Next: "/pay/a?token=b.c-_"},
+		Elements{Order: order, Self: "/pay/a?token=b.c-_", Left: time.Minute, Key: text, Secret: text, Return: "https://pay.example/pay/a/return?token=b.c-_"},
 		Processing{Order: order, Self: "/pay/a?token=b.c-_"},
 		Receipt{Order: order, Number: text, Ended: time.Unix(1_800_000_000, 0), Result: Returned, Method: "bank_card", Card: text, Price: &dollars, Fee: &dollars, Refunded: &dollars},
 		Offer{Order: order, Title: text, Description: text, Items: []Item{{Header: text, Text: text, Price: &dollars, Quantity: "3"}}, Post: "/pay/l/a", IsOpen: true, Typed: text, Problem: locale.AmountMalformed},
@@ -175,22 +176,56 @@ var inlinePattern = regexp.MustCompile(`(?s)<(style|script type="module")>(.*?)<
 // A page has one script and one style, which its Content-Security-Policy allows by their hashes. The page loads no other file.
 func TestPolicyNamesTheOnlyScriptAndStyle(t *testing.T) {
 	for _, p := range pagesWithText("x") {
-		html := render(t, "ar", p)
+		html, scripts := render(t, "ar", p), 1
+		if _, isElements := p.(Elements); isElements { // see TestOnlyElementsLoadsStripesScript
+			html, scripts = strings.Replace(html, `<script src="https://js.stripe.com/v3/"></script>`, "", 1), 2
+		}
 		for _, banned := range []string{"<script>", "<script src", "<link", "<iframe", " src=", "@import", "url(", "javascript:", " onclick", " style=\""} {
 			if strings.Contains(strings.ToLower(html), banned) {
 				t.Errorf("%T has %q", p, banned)
 			}
 		}
 		found := inlinePattern.FindAllStringSubmatch(html, -1)
-		if len(found) != 2 || strings.Count(html, "<script") != 1 {
+		if len(found) != 1+scripts || strings.Count(html, "<script") != scripts {
 			t.Fatalf("%T has %d inline parts", p, len(found))
 		}
 		for _, part := range found {
 			kind, _, _ := strings.Cut(part[1], " ")
 			sum := sha256.Sum256([]byte(part[2]))
-			if want := kind + "-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"; !strings.Contains(Policy(p), want) {
+			want := "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+			if allowed := directives(Policy(p))[kind+"-src"]; !slices.Contains(strings.Fields(allowed), want) {
 				t.Errorf("%T: %s does not have %s", p, Policy(p), want)
 			}
+		}
+	}
+}
+
+// Only the page on which the payer gives the card to Stripe may load something of another site, and only what Stripe's script needs.
+func TestOnlyElementsLoadsStripesScript(t *testing.T) {
+	html := render(t, "en", Elements{Order: Order{Sum: dollars}, Self: "/pay/a", Key: "pk_test_1", Secret: "pi_1_secret_2", Return: "https://pay.example/pay/a/return"})
+	for _, want := range []string{
+		`<script src="https://js.stripe.com/v3/"></script>`, `data-key="pk_test_1"`, `data-secret="pi_1_secret_2"`, `data-return="https://pay.example/pay/a/return"`, "<noscript><p",
+	} {
+		if !strings.Contains(html, want) {
+			t.Errorf("no %s in %s", want, html)
+		}
+	}
+	for _, p := range pagesWithText("x") {
+		_, isElements := p.(Elements)
+		allowed := directives(Policy(p))
+		if got := strings.Contains(Policy(p), "stripe.com"); got != isElements {
+			t.Errorf("%T: Stripe is allowed: %v", p, got)
+		}
+		if _, usesTypes := allowed["require-trusted-types-for"]; usesTypes == isElements {
+			t.Errorf("%T: trusted types are required: %v", p, usesTypes)
+		}
+		for name, value := range allowed {
+			if strings.Contains(value, "unsafe") || strings.Contains(value, "*") && !isElements && name != "form-action" {
+				t.Errorf("%T: %s %s", p, name, value)
+			}
+		}
+		if allowed["default-src"] != "'none'" || allowed["base-uri"] != "'none'" {
+			t.Errorf("%T: %s", p, Policy(p))
 		}
 	}
 }

@@ -3,6 +3,8 @@ package page
 import (
 	"crypto/sha256"
 	"encoding/base64"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -15,14 +17,21 @@ func hashOf(text string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// Policy returns the Content-Security-Policy of a page. It allows only the script and the style of this package. The page's
+// Policy returns the Content-Security-Policy of a page. It allows only the script and the style of this package and, on the page
+// Elements alone, what Stripe's script needs. The page's
 // forms may be posted only to the service and, for a ProviderForm, to the provider. Only a Challenge may be shown in a frame,
 // which may belong to any site. The simulator's forms may be posted to any URL, because browsers also apply the policy to
 // redirects that follow a form, and these redirects lead to merchants' sites.
 func Policy(p Page) string {
-	directives := []string{
-		"default-src 'none'", "base-uri 'none'", "require-trusted-types-for 'script'", "script-src " + scriptHash, "style-src " + styleHash,
+	directives := []string{"default-src 'none'", "base-uri 'none'"}
+	if _, isElements := p.(Elements); isElements {
+		for _, name := range slices.Sorted(maps.Keys(elementsPolicy)) {
+			directives = append(directives, name+" "+elementsPolicy[name])
+		}
+	} else {
+		directives = append(directives, "require-trusted-types-for 'script'", "script-src "+scriptHash)
 	}
+	directives = append(directives, "style-src "+styleHash)
 	brand := shopOf(p).Brand
 	if own := brand.style(); own != "" {
 		directives[len(directives)-1] += " " + hashOf(own)
@@ -33,6 +42,8 @@ func Policy(p Page) string {
 		mayLoad = true
 	case Checkout:
 		mayLoad = mayLoad || len(p.Items) > 0
+	case Elements:
+		mayLoad = false // elementsPolicy has the directive
 	case ProviderForm:
 		if origin := originOf(p.Target); origin != "" {
 			mayPost += " " + origin

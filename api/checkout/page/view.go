@@ -221,7 +221,9 @@ func (v view) ExpiryRefusal() string {
 
 // PayText returns the text of the button that pays a total (or, for a payout, receives it).
 func (v view) PayText(total Sum) string {
-	return v.T.Fill(textFor(v.Page.(Checkout).Payout, v.T.Checkout.Receive, v.T.Checkout.Pay), "amount", v.sumInText(total))
+	checkout, isCheckout := v.Page.(Checkout)
+	isPayout := isCheckout && checkout.Payout
+	return v.T.Fill(textFor(isPayout, v.T.Checkout.Receive, v.T.Checkout.Pay), "amount", v.sumInText(total))
 }
 
 // MethodName returns the name of a payment method that payers see. kind is a money_storage type.

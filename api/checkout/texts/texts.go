@@ -75,6 +75,12 @@ type Texts struct {
 		InstitutionNumber string        `json:"institutionNumber"`
 		TransitNumber     string        `json:"transitNumber"`
 	} `json:"checkout"`
+	Elements struct {
+		Title    string `json:"title"`
+		Hint     string `json:"hint"`
+		NoScript string `json:"noScript"`
+		Failed   string `json:"failed"`
+	} `json:"elements"`
 	Password struct {
 		Title string `json:"title"`
 		Hint  string `json:"hint"`

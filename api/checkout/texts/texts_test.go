@@ -77,7 +77,7 @@ var ofPayers = localetest.Catalogs{
 		"ar": {"MM/YY"}, "fa": {"MM/YY"}, "ur": {"MM/YY"}, // the field is written from left to right, in which words in Arabic letters would change places
 		"az": {"Status"}, "de": {"Status"}, "fr": {"Signature"}, "id": {"Status", "Total"}, "ms": {"Status"},
 	},
-	ForeignWords: []string{"QR", "SEPA", "SBP", "routing", "number", "sort", "code", "institution", "transit", "CVV", "CVC", "MM", "YY"},
+	ForeignWords: []string{"QR", "SEPA", "SBP", "routing", "number", "sort", "code", "institution", "transit", "CVV", "CVC", "MM", "YY", "JavaScript"},
 }
 
 func TestNoTextIsLeftInEnglish(t *testing.T) { ofPayers.CheckTranslations(t) }

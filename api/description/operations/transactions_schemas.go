@@ -165,7 +165,7 @@ func furtherMembers() []spec.Member {
 		spec.Optional("network_dest", spec.Text(), "the network of `currency_dest`, if the amount was converted"),
 		spec.Optional("scale_dest", spec.Nullable(spec.Integer(0)), "number of decimals of `currency_dest`, if the amount was converted"),
 		spec.Optional("auth_params", spec.Nullable(spec.Object(
-			spec.Required("type", spec.Text(), "`redirect`, `auth_3ds_form` or `none`"), spec.Required("version", spec.Words("1.0"), "version of the form"),
+			spec.Required("type", spec.Text(), "`redirect`, `auth_3ds_form`, `stripe_elements` or `none`"), spec.Required("version", spec.Words("1.0"), "version of the form"),
 			spec.Required("method", spec.Words("get", "post"), "the method of the request to `url`"), spec.Required("url", spec.Text(), "where the payer's browser is sent"),
 			spec.Required("params", spec.OpenObject(), "the fields of the request"),
 		)), "for a payment: what the payer's browser has to do; null if it has nothing to do"),

@@ -26,6 +26,7 @@ type fixture struct {
 	terminals        []*directory.Terminal
 	limits           []*directory.Limit
 	circuitsOpen     []ledger.ID // terminals whose circuit breaker is open
+	collectors       []ledger.ID // terminals whose provider asks for cards itself
 	blocksEveryPayer bool        // the blocklist has an entry for every payer
 	volumes          admission.BoundCache
 }
@@ -42,6 +43,10 @@ func newFixture(terminals int, limits ...*directory.Limit) *fixture {
 }
 
 func (f *fixture) Accepts(string, payment.Type, string) bool { return true }
+
+func (f *fixture) CollectsCards(t *directory.Terminal) bool {
+	return slices.Contains(f.collectors, t.ID)
+}
 
 func (f *fixture) CircuitOpen(terminal ledger.ID) bool {
 	return slices.Contains(f.circuitsOpen, terminal)

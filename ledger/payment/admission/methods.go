@@ -3,6 +3,7 @@ package admission
 import (
 	"slices"
 
+	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
@@ -80,7 +81,7 @@ func isToken(asset money.Asset) bool { return !isNational(asset) }
 // Methods returns the methods that the payer can choose on a page, in the order in which the terminals are tried. A
 // method is returned if a request with this method would find a terminal now. If a terminal has a list of methods, the
 // order is that of the list. The method that the request itself names and the total to which its payer has agreed are
-// ignored.
+// ignored. For a card, the first terminal decides whether the page or the provider asks for it.
 func (s *TerminalSearch) Methods(terminals []*directory.Terminal, rails Rails) (offers []payment.Offer) {
 	search := s.withoutAgreedTotal()
 	request := search.Request
@@ -100,11 +101,18 @@ func (s *TerminalSearch) Methods(terminals []*directory.Terminal, rails Rails) (
 				continue
 			}
 			if total, asset, ok := terms.Total(request.Type, request.Amount); ok {
-				offers = append(offers, payment.Offer{Method: method, Total: total, Asset: asset})
+				offers = append(offers, payment.Offer{Method: method, Total: total, Asset: asset, WithoutCard: search.collectsCards(terminals, rails, terms.Terminal)})
 			}
 		}
 	}
 	return offers
+}
+
+// collectsCards tells whether the request is a payment by card whose provider, that of the terminal with this id, asks for the card
+// itself.
+func (s *TerminalSearch) collectsCards(terminals []*directory.Terminal, rails Rails, id ledger.ID) bool {
+	return s.Request.Method == payment.BankCard && s.Request.Type == payment.Payment &&
+		slices.ContainsFunc(terminals, func(t *directory.Terminal) bool { return t.ID == id && rails.CollectsCards(t) })
 }
 
 // methodsOf returns the methods that the terminal offers on a page for the request.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"mizan/ledger"
+	"mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
 	"mizan/ledger/payment/admission"
@@ -59,6 +60,45 @@ func TestMethodsAreOfferedInRoutingOrder(t *testing.T) {
 }
 
 // A page offers only types of the specification that need no token or code.
+// The first terminal decides whether the page asks for a card. A payer who gives the card to the provider reaches only providers that
+// ask for it.
+func TestCardThatTheProviderAsksFor(t *testing.T) {
+	f := newFixture(3)
+	f.collectors = []ledger.ID{f.terminals[0].ID, f.terminals[2].ID}
+	isWithoutCard := func(kind payment.Type) bool {
+		search := newSearch(1000)
+		search.Request.Type = kind
+		offers := search.Methods(f.terminals, f)
+		i := slices.IndexFunc(offers, func(o payment.Offer) bool { return o.Method == payment.BankCard })
+		return i >= 0 && offers[i].WithoutCard
+	}
+	found := func(withoutCard bool) ledger.ID {
+		search := newSearch(1000)
+		search.Request.Method, search.WithoutCard = payment.BankCard, withoutCard
+		a, _ := admission.Start(search, "")
+		a.Find(f.terminals, f)
+		return a.Terms.Terminal
+	}
+	if !isWithoutCard(payment.Payment) || found(true) != f.terminals[0].ID || found(false) != f.terminals[0].ID {
+		t.Errorf("while the first provider asks for cards: %v, found %v and %v", isWithoutCard(payment.Payment), found(true), found(false))
+	}
+	f.circuitsOpen = f.collectors[:1]
+	if isWithoutCard(payment.Payment) || found(true) != f.terminals[2].ID || found(false) != f.terminals[1].ID {
+		t.Errorf("while the first terminal is down: %v, found %v and %v", isWithoutCard(payment.Payment), found(true), found(false))
+	}
+	f.circuitsOpen = f.collectors
+	if got := found(true); got != (ledger.ID{}) {
+		t.Errorf("terminal %v gets no card", got)
+	}
+	f.circuitsOpen = nil
+	for _, terminal := range f.terminals {
+		terminal.Type = directory.PayoutTerminal
+	}
+	if isWithoutCard(payment.Payout) {
+		t.Error("the recipient of a payout gives the card to the provider")
+	}
+}
+
 func TestPageMethodsAreKnownTypes(t *testing.T) {
 	names := admission.PageMethods()
 	for i, name := range names {

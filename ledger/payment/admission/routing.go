@@ -16,6 +16,7 @@ type TerminalSearch struct {
 	Partner         *directory.Partner
 	Request         *payment.Request
 	Route           string            // the rail that the payer chose; empty if any
+	WithoutCard     bool              // the payer will give the card to the provider, so the provider must ask for it
 	TriedTerminals  []payment.Attempt // terminals that must not be tried again
 	ListedTerminals int               // number of terminals that the record already lists as skipped or tried
 	At              ledger.Micros     // the instant of the search
@@ -26,6 +27,8 @@ type Rails interface {
 	// Accepts tells whether this build includes the provider, and whether the provider accepts the method in the
 	// direction (payment or payout).
 	Accepts(provider string, direction payment.Type, method string) bool
+	// CollectsCards tells whether the terminal's provider asks payers for their cards itself.
+	CollectsCards(t *directory.Terminal) bool
 	// CircuitOpen tells whether the terminal's circuit breaker is open, so that the terminal is considered down.
 	CircuitOpen(terminal ledger.ID) bool
 	// Rate returns the exchange rate of an organization. It returns false if the organization has no rate for the
@@ -124,6 +127,9 @@ func (s *TerminalSearch) exclusionReason(terminal *directory.Terminal, rails Rai
 	}
 	if !rails.Accepts(terminal.Provider, r.Type, r.Method) {
 		return "its provider does not take the method"
+	}
+	if s.WithoutCard && !rails.CollectsCards(terminal) {
+		return "its provider does not ask for the card"
 	}
 	if !r.AgreedTotal.IsZero() {
 		terms := s.termsOf(terminal, rails)
