@@ -224,6 +224,9 @@ func faultOf(a *attempt, err error) *fault {
 	f := &fault{mayHaveArrived: a.connected.Load(), status: int(a.status.Load()), cause: causeOf(err)}
 	if errors.As(err, &f.err) {
 		f.cause = "Stripe refused it"
+		if f.status >= http.StatusInternalServerError {
+			f.cause = "Stripe has a fault"
+		}
 	}
 	return f
 }

@@ -2,7 +2,6 @@ package stripe_test
 
 import (
 	"fmt"
-	"math"
 	"net/http"
 	"strings"
 	"testing"
@@ -315,7 +314,7 @@ func (f *fixture) everyTransaction() (ids []ledger.ID) {
 	v := f.Journal.View()
 	defer v.Close()
 	seen := make(map[ledger.ID]bool)
-	err := v.Events(org, math.MaxUint64, func(e ledger.Event) (bool, error) {
+	err := v.Events(org, 0, func(e ledger.Event) (bool, error) {
 		if e.Source.Kind == ledger.Transaction && !seen[e.Source.ID] {
 			seen[e.Source.ID] = true
 			ids = append(ids, e.Source.ID)
