@@ -206,7 +206,7 @@ func (p *Provider) listEvents(ctx context.Context, key accountKey, types []strin
 func (f *fault) problem() error {
 	switch {
 	case f.status == 401 || f.status == 403:
-		return errors.New("Stripe refused the key")
+		return errors.New("the key was refused")
 	case f.code() != "":
 		return errors.New(f.cause + ": " + f.code())
 	}

@@ -185,14 +185,6 @@ func (f *fixture) stop() {
 	}
 }
 
-// restart ends the service and starts it again on the same store.
-func (f *fixture) restart() {
-	f.t.Helper()
-	f.stop()
-	f.start()
-	f.Runtime.Quiesce()
-}
-
 // wantNoSecrets searches the log and all files for cards and keys.
 func (f *fixture) wantNoSecrets() {
 	f.t.Helper()
