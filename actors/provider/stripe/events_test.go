@@ -307,3 +307,39 @@ func TestEventIsRefusedUnlessStripeHasSignedItNow(t *testing.T) {
 		t.Errorf("Stripe does not answer: %v", err)
 	}
 }
+
+// A refund whose request was lost is sent once more, after the list was read; but not if the service was away for a day meanwhile. Then
+// the list shows that it was not made, and it has failed.
+func TestLostRefundIsSentAgainWithinADay(t *testing.T) {
+	for away, want := range map[time.Duration]struct {
+		requests int
+		status   payment.RefundStatus
+	}{time.Second: {2, payment.RefundSucceeded}, 24 * time.Hour: {1, payment.RefundFailed}} {
+		f := open(t, nil)
+		r := f.pay(goodCard, 1000)
+		f.stub.Plan(stripestub.Fault{Method: "POST", Path: "/v1/refunds", Effect: stripestub.Close})
+		f.must(f.Refund(amountCommand(r.ID, 400)))
+		if err := f.Clock.Set(f.Clock.Now().Add(away)); err != nil {
+			t.Fatal(err)
+		}
+		f.settle()
+		if last := f.read(r.ID).LastRefund(); last.Status != want.status {
+			t.Errorf("away for %v: the refund is %+v", away, last)
+		}
+		keys := make(map[string]int)
+		for _, request := range f.sent() {
+			if request.Path == "/v1/refunds" && request.Method == "POST" {
+				keys[request.IdempotencyKey]++
+			}
+		}
+		for key, n := range keys {
+			if len(keys) != 1 || n != want.requests {
+				t.Errorf("away for %v: %d keys, %s was sent %d times", away, len(keys), key, n)
+			}
+		}
+		if isLogged := strings.Contains(f.log.String(), "an operator has to look at it"); isLogged != (want.requests == 1) {
+			t.Errorf("away for %v: logged %v", away, isLogged)
+		}
+		f.wantAgreement()
+	}
+}
