@@ -311,3 +311,19 @@ func TestPayoutGoesToTheAccountsBank(t *testing.T) {
 		t.Errorf("it is %s %s", refused.Status, refused.Failure.Code)
 	}
 }
+
+// Stripe may also show the renewal's intent with an open authentication. It is cancelled, so that nobody completes it later.
+func TestOpenAuthenticationOfARenewalIsCancelled(t *testing.T) {
+	f := open(t, nil)
+	r := f.pay(challengeCard, 1000)
+	o := f.provider.Inquire(t.Context(), &actors.Inquiry{
+		Terminal: f.terminals[0], Reference: r.ID, Operation: actors.Pay,
+		ChargeState: actors.ChargeState{Meta: []byte(`{"stripe_payment_intent":"` + intentOf(t, r) + `","stripe_off_session":true}`)},
+	})
+	if o.Verdict != payment.VerdictRefused || o.Failure.Code != payment.AuthenticationFailed {
+		t.Errorf("the outcome is %v %v", o.Verdict, o.Failure)
+	}
+	if _, err := f.stub.Authenticate(intentOf(t, r), true); err == nil {
+		t.Error("the payer could still authenticate")
+	}
+}
