@@ -60,6 +60,11 @@ type Call struct {
 	Choice   string // for Complete: the receiving institution that was chosen
 	Browser  []byte // for Pay: the JSON object browser_data; nil if none was sent
 
+	// Repetition is 0 for the first submission, and different for each later submission of the same charge or operation,
+	// which follows only after inquiries that have not found it. It is stored before the submission. A charge that was
+	// prepared (payment.VerdictPrepared) is submitted again with the same Repetition.
+	Repetition uint8
+
 	ChargeState // the stored state of the charge
 }
 
@@ -70,6 +75,7 @@ type ChargeState struct {
 	ChargedAmount  money.Amount // the amount that the charge was submitted with
 	Meta           []byte       // the last Outcome.Meta that was set; nil if none was
 	RefundedAmount money.Amount // for Refund: total of the earlier refunds
+	RequestedAt    time.Time    // for Refund: when the refund was requested, before its first submission; otherwise zero
 	ActionKnown    bool         // the record already says what the payer must do, so an inquiry need not return it again
 }
 
@@ -137,7 +143,28 @@ const (
 	Reversal       ReportKind = iota + 1 // settled money was returned
 	Correction                           // a charge that was reported as refused has in fact failed
 	LateSettlement                       // the service had given up a charge, but the money has moved after all
+	Change                               // something has changed at the provider, so that it must be asked about the charge
 )
+
+// Notification is a message that the server of a terminal's provider has sent. Nothing in it is trusted before it is verified.
+type Notification struct {
+	Signature string // the header in which the server proves who it is; empty if none was sent
+	Body      []byte
+}
+
+// News is what a verified notification says: it has an id, and is about some charges of the terminal.
+type News struct {
+	ID         string // equal if the notification is sent again; empty if there is no id
+	References []ledger.ID
+}
+
+// NotificationReader is implemented by adapters whose providers send notifications in a form of their own.
+type NotificationReader interface {
+	// ReadNotification verifies a notification and returns what it says. The error is a *ledger.Refusal: Unauthorized if the
+	// server of the terminal's provider has not signed the notification recently, Invalid if the body has another form than the
+	// provider's, and Unavailable if the provider must be asked what the notification is about and does not answer.
+	ReadNotification(ctx context.Context, terminal *directory.Terminal, n *Notification) (News, error)
+}
 
 // LocalProvider is implemented by adapters that make some calls inside this process.
 type LocalProvider interface {

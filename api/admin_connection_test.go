@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	_ "mizan/actors/provider/stripe" // its parameters are in docs/records.md
 	"mizan/actors/provider/utp"
 
 	"github.com/google/uuid"

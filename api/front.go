@@ -168,7 +168,7 @@ func (f *Front) route(ctx *fasthttp.RequestCtx) {
 	case t.org != (ledger.ID{}):
 		f.serveOrganization(ctx, t.org, isOperator)
 	default:
-		f.serveAny(ctx, t.shards, isOperator)
+		f.serveAny(ctx, t, isOperator)
 	}
 }
 
@@ -203,9 +203,10 @@ func (f *Front) serveOrganization(ctx *fasthttp.RequestCtx, org ledger.ID, isOpe
 }
 
 // serveAny lets the first of the shards answer that knows what the request is about. The next one is asked only if a shard answers
-// 404, has no leader or, for a read, answers 503. While organizations are being moved, the shards are asked twice, and if none knows,
+// 404 or t.unknown, has no leader or, for a read, answers 503. While organizations are being moved, the shards are asked twice, and if none knows,
 // the answer is 503.
-func (f *Front) serveAny(ctx *fasthttp.RequestCtx, shards []int, isOperator bool) {
+func (f *Front) serveAny(ctx *fasthttp.RequestCtx, t target, isOperator bool) {
+	shards := t.shards
 	if len(shards) > 1 {
 		if err := f.take(ctx, maxOpen); err != nil {
 			web.WriteError(ctx, err)
@@ -226,7 +227,7 @@ func (f *Front) serveAny(ctx *fasthttp.RequestCtx, shards []int, isOperator bool
 			switch status := ctx.Response.StatusCode(); {
 			case status == fiber.StatusServiceUnavailable && (isBodyless(ctx) || ctx.UserValue(undoneKey{}) != nil) && len(shards) > 1:
 				silent = shard
-			case status != fiber.StatusNotFound:
+			case status != fiber.StatusNotFound && status != t.unknown:
 				return // for a command that got 503, it may be unknown whether it happened
 			case moves == string(movesNow):
 				silent = shard

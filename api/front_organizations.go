@@ -37,9 +37,9 @@ func (f *Front) routeOrganizations(ctx *fasthttp.RequestCtx, isOperator bool) {
 			web.WriteError(ctx, err)
 			return
 		}
-		f.serveAny(ctx, []int{shard}, true)
+		f.serveAny(ctx, target{shards: []int{shard}}, true)
 	default:
-		f.serveAny(ctx, []int{platformShard}, isOperator) // it refuses the caller or the method
+		f.serveAny(ctx, target{shards: []int{platformShard}}, isOperator) // it refuses the caller or the method
 	}
 }
 

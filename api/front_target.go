@@ -13,6 +13,7 @@ import (
 	"mizan/api/auth"
 	"mizan/api/console/view"
 	"mizan/api/console/visit"
+	"mizan/api/payments"
 	"mizan/api/web"
 	"mizan/api/web/payerpage"
 	"mizan/ledger"
@@ -42,8 +43,9 @@ func isSessionToken(token []byte) bool {
 // target says what a request is about: an organization or, if its id is zero, something that one of the shards may know. They are
 // asked in this order.
 type target struct {
-	org    ledger.ID
-	shards []int
+	org     ledger.ID
+	shards  []int
+	unknown int // besides 404, the status with which a shard says that it does not know what the request is about; 0 if there is none
 }
 
 // target finds out what a request is about.
@@ -56,7 +58,9 @@ func (f *Front) target(ctx *fasthttp.RequestCtx, path string, isOperator bool) (
 	case strings.HasPrefix(path, storefront.LinkPath), strings.HasPrefix(path, storefront.ProductPath), strings.HasPrefix(path, storefront.ImagePath):
 		return target{shards: f.everyShard()}, nil
 	case strings.HasPrefix(path, terminalPath) && strings.HasSuffix(path, updatesEnd):
-		return target{shards: f.everyShard()}, nil
+		return target{shards: f.everyShard(), unknown: fiber.StatusUnauthorized}, nil
+	case strings.HasPrefix(path, payments.StripePath):
+		return target{shards: f.everyShard(), unknown: fiber.StatusBadRequest}, nil
 	case strings.HasPrefix(path, payerpage.Root+"/"):
 		return targetOf(payerpage.OrganizationOf(string(ctx.QueryArgs().Peek(payerpage.TokenParam)))), nil
 	case strings.HasPrefix(path, view.Root):
@@ -105,7 +109,7 @@ func targetOfID(text string) target {
 
 // targetOf returns the target of a request about an organization. No organization has the zero id; requests about it are answered
 // by the platform's shard, which finds nothing.
-func targetOf(org ledger.ID) target { return target{org, ofPlatform.shards} }
+func targetOf(org ledger.ID) target { return target{org: org, shards: ofPlatform.shards} }
 
 // ofPlatform is the target of requests that the platform's shard answers.
 var ofPlatform = target{shards: []int{platformShard}}

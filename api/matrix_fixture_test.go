@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"mizan/actors"
 	"mizan/api"
 	"mizan/ledger"
 	"mizan/ledger/directory"
@@ -106,6 +107,11 @@ type ignoredUpdates struct{}
 
 // ProviderUpdate implements payments.ProviderUpdates.
 func (ignoredUpdates) ProviderUpdate(_, _, _ ledger.ID) error { return nil }
+
+// ProviderNotification implements payments.ProviderUpdates.
+func (ignoredUpdates) ProviderNotification(*directory.Terminal, *actors.Notification, func(string) bool) (string, error) {
+	return "", nil
+}
 
 // operator returns a caller with the administration token, for an organization.
 func (f *accessFixture) operator(org ledger.ID) caller {

@@ -15,8 +15,10 @@ import (
 
 	"github.com/google/uuid"
 
+	"mizan/actors"
 	"mizan/api"
 	"mizan/ledger"
+	"mizan/ledger/directory"
 )
 
 // recordedUpdates accepts updates from providers and records about which transactions they are.
@@ -35,6 +37,11 @@ func (h *recordedUpdates) ProviderUpdate(org, terminal, id ledger.ID) error {
 	}
 	h.reported = append(h.reported, fmt.Sprint(org, " ", terminal, " ", id))
 	return nil
+}
+
+// ProviderNotification implements payments.ProviderUpdates.
+func (h *recordedUpdates) ProviderNotification(*directory.Terminal, *actors.Notification, func(string) bool) (string, error) {
+	return "", ledger.Refuse("test", ledger.NotFound, "the provider sends no notifications")
 }
 
 // takeReported returns the recorded updates since its last call.

@@ -190,7 +190,7 @@ func (t *transaction) chargeCall(terminal *directory.Terminal, call *actors.Call
 	*call = actors.Call{
 		Org: t.key.Org, Reference: r.ChargeReference(), Operation: chargeOperation(r), Terminal: terminal, Amount: r.AmountWithFee, Asset: r.Asset,
 		Method: r.Method, Hold: r.TwoPhase, Browser: t.input.browser, Card: t.input.card,
-		ChargeState: t.chargeState(),
+		Repetition: r.NotFoundAnswers, ChargeState: t.chargeState(),
 	}
 	if r.Type == payment.Payout {
 		call.Amount, call.Asset = r.DestAmount, r.DestAsset()
@@ -207,7 +207,7 @@ func (t *transaction) operationCall(terminal *directory.Terminal, call *actors.C
 	*call = actors.Call{
 		Org: t.key.Org, Reference: r.ChargeReference(), Operation: providerOperations[r.Op.Kind], Request: r.Op.ID, Terminal: terminal,
 		Method: r.Method, Material: t.input.material, Choice: r.Op.Choice,
-		ChargeState: t.chargeState(),
+		Repetition: r.Op.NotFoundAnswers, ChargeState: t.chargeState(),
 	}
 	call.Amount, call.Asset = r.OperationAmount()
 	if r.Op.Kind != payment.OpComplete || !r.KeepCard {
@@ -290,8 +290,11 @@ func (t *transaction) chargeState() actors.ChargeState {
 	state := actors.ChargeState{
 		SubmittedSince: t.submittedSince(), ChargedAmount: r.SubmittedAmount(), Meta: r.RailMeta, ActionKnown: r.Status == payment.ActionRequired && r.Action != nil,
 	}
-	if r.Op != nil && r.Op.Kind == payment.OpRefund && !r.Op.FromSuspense {
-		state.RefundedAmount = r.ReturnedAmount()
+	if r.Op != nil && r.Op.Kind == payment.OpRefund {
+		state.RequestedAt = r.LastRefund().CreatedAt.Time()
+		if !r.Op.FromSuspense {
+			state.RefundedAmount = r.ReturnedAmount()
+		}
 	}
 	return state
 }

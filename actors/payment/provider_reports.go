@@ -54,7 +54,12 @@ func (s *Service) schedulePolls(p actors.Provider) {
 				if err != nil {
 					return err // the next poll gets the same reports
 				}
-				s.registry.Tell(actors.RecordKey{Org: r.Org, ID: id}, providerReport{r})
+				key := actors.RecordKey{Org: r.Org, ID: id}
+				if r.Kind == actors.Change {
+					s.registry.Tell(key, &providerUpdate{r.Terminal, r.Reference})
+				} else {
+					s.registry.Tell(key, providerReport{r})
+				}
 			}
 			mu.Lock()
 			defer mu.Unlock()

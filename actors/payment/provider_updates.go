@@ -6,6 +6,7 @@ import (
 
 	"mizan/actors"
 	"mizan/ledger"
+	"mizan/ledger/directory"
 	"mizan/ledger/payment"
 )
 
@@ -45,6 +46,30 @@ func (s *Service) ProviderUpdate(org, terminal, reference ledger.ID) error {
 		return nil
 	}
 	return s.registry.Command(actors.RecordKey{Org: org, ID: id}, m)
+}
+
+// ProviderNotification verifies a notification that the server of the terminal's provider has sent, and inquires at once about
+// the charges that it concerns. If isKnown says that the notification with this id was handled before, nothing is done. The id
+// is empty if the notification has none. The error is a *ledger.Refusal: Unauthorized if the notification is not verified,
+// NotFound if the terminal's provider sends no notifications or is not served by this process, Invalid or Unavailable; or it
+// comes from the store.
+func (s *Service) ProviderNotification(terminal *directory.Terminal, n *actors.Notification, isKnown func(id string) bool) (id string, err error) {
+	reader, ok := s.providers[terminal.Provider].(actors.NotificationReader)
+	if !ok {
+		return "", ledger.Refuse("payment.ProviderNotification", ledger.NotFound, "the provider sends no notifications")
+	}
+	ctx, cancel := context.WithTimeout(s.rt.Context(), s.providerTimeout)
+	defer cancel()
+	news, err := reader.ReadNotification(ctx, terminal, n)
+	if err != nil || isKnown(news.ID) {
+		return news.ID, err
+	}
+	for _, reference := range news.References {
+		if err := s.ProviderUpdate(terminal.Org, terminal.ID, reference); err != nil {
+			return news.ID, err
+		}
+	}
+	return news.ID, nil
 }
 
 // isAbout reports whether the update is about the record's present charge.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"mizan/actors"
 	"mizan/api/web"
 	"mizan/internal/jsonwalk"
 	"mizan/ledger"
@@ -36,6 +37,7 @@ var (
 // *payment.Service of package actors/payment implements it.
 type Updates interface {
 	ProviderUpdate(org, terminal, id ledger.ID) error
+	ProviderNotification(terminal *directory.Terminal, n *actors.Notification, isKnown func(id string) bool) (id string, err error)
 }
 
 // updateState is the state that the handler of provider updates keeps between requests.

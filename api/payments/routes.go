@@ -119,6 +119,8 @@ func (h *Handlers) Routes() []web.Route {
 		// Anyone may call this route: a provider has no credentials, but signs with the terminal's secret.
 		routes = append(routes, web.Route{
 			Method: post, Path: "/api/v1/terminal/:id/notifications", Access: web.Access{Callers: web.Anyone}, JSON: true, Command: true, Handle: h.receiveProviderUpdate,
+		}, web.Route{
+			Method: post, Path: StripePath + ":id", Access: web.Access{Callers: web.Anyone}, JSON: true, MaxBody: maxStripeEvent, Command: true, Repeatable: true, Handle: h.receiveStripeEvent,
 		})
 	}
 	return routes

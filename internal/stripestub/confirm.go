@@ -111,7 +111,7 @@ func (s *Stub) finishPayment(in *intent, isAuthenticated bool) *failure {
 	in.status, in.received = succeeded, in.amount
 	s.emit("payment_intent.succeeded", in)
 	if m.card.dispute != "" {
-		s.later(s.options.AsyncDelay, func() { s.openDispute(ch, m.card.dispute, m.card.isInquiry) })
+		s.later(s.options.AsyncDelay, func() { s.openDispute(ch, ch.amount-ch.refunded, m.card.dispute, m.card.isInquiry) })
 	}
 	return nil
 }

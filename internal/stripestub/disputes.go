@@ -39,11 +39,22 @@ func (s *Stub) OpenDispute(chargeID, reason string) (string, error) {
 	if !ok || !ch.isCaptured || ch.dispute != nil || ch.refunded == ch.amount {
 		return "", fmt.Errorf("stripestub: %s is no charge that can be disputed", chargeID)
 	}
-	return s.openDispute(ch, reason, false).id, nil
+	return s.openDispute(ch, ch.amount-ch.refunded, reason, false).id, nil
 }
 
-func (s *Stub) openDispute(ch *charge, reason string, isInquiry bool) *dispute {
-	d := &dispute{id: newID("du"), created: s.now().Unix(), charge: ch, amount: ch.amount - ch.refunded, reason: reason, status: needsResponse, metadata: map[string]string{}}
+// OpenPartialDispute is like OpenDispute, but disputes only an amount in minor units, which must be less than what is left.
+func (s *Stub) OpenPartialDispute(chargeID string, amount int64, reason string) (string, error) {
+	s.lock()
+	defer s.mu.Unlock()
+	ch, ok := s.objects[chargeID].(*charge)
+	if !ok || !ch.isCaptured || ch.dispute != nil || amount < 1 || amount >= ch.amount-ch.refunded {
+		return "", fmt.Errorf("stripestub: %s is no charge of which %d can be disputed", chargeID, amount)
+	}
+	return s.openDispute(ch, amount, reason, false).id, nil
+}
+
+func (s *Stub) openDispute(ch *charge, amount int64, reason string, isInquiry bool) *dispute {
+	d := &dispute{id: newID("du"), created: s.now().Unix(), charge: ch, amount: amount, reason: reason, status: needsResponse, metadata: map[string]string{}}
 	if isInquiry {
 		d.status = warningNeedsResponse
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"mizan/internal/assert"
+	"mizan/ledger/money"
 	"mizan/ledger/schema"
 )
 
@@ -28,6 +29,10 @@ type Provider struct {
 	AddressColumn       string // base address of the provider's server
 	CredentialColumn    string // secret that is sent to the server; must be sent again when the server changes
 	SigningSecretColumn string // secret with which the server signs its notifications
+
+	// Check, if set, checks parameters of a request that are each valid by themselves, together and with the terminal's
+	// environment. It returns the name of the wrong parameter and the problem, or two empty texts.
+	Check func(parameters any, env money.Env) (parameter, problem string)
 }
 
 // registeredProviders maps names to the providers that are registered in this program.
@@ -134,6 +139,11 @@ func (t *Terminal) readProvider(f *schema.Faults) {
 func (t *Terminal) checkProvider(op string) error {
 	faults := new(schema.Faults)
 	t.readProvider(faults)
+	if p := t.provider(); faults.IsEmpty() && p != nil && p.Check != nil {
+		if name, problem := p.Check(t.Parameters, t.Env); problem != "" {
+			faults.AddProblem(providerParams+"."+name, problem)
+		}
+	}
 	return FaultsAsRefusals(op, faults)
 }
 

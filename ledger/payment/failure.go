@@ -28,6 +28,7 @@ const (
 	HoldExpired          Code = "hold_expired"
 	CancelledByCaller    Code = "cancelled"
 	RefundDeclined       Code = "refund_refused"
+	RawCardsNotAllowed   Code = "raw_cards_not_allowed" // the terminal's provider takes card numbers only from its own form
 
 	// TakenBack means that the rail has taken settled money back, so that the transaction is reversed. The transaction
 	// did not fail, so clients see error_description but no error_code.
@@ -38,7 +39,7 @@ const (
 var codes = []Code{
 	UnexpectedCard, ReturnURLsMissing, NoTerminal, InsufficientBalance, FeeExceedsAmount, AmountOutOfRange, NoExchangeRate,
 	LimitExceeded, AntiFraud, CardDeclined, InsufficientFunds, ExpiredCard, ProcessingError, AuthenticationFailed,
-	PayerActionExpired, Interrupted, ForcedByTerminal, HoldExpired, CancelledByCaller, RefundDeclined,
+	PayerActionExpired, Interrupted, ForcedByTerminal, HoldExpired, CancelledByCaller, RefundDeclined, RawCardsNotAllowed,
 }
 
 // Codes returns all codes that clients see as error_code, in the order of the documentation.

@@ -44,7 +44,7 @@ func TestEveryCodeHasASentenceInEachLanguageOfTheCatalogue(t *testing.T) {
 		"insufficient_balance": "insufficient balance", "fee_exceeds_amount": "fee exceeds amount", "amount_out_of_range": "amount out of range",
 		"no_exchange_rate": "no exchange rate", "limit_exceeded": "limit exceeded: velocity", "anti_fraud": "anti-fraud: velocity", "card_declined": "",
 		"insufficient_funds": "", "expired_card": "", "processing_error": "", "authentication_failed": "", "payer_action_expired": "payer action expired",
-		"interrupted": "", "forced_by_terminal": "", "hold_expired": "hold expired", "cancelled": "", "refund_refused": "",
+		"interrupted": "", "forced_by_terminal": "", "hold_expired": "hold expired", "cancelled": "", "refund_refused": "", "raw_cards_not_allowed": "",
 	}
 	codes := payment.Codes()
 	if len(codes) != len(exact) {

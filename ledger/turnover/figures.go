@@ -33,7 +33,7 @@ var declineCodes = [...]payment.Code{
 	"", payment.UnexpectedCard, payment.ReturnURLsMissing, payment.NoTerminal, payment.InsufficientBalance, payment.FeeExceedsAmount,
 	payment.AmountOutOfRange, payment.NoExchangeRate, payment.LimitExceeded, payment.AntiFraud, payment.CardDeclined, payment.InsufficientFunds,
 	payment.ExpiredCard, payment.ProcessingError, payment.AuthenticationFailed, payment.PayerActionExpired, payment.Interrupted,
-	payment.ForcedByTerminal, payment.HoldExpired, payment.CancelledByCaller,
+	payment.ForcedByTerminal, payment.HoldExpired, payment.CancelledByCaller, payment.RawCardsNotAllowed,
 }
 
 // Other is shown instead of a code that is not in declineCodes.

@@ -33,6 +33,8 @@ var failureTexts = map[payment.Code][3]string{
 	payment.ForcedByTerminal:   {"rejected, failed", "the terminal's setting `fail` (only in a sandbox) forces this outcome", "remove the setting"},
 	payment.HoldExpired:        {"failed", "the hold was neither captured nor cancelled in time", "commit (capture the held money) sooner"},
 	payment.CancelledByCaller:  {"failed", "the merchant or the payer cancelled the transaction before it settled", "no action needed"},
+	payment.RawCardsNotAllowed: {"rejected", "the terminal's provider takes card numbers only from its own form, not from a request",
+		"let the payer pay on the hosted page, or ask the operator for a terminal that accepts card numbers"},
 	payment.RefundDeclined: {"(of a refund)", "the provider did not return the money; nothing was refunded",
 		"read `msg`; refund in another way, or try again later"},
 }

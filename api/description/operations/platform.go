@@ -93,6 +93,21 @@ func platformOperations() []spec.Operation {
 			When: "the signature or the terminal is wrong, or the time differs by more than five minutes"},
 			{Code: ledger.Invalid, When: "the body has no `event_id`"}},
 	}, {
+		ID: "receiveStripeEvent", Method: "POST", Path: v1 + "/providers/stripe/{id}", Tag: tagTerminals,
+		Summary: "Receive an event of Stripe (the webhook of a terminal of provider `stripe`)",
+		Parameters: []spec.Parameter{
+			spec.InPath("id", spec.Text(), "The id of the terminal."),
+			spec.InHeader("Stripe-Signature", spec.Text(),
+				"Stripe's signature `t=…,v1=…` with the terminal's `webhook_secret`. Its time may differ from the real time by at most five minutes.").AsRequired(),
+		},
+		Body: spec.JSON(spec.OpenObject(
+			spec.Required("id", spec.Text(), "id of the event"), spec.Required("type", spec.Text(), "type of the event"),
+			spec.Required("data", spec.Anything(), "the object that has changed; only its references are used"),
+		)),
+		Answers: ok(spec.Data(spec.Object())), Refusals: []spec.Refusal{{Code: web.BadRequest,
+			When: "the signature or the terminal is wrong, the signature's time differs by more than five minutes, or the body is no event"},
+			{Code: ledger.Unavailable, When: "Stripe was not asked what the event is about"}},
+	}, {
 		ID: "getHealth", Method: "GET", Path: v1 + "/health", Tag: tagChecks, Summary: "Check the service and its disk",
 		Answers: unready(health, "The service is starting or stopping."), Examples: []spec.Example{{}},
 	}, {

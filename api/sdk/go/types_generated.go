@@ -292,6 +292,7 @@ const (
 	FailureHoldExpired          FailureCode = "hold_expired"
 	FailureCancelled            FailureCode = "cancelled"
 	FailureRefundRefused        FailureCode = "refund_refused"
+	FailureRawCardsNotAllowed   FailureCode = "raw_cards_not_allowed"
 )
 
 // TransactionPaymentMethod: The means of payment; null while it is not known.
@@ -556,7 +557,7 @@ type TurnoverDecline struct {
 	// The reason; `other` stands for all other reasons. One of: unexpected_card, return_urls_missing, no_terminal,
 	// insufficient_balance, fee_exceeds_amount, amount_out_of_range, no_exchange_rate, limit_exceeded, anti_fraud,
 	// card_declined, insufficient_funds, expired_card, processing_error, authentication_failed, payer_action_expired,
-	// interrupted, forced_by_terminal, hold_expired, cancelled, other.
+	// interrupted, forced_by_terminal, hold_expired, cancelled, raw_cards_not_allowed, other.
 	ErrorCode string `json:"error_code"`
 
 	// Number of charges.

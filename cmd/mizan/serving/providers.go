@@ -9,6 +9,7 @@ import (
 
 	"mizan/actors/provider/simulator"
 	"mizan/actors/provider/simulator/remote"
+	"mizan/actors/provider/stripe"
 	"mizan/actors/provider/utp"
 	"mizan/cmd/mizan/cli"
 	"mizan/internal/durable"
@@ -16,10 +17,11 @@ import (
 	"mizan/snapshots/check/calls"
 )
 
-// openProviders opens the adapters of the built-in providers: the adapter for other payment platforms and, with --sandbox, the
+// openProviders opens the adapters of the built-in providers: those for other payment platforms and for Stripe and, with --sandbox, the
 // simulator of this process or, with --simulator-url, the one of another process.
 func (s *server) openProviders(context.Context) error {
 	s.openPlatforms()
+	s.openStripe()
 	switch {
 	case !s.cfg.Sandbox:
 		return nil
@@ -37,6 +39,16 @@ func (s *server) openPlatforms() {
 	})
 	s.onClose(platformProvider.Close)
 	s.providers[platformProvider.Name()] = platformProvider
+}
+
+// openStripe opens the provider that charges through Stripe.
+func (s *server) openStripe() {
+	stripeProvider := stripe.New(stripe.Options{
+		Clock: s.clock, Log: s.log, Timeout: s.cfg.ProviderWait,
+		Terminals: func() []*directory.Terminal { return s.directory.RemoteTerminals(stripe.Name) },
+	})
+	s.onClose(stripeProvider.Close)
+	s.providers[stripeProvider.Name()] = stripeProvider
 }
 
 // openSimulator opens the simulated provider with its log. In a sandbox, the log is created before the store's first data. So

@@ -90,7 +90,7 @@ export interface Transaction {
 export type TransactionStatus = "created" | "new" | "authorizing" | "action_required" | "charging" | "pre_authorized_3ds" | "auth_required" | "unknown" | "cancelled" | "payment_suspended" | "payout_suspended" | "charged" | "refunding" | "refunded" | "rejected" | "failed" | "reversed";
 
 /** Why a transaction or a refund did not succeed. */
-export type FailureCode = "unexpected_card" | "return_urls_missing" | "no_terminal" | "insufficient_balance" | "fee_exceeds_amount" | "amount_out_of_range" | "no_exchange_rate" | "limit_exceeded" | "anti_fraud" | "card_declined" | "insufficient_funds" | "expired_card" | "processing_error" | "authentication_failed" | "payer_action_expired" | "interrupted" | "forced_by_terminal" | "hold_expired" | "cancelled" | "refund_refused";
+export type FailureCode = "unexpected_card" | "return_urls_missing" | "no_terminal" | "insufficient_balance" | "fee_exceeds_amount" | "amount_out_of_range" | "no_exchange_rate" | "limit_exceeded" | "anti_fraud" | "card_declined" | "insufficient_funds" | "expired_card" | "processing_error" | "authentication_failed" | "payer_action_expired" | "interrupted" | "forced_by_terminal" | "hold_expired" | "cancelled" | "refund_refused" | "raw_cards_not_allowed";
 
 /** the means of payment; null while it is not known */
 export interface TransactionPaymentMethod {
@@ -207,7 +207,7 @@ export interface Turnover {
 
 export interface TurnoverDecline {
   /** the reason; `other` stands for all other reasons */
-  error_code: "unexpected_card" | "return_urls_missing" | "no_terminal" | "insufficient_balance" | "fee_exceeds_amount" | "amount_out_of_range" | "no_exchange_rate" | "limit_exceeded" | "anti_fraud" | "card_declined" | "insufficient_funds" | "expired_card" | "processing_error" | "authentication_failed" | "payer_action_expired" | "interrupted" | "forced_by_terminal" | "hold_expired" | "cancelled" | "other";
+  error_code: "unexpected_card" | "return_urls_missing" | "no_terminal" | "insufficient_balance" | "fee_exceeds_amount" | "amount_out_of_range" | "no_exchange_rate" | "limit_exceeded" | "anti_fraud" | "card_declined" | "insufficient_funds" | "expired_card" | "processing_error" | "authentication_failed" | "payer_action_expired" | "interrupted" | "forced_by_terminal" | "hold_expired" | "cancelled" | "raw_cards_not_allowed" | "other";
   /** number of charges */
   count: number;
 }
