@@ -110,14 +110,15 @@ func (r *run) open(tb testing.TB, s settings) *core {
 		if r.lacks(map[directory.TerminalType]Feature{directory.PaymentTerminal: Charges, directory.PayoutTerminal: Payouts}[kind]) {
 			continue
 		}
-		draft := r.standIn.Terminal(kind, s.wrongCredentials)
+		isTwoPhase := s.twoPhase && kind == directory.PaymentTerminal
+		draft := r.standIn.Terminal(TerminalOptions{Kind: kind, TwoPhase: isTwoPhase, WrongCredentials: s.wrongCredentials})
 		draft.ID, draft.Org, draft.Partner, draft.Name, draft.Type = uuid.New(), c.org, 1, "of the suite", kind
 		draft.Env, draft.Active = r.rail.Asset.Env, true
 		t, _, err := directory.NewTerminal(draft, true)
 		if err != nil {
 			tb.Fatal(err)
 		}
-		t.Settings.TwoPhase, t.Settings.HoldTTL = s.twoPhase && kind == directory.PaymentTerminal, directory.DefaultHoldTTL
+		t.Settings.TwoPhase, t.Settings.HoldTTL = isTwoPhase, directory.DefaultHoldTTL
 		c.terminals = append(c.terminals, t)
 	}
 	c.start()

@@ -56,6 +56,13 @@ type AdapterOptions struct {
 	Terminals func() []*directory.Terminal // the terminals of the adapter
 }
 
+// TerminalOptions say what a terminal is for.
+type TerminalOptions struct {
+	Kind             directory.TerminalType
+	TwoPhase         bool // charges are held first
+	WrongCredentials bool // the rail does not accept the terminal's credentials
+}
+
 // Behaviour is what the rail does with a charge or a payout.
 type Behaviour int
 
@@ -126,9 +133,8 @@ type StandIn interface {
 	// Open opens the adapter. It is called at the start of each core and after each kill. The function that it returns closes
 	// the adapter.
 	Open(o AdapterOptions) (adapter actors.Provider, closeAdapter func() error)
-	// Terminal returns the draft of a terminal, with Provider and ProviderParams set. If wrongCredentials is set, the rail does
-	// not accept the terminal's credentials.
-	Terminal(kind directory.TerminalType, wrongCredentials bool) directory.Terminal
+	// Terminal returns the draft of a terminal, with Provider and ProviderParams set.
+	Terminal(o TerminalOptions) directory.Terminal
 	// Instrument returns an instrument with which the rail behaves so.
 	Instrument(kind payment.Type, b Behaviour) Instrument
 	// Act lets the payer approve or refuse what the record asks for. It returns the object to submit, or nil if the payer

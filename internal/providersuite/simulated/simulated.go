@@ -96,7 +96,7 @@ func (r *rail) close() {
 }
 
 // Terminal implements providersuite.StandIn.
-func (r *rail) Terminal(directory.TerminalType, bool) directory.Terminal {
+func (r *rail) Terminal(providersuite.TerminalOptions) directory.Terminal {
 	return directory.Terminal{Provider: directory.Simulator, ProviderParams: []byte(`{}`)}
 }
 
