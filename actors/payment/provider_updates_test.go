@@ -228,9 +228,12 @@ func TestProviderUpdateOfAChargeThatNeverArrivedIsExamined(t *testing.T) {
 	}
 	f := openWith(t, func(f *fixture) {
 		f.skipRailComparison = true
-		f.useProvider(examinableProvider{rail, func(q *actors.Inquiry) (actors.Report, bool) {
-			return actors.Report{Org: org, Reference: q.Reference, Terminal: q.Terminal.ID, Kind: actors.LateSettlement}, true
-		}})
+		f.wrapProvider = func(p actors.Provider) actors.Provider {
+			rail.Provider = p
+			return examinableProvider{rail, func(q *actors.Inquiry) (actors.Report, bool) {
+				return actors.Report{Org: org, Reference: q.Reference, Terminal: q.Terminal.ID, Kind: actors.LateSettlement}, true
+			}}
+		}
 	})
 	id := f.create(payment.Payout, "4242424242424242", 70, "").Record.ID
 	f.advance(time.Minute)

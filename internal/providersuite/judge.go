@@ -166,7 +166,7 @@ func (c *core) judgeStore() {
 	}
 }
 
-// judgeSecrets checks that no file and no log line contains a number with which the test has paid.
+// judgeSecrets checks that no file and no log line contains the number of a card or an account with which the test has paid.
 func (c *core) judgeSecrets() {
 	c.Helper()
 	var secrets [][]byte
@@ -175,8 +175,14 @@ func (c *core) judgeSecrets() {
 			if !c.hasInstrument(kind, b) {
 				continue
 			}
-			if card := c.standIn.Instrument(kind, b).Card; card != nil && len(card.Number) > 0 {
-				secrets = append(secrets, card.Number)
+			card := c.standIn.Instrument(kind, b).Card
+			if card == nil {
+				continue
+			}
+			for _, secret := range [][]byte{card.Number, card.IBAN} {
+				if len(secret) > 0 {
+					secrets = append(secrets, secret)
+				}
 			}
 		}
 	}
@@ -189,7 +195,7 @@ func (c *core) judgeSecrets() {
 		return false
 	}
 	if has([]byte(c.log.text())) {
-		c.Error("the adapter's log has a card number")
+		c.Error("the adapter's log has the number of a card or an account")
 	}
 	for _, dir := range c.files() {
 		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -198,7 +204,7 @@ func (c *core) judgeSecrets() {
 			}
 			content, err := os.ReadFile(path)
 			if err == nil && has(content) {
-				c.Errorf("%s has a card number", path)
+				c.Errorf("%s has the number of a card or an account", path)
 			}
 			return err
 		})

@@ -141,7 +141,7 @@ func copyOf(card *secret.Card) *secret.Card {
 		return nil
 	}
 	c := *card
-	for _, part := range []*[]byte{&c.Number, &c.Holder, &c.ExpMonth, &c.ExpYear, &c.CVV} {
+	for _, part := range []*[]byte{&c.Number, &c.Holder, &c.ExpMonth, &c.ExpYear, &c.CVV, &c.IBAN} {
 		*part = append([]byte(nil), *part...)
 	}
 	return &c

@@ -34,7 +34,7 @@ var methods = []string{
 	BankCard, "bank_account", "sbp", "qr_code", "crypto", "e_wallet", "phone_payment", "bnpl", "open_banking",
 	DirectDebit, "apple_pay", "google_pay", "voucher", "gift_card",
 
-	"totp", ProviderToken, "square_nonce", "sepa", "upi", "netbanking", "boleto", "revolut_payout",
+	"totp", ProviderToken, "square_nonce", SEPA, "upi", "netbanking", "boleto", "revolut_payout",
 	"encrypted_qr", "native_gas", "username_subscription",
 
 	"pix", "oxxo", "klarna", "alipay", "wechat_pay", "paynow", "grabpay", "ideal", "bancontact", "paypal_account",
@@ -71,6 +71,8 @@ type MoneyStorage struct {
 	Network []byte // network of a crypto payment; not checked here, but may become the transaction's network
 
 	RoutingNumber, AccountNumber, SortCode, InstitutionNumber, TransitNumber []byte
+
+	IBAN, AccountHolder []byte // of type SEPA
 }
 
 // Format implements fmt.Formatter. It shows the credentials with no formatting verb.
@@ -105,6 +107,10 @@ func (s *MoneyStorage) Key(name []byte) *[]byte {
 		return &s.InstitutionNumber
 	case "transit_number":
 		return &s.TransitNumber
+	case "iban":
+		return &s.IBAN
+	case "account_holder":
+		return &s.AccountHolder
 	}
 	return nil
 }
@@ -125,6 +131,8 @@ func (s *MoneyStorage) Check(t Type, refuse func(key, detail string)) {
 		s.checkCard(t, refuse)
 	case method == DirectDebit:
 		s.checkDebit(t, refuse)
+	case method == SEPA:
+		s.checkSEPA(refuse)
 	}
 }
 
