@@ -230,16 +230,25 @@ func killTests() (all []test) {
 			if points < 3 {
 				tb.Errorf("only %d points", points)
 			}
-			step := 1
-			if testing.Short() { // a short run looks for data races, for which any points suffice
-				step = 3
-			}
-			for at := 1; at <= points; at += step {
+			for at := 1; at <= points; at += killStep(at) {
 				each(tb, fmt.Sprint("at ", at), func(tb testing.TB) { s.runKilledAt(tb, r, at) })
 			}
 		}})
 	}
 	return all
+}
+
+// killStep returns the distance to the next point at which a test kills. Far points are between repeated inquiries. A short run
+// looks for data races, for which any points suffice.
+func killStep(at int) int {
+	const allUpTo, farStep, shortStep = 24, 12, 3
+	switch {
+	case at > allUpTo:
+		return farStep
+	case testing.Short():
+		return shortStep
+	}
+	return 1
 }
 
 // runKilledAt runs the script with a kill and returns the number of points that it has passed.

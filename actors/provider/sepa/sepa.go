@@ -288,6 +288,8 @@ func (p *Provider) reportsOf(t *directory.Terminal, account *Account, since, unt
 		switch {
 		case s.debit != nil && isNew(s.credit):
 			r.Kind, r.At, r.Failure = actors.Reversal, s.credit.seenAt, s.credit.failure()
+			p.log.Warn("the bank has returned a booked payout; compare it with the ledger", "reference", reference.String(), "terminal", t.ID.String(),
+				"amount", s.credit.amount.String())
 		case s.credit == nil && isNew(s.debit):
 			r.Kind, r.At = actors.LateSettlement, s.debit.seenAt
 		default:
