@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"mizan/actors/provider/sepa"
 	"mizan/actors/provider/simulator"
 	"mizan/actors/provider/simulator/remote"
 	"mizan/actors/provider/utp"
@@ -16,10 +17,12 @@ import (
 	"mizan/snapshots/check/calls"
 )
 
-// openProviders opens the adapters of the built-in providers: the adapter for other payment platforms and, with --sandbox, the
-// simulator of this process or, with --simulator-url, the one of another process.
+// openProviders opens the adapters of the built-in providers: the adapter for other payment platforms, with --sepa-dir the
+// adapter for SEPA credit transfers and, with --sandbox, the simulator of this process or, with --simulator-url, the one of
+// another process.
 func (s *server) openProviders(context.Context) error {
 	s.openPlatforms()
+	s.openSEPA()
 	switch {
 	case !s.cfg.Sandbox:
 		return nil
@@ -37,6 +40,15 @@ func (s *server) openPlatforms() {
 	})
 	s.onClose(platformProvider.Close)
 	s.providers[platformProvider.Name()] = platformProvider
+}
+
+// openSEPA opens the provider that pays out through files, if there is a directory for them.
+func (s *server) openSEPA() {
+	if s.cfg.SEPADir == "" {
+		return
+	}
+	payouts := sepa.New(sepa.Options{Root: s.cfg.SEPADir, Clock: s.clock, Log: s.log, Terminal: s.directory.FindTerminal})
+	s.providers[payouts.Name()] = payouts
 }
 
 // openSimulator opens the simulated provider with its log. In a sandbox, the log is created before the store's first data. So
