@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	_ "mizan/actors/provider/sepa" // registers the provider, whose parameters docs/records.md documents
 	"mizan/actors/provider/utp"
 
 	"github.com/google/uuid"
