@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -40,12 +41,13 @@ func Run(t *testing.T, rail Rail) {
 }
 
 // Findings runs the suite with adapters that the function wrap has changed, until a test has failed, and returns what it has
-// found. If it returns nothing, the suite has not noticed the change. It is for tests of the suite.
-func Findings(t *testing.T, rail Rail, wrap func(actors.Provider) actors.Provider) []string {
+// found. If it returns nothing, the suite has not noticed the change. Only the tests are run whose name begins with the text, which
+// may be empty. It is for tests of the suite.
+func Findings(t *testing.T, rail Rail, names string, wrap func(actors.Provider) actors.Provider) []string {
 	t.Helper()
 	r := begin(t, rail, wrap)
 	for _, tested := range tests() {
-		if missing, _ := r.missing(tested.needs); missing != "" {
+		if missing, _ := r.missing(tested.needs); missing != "" || !strings.HasPrefix(tested.name, names) {
 			continue
 		}
 		found := &recorder{TB: t}

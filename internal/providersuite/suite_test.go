@@ -162,23 +162,35 @@ func chargesTwice(p actors.Provider) actors.Provider {
 
 // The suite must find adapters that lie. Otherwise an adapter that passes proves nothing.
 func TestSuiteFindsAdaptersThatLie(t *testing.T) {
-	for name, lie := range map[string]func(actors.Provider) actors.Provider{
-		"an unknown outcome as a refusal":      unknownAsRefused,
-		"a lost call again, as a new one":      resendsUnderANewReference,
-		"held money as charged":                heldAsCharged,
-		"refunds of the whole amount":          refundsEverything,
-		"refunds again after a restart":        doublesRefundsAfterARestart,
-		"silence as a call that never arrived": notFoundWhileUnknown,
-		"captures of the whole amount":         capturesEverything,
-		"a second charge under another id":     chargesTwice,
+	for name, c := range map[string]struct {
+		tests string // the tests that should find it
+		lie   func(actors.Provider) actors.Provider
+	}{
+		"an unknown outcome as a refusal":      {"charge", unknownAsRefused},
+		"a lost call again, as a new one":      {"charge", resendsUnderANewReference},
+		"held money as charged":                {"capture", heldAsCharged},
+		"refunds of the whole amount":          {"refund", refundsEverything},
+		"refunds again after a restart":        {"second refund of a part, killed", doublesRefundsAfterARestart},
+		"silence as a call that never arrived": {"payout", notFoundWhileUnknown},
+		"captures of the whole amount":         {"capture", capturesEverything},
+		"a second charge under another id":     {"charge", chargesTwice},
 	} {
 		t.Run(name, func(t *testing.T) {
-			found := providersuite.Findings(t, simulated.Local(), lie)
+			found := providersuite.Findings(t, simulated.Local(), c.tests, c.lie)
 			if len(found) == 0 {
 				t.Fatal("the suite has found nothing")
 			}
 			first, _, _ := strings.Cut(found[0], "\n")
 			t.Logf("found: %s", first)
 		})
+	}
+}
+
+// The same tests find nothing if the adapter only passes the calls on.
+func TestSuiteFindsNothingInAnHonestAdapter(t *testing.T) {
+	for _, names := range []string{"charge", "capture", "refund"} {
+		if found := providersuite.Findings(t, simulated.Local(), names, func(p actors.Provider) actors.Provider { return &liar{Provider: p} }); len(found) > 0 {
+			t.Errorf("found %s", found[0])
+		}
 	}
 }
