@@ -4,7 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	_ "mizan/actors/provider/stripe" // its parameters are in docs/records.md
+	_ "mizan/actors/provider/sepa"   // registers the provider, whose parameters docs/records.md documents
+	_ "mizan/actors/provider/stripe" // the same
 	"mizan/actors/provider/utp"
 
 	"github.com/google/uuid"

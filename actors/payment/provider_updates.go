@@ -97,8 +97,9 @@ func (t *transaction) onProviderUpdate(c *actors.Context, m *providerUpdate) {
 		return
 	}
 	r := t.record
-	if r.ReportedUnknown() {
-		return // after "unknown reference" the provider is not asked before the due instant
+	hasEnded := r.Op == nil && (r.Status.IsFinal() || r.Status == payment.Refunded)
+	if r.ReportedUnknown() && !hasEnded {
+		return // after "unknown reference" the provider is not asked before the due instant; an ended charge has none
 	}
 	ask := payment.NoRequest
 	switch {
@@ -106,7 +107,7 @@ func (t *transaction) onProviderUpdate(c *actors.Context, m *providerUpdate) {
 		ask = payment.InquireOperation
 	case r.Status == payment.Authorizing, r.Status == payment.ActionRequired, r.Status.AtProvider(), r.Status.IsHeld():
 		ask = payment.InquireCharge
-	case r.Status.IsFinal(), r.Status == payment.Refunded:
+	case hasEnded:
 		if err := t.examine(c); err != nil {
 			t.logNotAsked(err)
 		}

@@ -218,3 +218,30 @@ func TestInquiriesContainTheStoredChargeState(t *testing.T) {
 		t.Errorf("the inquiry of a payer who returned has %+v", inLastInquiry)
 	}
 }
+
+// A charge that was given up because the provider has said twice that it never arrived may have moved money after all. The
+// announcement of this must lead to an inquiry, because no due instant follows.
+func TestProviderUpdateOfAChargeThatNeverArrivedIsExamined(t *testing.T) {
+	rail := &fakeProvider{
+		submit:  func(context.Context, *actors.Call) actors.Outcome { return lostAnswer },
+		inquire: answerAlways(payment.VerdictNotFound),
+	}
+	f := openWith(t, func(f *fixture) {
+		f.skipRailComparison = true
+		f.wrapProvider = func(p actors.Provider) actors.Provider {
+			rail.Provider = p
+			return examinableProvider{rail, func(q *actors.Inquiry) (actors.Report, bool) {
+				return actors.Report{Org: org, Reference: q.Reference, Terminal: q.Terminal.ID, Kind: actors.LateSettlement}, true
+			}}
+		}
+	})
+	id := f.create(payment.Payout, "4242424242424242", 70, "").Record.ID
+	f.advance(time.Minute)
+	if r := f.wantStatus(id, payment.Failed, "interrupted"); r.LateSettlement || r.NotFoundAnswers == 0 {
+		t.Fatalf("it was given up with %d answers, late %v", r.NotFoundAnswers, r.LateSettlement)
+	}
+	f.providerUpdate(f.terminals[1].ID, id)
+	if !f.readRecord(id).LateSettlement {
+		t.Error("the late money is not booked")
+	}
+}

@@ -8,7 +8,7 @@ import (
 // Redacted is what is printed instead of a secret.
 const Redacted = "[redacted]"
 
-// Card is a payer's card data. It exists in memory only, from the request until the provider has the data. Package fmt prints a
+// Card is a payer's card data or, with an IBAN and a Holder only, the bank account of a payout's recipient. It exists in memory only, from the request until the provider has the data. Package fmt prints a
 // Card as Redacted, with every verb.
 type Card struct {
 	Number   []byte // its digits, as ASCII
@@ -16,6 +16,7 @@ type Card struct {
 	ExpMonth []byte
 	ExpYear  []byte
 	CVV      []byte // empty for a payout to the card
+	IBAN     []byte // empty for a card; never sealed, because no later step needs the account
 }
 
 // Wipe overwrites the bytes of the card's fields and then empties the fields.
@@ -23,7 +24,7 @@ func (c *Card) Wipe() {
 	if c == nil {
 		return
 	}
-	for _, part := range []*[]byte{&c.Number, &c.Holder, &c.ExpMonth, &c.ExpYear, &c.CVV} {
+	for _, part := range []*[]byte{&c.Number, &c.Holder, &c.ExpMonth, &c.ExpYear, &c.CVV, &c.IBAN} {
 		clear(*part)
 		*part = nil
 	}

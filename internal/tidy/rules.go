@@ -98,6 +98,9 @@ var layers = []layer{
 	{"actors/turnover", slices.Concat(uptoRuntime, []string{"actors/follower"})},
 	{"actors/*/...", uptoRuntime},
 
+	{"internal/providersuite/simulated", slices.Concat(uptoActorsAndStore, []string{"internal/providersuite"})},
+	{"internal/providersuite", slices.Concat(uptoActorsAndStore, []string{"internal/testkit", "snapshots/check", "snapshots/check/findings"})},
+
 	{"snapshots/check/findings", nil},
 	{"snapshots/check/scan", slices.Concat(uptoActorsAndStore, []string{"snapshots/check/findings"})},
 	{"snapshots/check/answers", slices.Concat(checkerRuleImports, []string{"snapshots/check/directory", "snapshots/check/contracts", "snapshots/check/transactions"})},

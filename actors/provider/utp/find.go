@@ -173,11 +173,14 @@ func createBody(call *actors.Call) []byte {
 	text, _ := json.Marshal(params) // cannot fail with these values
 	size := len(text) + len(call.Method) + 256
 	if c := call.Card; c != nil {
-		size += len(c.Number) + 6*len(c.Holder) + len(c.ExpMonth) + len(c.ExpYear) + len(c.CVV)
+		size += len(c.Number) + 6*len(c.Holder) + len(c.ExpMonth) + len(c.ExpYear) + len(c.CVV) + len(c.IBAN)
 	}
 	body := append(append(make([]byte, 0, size), `{"params":`...), text[:len(text)-1]...)
 	body = append(append(append(body, `,"money_storage":{"type":"`...), call.Method...), '"')
-	if c := call.Card; c != nil {
+	if c := call.Card; c != nil && len(c.IBAN) > 0 {
+		body = appendMember(body, "iban", c.IBAN)
+		body = appendMember(body, "account_holder", c.Holder)
+	} else if c != nil {
 		body = appendMember(body, "cardnumber", c.Number)
 		body = appendMember(body, "cardholder", c.Holder)
 		body = appendMember(body, "exp_month", c.ExpMonth)

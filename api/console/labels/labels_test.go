@@ -11,6 +11,7 @@ import (
 	"mizan/api/description/operations"
 	"mizan/api/description/spec"
 
+	_ "mizan/actors/provider/sepa"
 	_ "mizan/actors/provider/simulator" // registers the provider, whose parameters are among the fields
 	_ "mizan/actors/provider/stripe"
 	_ "mizan/actors/provider/utp"

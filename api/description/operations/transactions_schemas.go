@@ -120,8 +120,10 @@ func moneyStorage() *spec.Schema {
 		key("routing_number", "for `ach`"), key("sort_code", "for `bacs`"), key("institution_number", "for `acss`"), key("transit_number", "for `acss`"),
 		key("account_number", "for `ach`, `bacs` and `acss`"),
 		key("network", "for `crypto`: the network of the payment"),
+		key("iban", "for `sepa`: the recipient's account, an IBAN of a SEPA country in capitals and without spaces"),
+		key("account_holder", "for `sepa`: the account's holder, at most 70 characters out of a-z, A-Z, 0-9, space and /-?:().,'+"),
 	)
-	return s.WithText("A means of payment. `bank_card` and `direct_debit` have keys of their own; every other type, such as `sbp`, `qr_code` or `crypto`, needs none.")
+	return s.WithText("A means of payment. `bank_card` and `direct_debit` have keys of their own, and `sepa` for terminals that pay out by credit transfer; every other type, such as `sbp`, `qr_code` or `crypto`, needs none.")
 }
 
 // transactionMembers returns the members that every transaction has.

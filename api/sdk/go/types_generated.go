@@ -55,8 +55,8 @@ type TransactionCreate struct {
 	Lang string `json:"lang,omitzero"`
 }
 
-// MoneyStorage: A means of payment. `bank_card` and `direct_debit` have keys of their own; every other type, such as
-// `sbp`, `qr_code` or `crypto`, needs none.
+// MoneyStorage: A means of payment. `bank_card` and `direct_debit` have keys of their own, and `sepa` for terminals
+// that pay out by credit transfer; every other type, such as `sbp`, `qr_code` or `crypto`, needs none.
 type MoneyStorage struct {
 	// The method of payment. One of: bank_card, bank_account, sbp, qr_code, crypto, e_wallet, phone_payment, bnpl,
 	// open_banking, direct_debit, apple_pay, google_pay, voucher, gift_card, totp, provider_token, square_nonce, sepa,
@@ -100,6 +100,12 @@ type MoneyStorage struct {
 
 	// For `crypto`: the network of the payment.
 	Network string `json:"network,omitzero"`
+
+	// For `sepa`: the recipient's account, an IBAN of a SEPA country in capitals and without spaces.
+	Iban string `json:"iban,omitzero"`
+
+	// For `sepa`: the account's holder, at most 70 characters out of a-z, A-Z, 0-9, space and /-?:().,'+.
+	AccountHolder string `json:"account_holder,omitzero"`
 }
 
 // TransactionCreateCustomer: The payer; an object of at most 16 KiB.

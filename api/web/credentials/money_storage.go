@@ -1,6 +1,8 @@
 package credentials
 
 import (
+	"bytes"
+
 	"mizan/api/web"
 	"mizan/internal/jsonwalk"
 	"mizan/internal/secret"
@@ -19,7 +21,7 @@ const (
 type MoneyStorage struct {
 	Storage     payment.MoneyStorage // aliases the body
 	Credentials payment.Credentials  // the parts that may be stored
-	Card        *secret.Card         // nil if the payment method is not a card
+	Card        *secret.Card         // a card, or the account of type sepa; nil if the payment method has neither
 }
 
 // Check reads the object and checks it by the rules for a transaction of type t. It adds the faults that it
@@ -46,11 +48,14 @@ func (c *MoneyStorage) Check(object []byte, t payment.Type, problems *web.Proble
 	})
 }
 
-// KeepCredentials copies the checked credentials, so that they outlive the body: it copies the card into
+// KeepCredentials copies the checked credentials, so that they outlive the body: it copies the card or the account into
 // Card, and the parts that may be stored into Credentials.
 func (c *MoneyStorage) KeepCredentials(t payment.Type, fingerprint func([]byte) string) {
 	c.Credentials.Method, _ = payment.Method(c.Storage.Type)
 	c.Credentials.Network, _ = money.ParseNetwork(string(c.Storage.Network))
+	if c.Credentials.Method == payment.SEPA && c.Storage.IBAN != nil {
+		c.Card = &secret.Card{IBAN: bytes.Clone(c.Storage.IBAN), Holder: bytes.Clone(c.Storage.AccountHolder)}
+	}
 	if c.Credentials.Method != payment.BankCard {
 		return
 	}
@@ -78,6 +83,7 @@ func (c *MoneyStorage) Wipe() {
 	for _, part := range [...][]byte{
 		s.CardNumber, s.CardHolder, s.ExpMonth, s.ExpYear, s.CVV,
 		s.RoutingNumber, s.AccountNumber, s.SortCode, s.InstitutionNumber, s.TransitNumber,
+		s.IBAN, s.AccountHolder,
 	} {
 		clear(part)
 	}

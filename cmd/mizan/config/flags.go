@@ -39,6 +39,7 @@ type Flags struct {
 	Sandbox              toggle  `name:"sandbox" env:"MIZAN_SANDBOX" help:"Run a sandbox: with simulated providers and two organizations that are ready to use."`
 	Clock                Setting `name:"clock" env:"MIZAN_CLOCK" standard:"real" placeholder:"real|manual" help:"With manual, time moves only through PUT /api/v1/sandbox/clock."`
 	SimulatorURL         Setting `name:"simulator-url" env:"MIZAN_SIMULATOR_URL" placeholder:"URL" help:"Address of a mizan simulator on this machine, which several servers can use; without it, the sandbox simulates the providers itself."`
+	SEPADir              Setting `name:"sepa-dir" env:"MIZAN_SEPA_DIR" placeholder:"DIR" help:"Directory of the files for and from the banks of SEPA terminals, on shared storage in a cluster; without it, these terminals cannot pay out."`
 	Keyring              Setting `name:"keyring" env:"MIZAN_KEYRING" placeholder:"FILE" help:"Keyring: the keys that seal card numbers and sign ledger heads. Required, except with --sandbox, which makes the keyring in the data directory."`
 	AdminTokenFile       Setting `name:"admin-token-file" env:"MIZAN_ADMIN_TOKEN_FILE" placeholder:"FILE" help:"File with an admin token that is accepted besides the tokens in force; without this flag, the first start creates a token and prints it once."`
 	TrustedProxies       Setting `name:"trusted-proxies" env:"MIZAN_TRUSTED_PROXIES" placeholder:"CIDR,..." help:"Proxies whose X-Forwarded headers are trusted."`
@@ -84,6 +85,7 @@ type Config struct {
 	BaseURL           string // empty: derived from the listen address
 	Sandbox           bool
 	SimulatorURL      string // empty: the server simulates the providers itself
+	SEPADir           string // directory of the SEPA terminals' files; empty: there are none
 	ManualClock       bool   // the server's clock moves only when a client asks for it
 	Keyring           string
 	AdminToken        string // content of the token file; if empty, the server creates a token
@@ -179,6 +181,7 @@ func (r *reader) readConfig() *Config {
 		BaseURL:           r.origin("base-url"),
 		ManualClock:       r.oneOf("clock", "", "real", "manual") == "manual",
 		SimulatorURL:      r.simulatorURL("simulator-url"),
+		SEPADir:           r.sepaDir("sepa-dir"),
 		Keyring:           r.readableFile("keyring"),
 		AdminToken:        r.token("admin-token-file"),
 		Proxies:           r.networks("trusted-proxies"),

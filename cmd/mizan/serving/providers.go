@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"mizan/actors/provider/sepa"
 	"mizan/actors/provider/simulator"
 	"mizan/actors/provider/simulator/remote"
 	"mizan/actors/provider/stripe"
@@ -17,11 +18,13 @@ import (
 	"mizan/snapshots/check/calls"
 )
 
-// openProviders opens the adapters of the built-in providers: those for other payment platforms and for Stripe and, with --sandbox, the
-// simulator of this process or, with --simulator-url, the one of another process.
+// openProviders opens the adapters of the built-in providers: those for other payment platforms and for Stripe, with --sepa-dir the
+// one for SEPA credit transfers and, with --sandbox, the simulator of this process or, with --simulator-url, the one of another
+// process.
 func (s *server) openProviders(context.Context) error {
 	s.openPlatforms()
 	s.openStripe()
+	s.openSEPA()
 	switch {
 	case !s.cfg.Sandbox:
 		return nil
@@ -49,6 +52,15 @@ func (s *server) openStripe() {
 	})
 	s.onClose(stripeProvider.Close)
 	s.providers[stripeProvider.Name()] = stripeProvider
+}
+
+// openSEPA opens the provider that pays out through files, if there is a directory for them.
+func (s *server) openSEPA() {
+	if s.cfg.SEPADir == "" {
+		return
+	}
+	payouts := sepa.New(sepa.Options{Root: s.cfg.SEPADir, Clock: s.clock, Log: s.log, Terminal: s.directory.FindTerminal})
+	s.providers[payouts.Name()] = payouts
 }
 
 // openSimulator opens the simulated provider with its log. In a sandbox, the log is created before the store's first data. So

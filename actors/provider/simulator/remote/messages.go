@@ -67,6 +67,7 @@ type cardMessage struct {
 	ExpMonth []byte `msgpack:"exp_month,omitempty"`
 	ExpYear  []byte `msgpack:"exp_year,omitempty"`
 	CVV      []byte `msgpack:"cvv,omitempty"`
+	IBAN     []byte `msgpack:"iban,omitempty"`
 }
 
 // operations are the operations by their names in messages.

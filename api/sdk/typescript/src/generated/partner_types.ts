@@ -37,7 +37,7 @@ export interface TransactionCreate {
   lang?: "en" | "ru" | "uk" | "ar" | "fa" | "ur" | "tr" | "az" | "kk" | "uz" | "id" | "ms" | "bn" | "de" | "fr" | "es" | null | undefined;
 }
 
-/** A means of payment. `bank_card` and `direct_debit` have keys of their own; every other type, such as `sbp`, `qr_code` or `crypto`, needs none. */
+/** A means of payment. `bank_card` and `direct_debit` have keys of their own, and `sepa` for terminals that pay out by credit transfer; every other type, such as `sbp`, `qr_code` or `crypto`, needs none. */
 export interface MoneyStorage {
   /** the method of payment */
   type: "bank_card" | "bank_account" | "sbp" | "qr_code" | "crypto" | "e_wallet" | "phone_payment" | "bnpl" | "open_banking" | "direct_debit" | "apple_pay" | "google_pay" | "voucher" | "gift_card" | "totp" | "provider_token" | "square_nonce" | "sepa" | "upi" | "netbanking" | "boleto" | "revolut_payout" | "encrypted_qr" | "native_gas" | "username_subscription" | "pix" | "oxxo" | "klarna" | "alipay" | "wechat_pay" | "paynow" | "grabpay" | "ideal" | "bancontact" | "paypal_account" | "venmo" | "emi" | "interac_present" | "mollie_redirect" | "revolut_checkout" | "open_banking_redirect";
@@ -65,6 +65,10 @@ export interface MoneyStorage {
   account_number?: string | null | undefined;
   /** for `crypto`: the network of the payment */
   network?: string | null | undefined;
+  /** for `sepa`: the recipient's account, an IBAN of a SEPA country in capitals and without spaces */
+  iban?: string | null | undefined;
+  /** for `sepa`: the account's holder, at most 70 characters out of a-z, A-Z, 0-9, space and /-?:().,'+ */
+  account_holder?: string | null | undefined;
 }
 
 /** the payer; an object of at most 16 KiB */
