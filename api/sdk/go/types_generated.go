@@ -1038,7 +1038,7 @@ type StatementLine struct {
 
 	// Kind of the record. One of: transaction, platform, organization, partner, terminal, api_key, session, user,
 	// settlement, limit, blocklist_entry, rate, admin_reply, reply, subscription, contract, screening, period,
-	// retention, link, product, image, transfer.
+	// retention, link, product, image, transfer, settlement_report, settlement_lines, difference, reconciled_day.
 	Kind string `json:"kind"`
 
 	// Id of the record.
@@ -1136,7 +1136,7 @@ type Entry struct {
 
 	// Kind of the record. One of: transaction, platform, organization, partner, terminal, api_key, session, user,
 	// settlement, limit, blocklist_entry, rate, admin_reply, reply, subscription, contract, screening, period,
-	// retention, link, product, image, transfer.
+	// retention, link, product, image, transfer, settlement_report, settlement_lines, difference, reconciled_day.
 	Kind string `json:"kind"`
 
 	// Id of the record.
@@ -1191,7 +1191,7 @@ type Event struct {
 
 	// Kind of the record. One of: transaction, platform, organization, partner, terminal, api_key, session, user,
 	// settlement, limit, blocklist_entry, rate, admin_reply, reply, subscription, contract, screening, period,
-	// retention, link, product, image, transfer.
+	// retention, link, product, image, transfer, settlement_report, settlement_lines, difference, reconciled_day.
 	Kind string `json:"kind"`
 
 	// Id of the record.
