@@ -263,6 +263,9 @@ func (h *Handlers) closeDay(req *web.Request) error {
 		if err != nil {
 			return nil, err
 		}
+		if _, found := h.cfg.Directory.Terminal(org, terminal); !found {
+			return nil, web.NotFound()
+		}
 		date, ok := schema.ParseDate(req.Parameter("date"))
 		if !ok || date < 1 {
 			return nil, ledger.RefuseField("reconciliation.closeDay", "date", "must be a day, yyyy-mm-dd")

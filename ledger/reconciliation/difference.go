@@ -120,7 +120,9 @@ var Differences = schema.NewType[FoundDifference]("difference",
 	schema.Field(schema.Text(17, "note", schema.AtMost(MaxNote), schema.Help("the reason that the decision gives")), func(d *FoundDifference) *string { return &d.Note }),
 	schema.NumberField(schema.Seq(18, "linked_seq", schema.Help("the entry that `link` has named")), func(d *FoundDifference) *uint64 { return &d.LinkedSeq }),
 	schema.Field(schema.Instant(19, "decided_at", schema.Help("when it was decided")), func(d *FoundDifference) *ledger.Micros { return &d.DecidedAt }),
-	schema.NumberField(schema.Seq(0, "posted_seq", schema.Transient, schema.Help("the entry that the decision has posted")), func(d *FoundDifference) *uint64 { return &d.PostedSeq }),
+	schema.ComputedField(schema.Seq(0, "posted_seq", schema.Help("the entry that the first decision with a posting has made")), func(d *FoundDifference) (int64, bool) {
+		return int64(d.PostedSeq), d.PostedSeq != 0 || d.posts() // a reply that is stored before the booking has a gap for the number
+	}),
 	columns.CreatedColumn(func(d *FoundDifference) *ledger.Micros { return &d.CreatedAt }),
 	schema.TextField(schema.Word(20, "stored_state", []string{string(Open), string(InTransit), string(Settled)}, schema.NotShown, schema.RequiredInStore), func(d *FoundDifference) *State { return &d.State }),
 ).Invariant(func(d *FoundDifference) string {
@@ -173,6 +175,15 @@ func (d *FoundDifference) ShownState() string {
 		return string(Open)
 	}
 	return string(Settled)
+}
+
+// posts tells whether the last decision has an entry.
+func (d *FoundDifference) posts() bool {
+	switch Action(d.Decision) {
+	case WriteOff, AcceptFee, Transit, Arrive:
+		return true
+	}
+	return false
 }
 
 // LogValue implements slog.LogValuer.

@@ -237,3 +237,10 @@ func DifferencesOf(terminal ledger.ID) ledger.List {
 func DaysOf(terminal ledger.ID) ledger.List {
 	return ledger.NewList(ledger.ReconciledDay, 2, terminal[:ledger.ListOwnerLength]...)
 }
+
+// Types maps the kinds of records with columns that this package defines to their record types.
+var Types = map[ledger.Kind]schema.AnyType{
+	ledger.SettlementReport: Reports,
+	ledger.Difference:       Differences,
+	ledger.ReconciledDay:    Days,
+}
