@@ -215,9 +215,7 @@ func event(kind ledger.Kind, id ledger.ID, from State, action Action, to State) 
 
 // IsLegalTransition tells whether the state machine of the kind of record has the transition.
 func IsLegalTransition(kind ledger.Kind, name, from, to string) bool {
-	m, ok := map[ledger.Kind]machine{
-		ledger.SettlementReport: reportMachine, ledger.SettlementLines: batchMachine, ledger.Difference: differenceMachine, ledger.ReconciledDay: dayMachine,
-	}[kind]
+	m, ok := machines[kind]
 	if !ok || from == string(absent) {
 		return false
 	}

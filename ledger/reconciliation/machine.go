@@ -1,6 +1,11 @@
 package reconciliation
 
-import "mizan/ledger/fsm"
+import (
+	"slices"
+
+	"mizan/ledger"
+	"mizan/ledger/fsm"
+)
 
 // State is the state of a report, of a difference or of a closed day in the journal.
 type State string
@@ -102,3 +107,24 @@ func IsDecision(a Action) bool {
 
 // Decisions are the words of the decisions that a person may make.
 var Decisions = []string{string(WriteOff), string(AcceptFee), string(Wait), string(Link), string(Transit), string(Arrive)}
+
+// machines has the state machine of each kind of record of this package.
+var machines = map[ledger.Kind]machine{
+	ledger.SettlementReport: reportMachine, ledger.SettlementLines: batchMachine, ledger.Difference: differenceMachine, ledger.ReconciledDay: dayMachine,
+}
+
+// EventNames returns the names of the events that records of the kind have; nil if they do not belong to this package.
+func EventNames(kind ledger.Kind) []Action {
+	if m, ok := machines[kind]; ok {
+		return m.Events()
+	}
+	return nil
+}
+
+// States returns the states that records of the kind have; nil if they do not belong to this package.
+func States(kind ledger.Kind) []State {
+	if m, ok := machines[kind]; ok {
+		return slices.DeleteFunc(m.States(), func(s State) bool { return s == absent })
+	}
+	return nil
+}
