@@ -25,6 +25,9 @@ func (f *fixture) allWrites() []write {
 	limitPath := limitsPath + "/" + f.createLimit(velocityBody).at("data.id")
 	listedID, inactiveID := f.addToBlocklist("country", "RU").at("data.id"), f.addToBlocklist("country", "KZ").at("data.id")
 	f.admin().do("DELETE", blocklistPath+"/"+inactiveID, "").want(200, "")
+	reportTerminal := f.admin().post("/api/v1/terminal", terminal).want(201, "").at("data.id")
+	f.admin().importReport("terminal_id", reportTerminal, "format", "csv", "mapping", csvMapping, "file", csvHeader+"k,2026-09-01,charge,1000,0,USD,unknown\n").want(201, "")
+	differenceID := f.admin().get(differencesPath+"?limit=1").want(200, "").at("data.0.id")
 	return []write{
 		{"POST organizations", "POST", "/api/v1/organizations", `{"name":"New"}`},
 		{"PATCH organizations", "PATCH", "/api/v1/organizations/" + organizationID, `{"name":"Newer"}`},
@@ -46,6 +49,8 @@ func (f *fixture) allWrites() []write {
 		{"DELETE blocklist", "DELETE", blocklistPath + "/" + listedID, ""},
 		{"POST partners/settlements", "POST", "/api/v1/partners/1/settlements", settlementBody},
 		{"POST terminal/settlements", "POST", "/api/v1/terminal/" + f.paymentTerminal() + "/settlements", providerSettlementBody},
+		{"POST differences/settle", "POST", differencesPath + "/" + differenceID + "/settle", `{"decision":"write_off","note":"n"}`},
+		{"POST days/close", "POST", reconciliationPath + "/days/" + reportTerminal + "/2026-09-01/close", "{}"},
 	}
 }
 

@@ -30,6 +30,7 @@ import (
 	paymentactor "mizan/actors/payment"
 	periodactor "mizan/actors/period"
 	"mizan/actors/provider/simulator"
+	reconciliationactor "mizan/actors/reconciliation"
 	searchactor "mizan/actors/search"
 	storefrontactor "mizan/actors/storefront"
 	subscriptionactor "mizan/actors/subscription"
@@ -85,6 +86,7 @@ type fixture struct {
 	seed        *directoryactor.Sandbox
 	server      *api.Server
 	address     string
+	lineSources map[string]actors.LineSource // by the name of the terminal's provider
 	cluster     *fixtureCluster
 	log         *lockedBuffer
 	observed    chan string // "route method status" of each response; if the channel is full, further ones are dropped
@@ -156,7 +158,8 @@ func (f *fixture) start(change ...func(*api.Config)) {
 		Signer: f.Keyring.Signer(), HeadKey: f.Keyring.VerifierKey(), Fingerprint: f.Keyring.Fingerprint,
 		Pages: f.pages(), Payers: f.payments, UsageReader: f.accounts, Challenges: simulated, ProviderUpdates: f.payments, Subscriptions: f.renewals, Turnover: turnoveractor.New(f.follower, 0), Finder: searchactor.New(f.follower, 0),
 		Storefront: storefrontactor.New(f.Journal, f.directory, f.base()), Deliveries: f.notifier, Contracts: f.contracts, Periods: f.periods, LastCheck: func() (*ledgerapi.CheckResult, error) { return f.lastCheck, nil }, Backup: f.backups(),
-		Front: f.cluster.front(), Circuits: f.payments, System: func() (admin.System, error) {
+		Reconciliation: reconciliationactor.New(reconciliationactor.Config{Journal: f.Journal, Writer: f.directory, Clock: f.Clock, Sources: f.lineSources}),
+		Front:          f.cluster.front(), Circuits: f.payments, System: func() (admin.System, error) {
 			return admin.System{Version: "v0.0.0-test", Env: "sandbox", Status: "ok", Started: web.Instant(ledger.MicrosOf(began)), Backlogs: []admin.Backlog{}}, nil
 		},
 		Status:  func() api.Status { return api.Status{Core: "ok", DB: "ok"} },

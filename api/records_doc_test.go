@@ -11,6 +11,7 @@ import (
 
 	"mizan/ledger"
 	"mizan/ledger/directory"
+	"mizan/ledger/reconciliation"
 	"mizan/ledger/schema"
 	"mizan/ledger/storefront"
 )
@@ -34,6 +35,9 @@ var documentedRecords = []struct {
 		"The body of a request has the fields direction and amount, or gross and fee, and the asset and the reference."},
 	{ledger.Link, "Payment links", "`/links`", "The field amount has default, currency, network, min and max; pay_config has methods; payments has count and amount."},
 	{ledger.Product, "Products", "`/products`", ""},
+	{ledger.SettlementReport, "Settlement reports", "`/reconciliation/reports`", "A request has the parts terminal_id, format, mapping and file of a form (multipart/form-data)."},
+	{ledger.Difference, "Differences", "`/reconciliation/differences`", "A decision has the fields decision, entry_seq and note."},
+	{ledger.ReconciledDay, "Reconciled days", "`/reconciliation/days/{terminal_id}`", ""},
 	{ledger.Image, "Images", "`/images`", "A request has the file in the field image of a form (multipart/form-data)."},
 }
 
@@ -61,7 +65,7 @@ func recordsPage() string {
 	var page strings.Builder
 	page.WriteString(`# The fields of the records
 
-This page is generated from the columns that ` + "`ledger/directory` and `ledger/storefront`" + ` declare; a test fails if it is out of date.
+This page is generated from the columns that ` + "`ledger/directory`, `ledger/storefront` and `ledger/reconciliation`" + ` declare; a test fails if it is out of date.
 The reference of a server at /docs describes the requests, and the rules that concern several fields.
 
 The column *set by* says which requests set a field:
@@ -77,6 +81,9 @@ An optional field without a value or a default is null, or an empty text or list
 		recordType := directory.Types[record.kind]
 		if recordType == nil {
 			recordType = storefront.Types[record.kind]
+		}
+		if recordType == nil {
+			recordType = reconciliation.Types[record.kind]
 		}
 		columns := slices.Clone(recordType.ShownColumns())
 		for _, c := range recordType.RequestColumns() {

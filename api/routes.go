@@ -13,6 +13,7 @@ import (
 	"mizan/api/contracts"
 	ledgerapi "mizan/api/ledger"
 	"mizan/api/payments"
+	"mizan/api/reconciliation"
 	"mizan/api/reference"
 	"mizan/api/storefront"
 	"mizan/api/web"
@@ -58,8 +59,9 @@ func (s *Server) newRoutes(serving context.Context) []web.Route {
 		},
 	})
 	store := storefront.New(storefront.Config{Records: cfg.Storefront, Directory: cfg.Directory, Fingerprint: cfg.Fingerprint})
+	reconciler := reconciliation.New(reconciliation.Config{Service: cfg.Reconciliation, Directory: cfg.Directory, Clock: cfg.Clock, Fingerprint: cfg.Fingerprint})
 	routes := healthRoutes(s)
-	for _, handlerRoutes := range [][]web.Route{paymentHandlers.Routes(), adminHandlers.Routes(), s.ledger.Routes(), contractHandlers.Routes(), s.pages.Routes(), store.Routes(), s.reference.Routes(), s.console.Routes()} {
+	for _, handlerRoutes := range [][]web.Route{paymentHandlers.Routes(), adminHandlers.Routes(), s.ledger.Routes(), contractHandlers.Routes(), s.pages.Routes(), store.Routes(), reconciler.Routes(), s.reference.Routes(), s.console.Routes()} {
 		routes = append(routes, handlerRoutes...)
 	}
 	if cfg.Front != nil {

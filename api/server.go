@@ -24,6 +24,7 @@ import (
 	"mizan/api/contracts"
 	ledgerapi "mizan/api/ledger"
 	"mizan/api/payments"
+	"mizan/api/reconciliation"
 	"mizan/api/reference"
 	"mizan/api/shed"
 	"mizan/api/storefront"
@@ -118,6 +119,9 @@ type Config struct {
 
 	// Storefront stores payment links, products and images. If it is nil, the routes are missing.
 	Storefront Storefront
+
+	// Reconciliation compares settlement reports of providers with the ledger. If it is nil, the routes are missing.
+	Reconciliation reconciliation.Service
 
 	// Front is the node's front, if the process is a node of a cluster. If it is nil, the routes about the cluster are missing.
 	Front *Front

@@ -161,6 +161,17 @@ func ProviderReceivable(terminal ID) Path {
 	return Path(appendID(append(buffer[:0], prefix...), terminal))
 }
 
+// WriteOffs is the path of the account for shortfalls at providers that were written off.
+const WriteOffs Path = "E:write_offs"
+
+// InTransit returns the path of the account for money that the payment provider of a terminal has paid out and that has not
+// reached the bank yet.
+func InTransit(terminal ID) Path { return Path("A:in_transit:" + terminal.String()) }
+
+// Unidentified returns the path of the account for money of which the payment provider of a terminal has more than the books
+// explain.
+func Unidentified(terminal ID) Path { return Path("L:unidentified:" + terminal.String()) }
+
 // PartnerAvailable returns the path of the account for money that the institution owes a partner (the partner's balance).
 func PartnerAvailable(partner int64) Path { return partnerPath("L:partner:", partner, ":available") }
 

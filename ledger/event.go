@@ -37,6 +37,11 @@ const (
 	Product      Kind = 'g' // a product that is sold by link
 	Image        Kind = 'i' // an uploaded image
 	Transfer     Kind = 'x' // a transfer between two accounts in the ledger benchmark
+
+	SettlementReport Kind = 'e' // a settlement report of a provider
+	SettlementLines  Kind = 'h' // a batch of lines of a settlement report
+	Difference       Kind = 'j' // a difference between a settlement report and the ledger
+	ReconciledDay    Kind = 'D' // a day of a terminal that was compared with the provider and closed
 )
 
 // Source identifies the record to which an event belongs, within an organization.

@@ -21,6 +21,10 @@ const (
 	ClaimNumber      ClaimKind = 'n' // partner number → id of the partner's record (in the platform's journal)
 	ClaimAddress     ClaimKind = 'a' // record with a public address → id of its organization (in the platform's journal)
 	ClaimIdempotency ClaimKind = 'i' // idempotency key → the record that the request wrote
+	ClaimReport      ClaimKind = 'R' // terminal, format, mapping and hash of a settlement report's file → report id
+	ClaimReportLine  ClaimKind = 'L' // terminal and line of a settlement report → report id
+	ClaimMatched     ClaimKind = 'M' // terminal and entry on its provider's account → report or difference id that explains the entry
+	ClaimMissing     ClaimKind = 'N' // terminal and entry that a report lacks → id of the difference
 )
 
 // Claim takes a unique key for ever. A Claim is part of a Change (everything that one decision makes durable, all or nothing).

@@ -32,6 +32,10 @@ var kinds = []struct {
 	{Product, "product", false},
 	{Image, "image", false},
 	{Transfer, "transfer", false},
+	{SettlementReport, "settlement_report", false}, // the page of a report shows who imported it
+	{SettlementLines, "settlement_lines", false},
+	{Difference, "difference", false}, // the list of differences shows the decisions
+	{ReconciledDay, "reconciled_day", true},
 }
 
 // kindIndex maps the letter of a kind to one plus the index of the kind in kinds, or to 0 if there is no such kind. It is an

@@ -12,11 +12,11 @@ import (
 func TestWordsOfKindsAndWhichAreOfTheAdministration(t *testing.T) {
 	administration := map[string]ledger.Kind{
 		"platform": 'f', "organization": 'o', "partner": 'p', "terminal": 'n', "api_key": 'k', "user": 'u', "settlement": 'b', "limit": 'l',
-		"blocklist_entry": 'z', "rate": 'r', "period": 'm',
+		"blocklist_entry": 'z', "rate": 'r', "period": 'm', "reconciled_day": 'D',
 	}
 	others := map[string]ledger.Kind{
 		"transaction": 't', "session": 's', "admin_reply": 'a', "reply": 'y', "subscription": 'v', "contract": 'c', "screening": 'q', "retention": 'd',
-		"link": 'w', "product": 'g', "image": 'i', "transfer": 'x',
+		"link": 'w', "product": 'g', "image": 'i', "transfer": 'x', "settlement_report": 'e', "settlement_lines": 'h', "difference": 'j',
 	}
 	if got, want := len(ledger.Kinds()), len(administration)+len(others); got != want {
 		t.Errorf("%d kinds, want %d", got, want)

@@ -23,6 +23,7 @@ import (
 	"mizan/actors/notifier"
 	paymentactor "mizan/actors/payment"
 	periodactor "mizan/actors/period"
+	reconciliationactor "mizan/actors/reconciliation"
 	searchactor "mizan/actors/search"
 	storefrontactor "mizan/actors/storefront"
 	subscriptionactor "mizan/actors/subscription"
@@ -191,9 +192,10 @@ func (e *engine) apiConfig(w *world, n *node, log *slog.Logger) api.Config {
 		BeginCommand: e.runtime.Enter, ProviderCalls: e.runtime.RunningJobs, Signer: n.keyring.Signer(), HeadKey: n.keyring.VerifierKey(), Fingerprint: n.keyring.Fingerprint,
 		Pages: payerpage.Pages{Base: baseURL, Tokens: n.keyring.PageTokens()}, Payers: e.payments, Challenges: e.rail, ProviderUpdates: e.payments, UsageReader: e.accounts,
 		Storefront: storefrontactor.New(e.journal, e.directory, baseURL), Deliveries: e.notifier, Subscriptions: e.renewals, Turnover: e.turnover, Finder: e.search, Periods: periodactor.New(e.runtime),
-		Backup: func(since *admin.BackupBase) (io.ReadCloser, error) { return e.backups.Stream((*backup.Base)(since)) },
-		Status: func() api.Status { return api.Status{Core: api.StatusOK, DB: api.StatusOK} },
-		Env:    "sandbox", Domain: "mizan.example",
+		Reconciliation: reconciliationactor.New(reconciliationactor.Config{Journal: e.journal, Writer: e.directory, Clock: n.clock}),
+		Backup:         func(since *admin.BackupBase) (io.ReadCloser, error) { return e.backups.Stream((*backup.Base)(since)) },
+		Status:         func() api.Status { return api.Status{Core: api.StatusOK, DB: api.StatusOK} },
+		Env:            "sandbox", Domain: "mizan.example",
 	}
 }
 

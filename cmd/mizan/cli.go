@@ -12,6 +12,7 @@ import (
 	"mizan/cmd/mizan/client/contracts"
 	"mizan/cmd/mizan/client/developer"
 	ledgerclient "mizan/cmd/mizan/client/ledger"
+	"mizan/cmd/mizan/client/reconcile"
 	"mizan/cmd/mizan/clustering"
 	"mizan/cmd/mizan/config"
 	"mizan/cmd/mizan/maintenance"
@@ -44,8 +45,9 @@ type commands struct {
 	Cluster   clustering.Commands        `cmd:"" group:"operators" help:"Run a cluster of several nodes."`
 	Bench     benchCommands              `cmd:"" group:"operators" help:"Measure throughput and latency."`
 
-	Ledger ledgerclient.Commands `cmd:"" group:"auditors" help:"Read an organization's ledger."`
-	Audit  audit.Commands        `cmd:"" group:"auditors" help:"Check the store; prove, watch and export the ledger."`
+	Ledger    ledgerclient.Commands `cmd:"" group:"auditors" help:"Read an organization's ledger."`
+	Reconcile reconcile.Commands    `cmd:"" group:"auditors" help:"Compare settlement reports of providers with the ledger."`
+	Audit     audit.Commands        `cmd:"" group:"auditors" help:"Check the store; prove, watch and export the ledger."`
 
 	Contracts contracts.Commands `cmd:"" group:"banks" help:"Read an organization's contracts."`
 

@@ -96,6 +96,7 @@ var layers = []layer{
 	{"actors/provider/*/...", slices.Concat(uptoRuntime, []string{"actors/provider"})},
 	{"actors/search", slices.Concat(uptoRuntime, []string{"actors/follower"})},
 	{"actors/turnover", slices.Concat(uptoRuntime, []string{"actors/follower"})},
+	{"actors/reconciliation/camt053", slices.Concat(uptoRuntime, []string{"actors/reconciliation/csvfile"})}, // both read exact decimals
 	{"actors/*/...", uptoRuntime},
 
 	{"internal/providersuite/simulated", slices.Concat(uptoActorsAndStore, []string{"internal/providersuite"})},

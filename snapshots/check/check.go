@@ -20,6 +20,7 @@ import (
 	"mizan/snapshots/check/deliveries"
 	"mizan/snapshots/check/directory"
 	"mizan/snapshots/check/findings"
+	"mizan/snapshots/check/reconciliation"
 	"mizan/snapshots/check/scan"
 	"mizan/snapshots/check/search"
 	"mizan/snapshots/check/transactions"
@@ -119,6 +120,7 @@ type orgCheck struct {
 	contracts    *contracts.Check
 	deliveries   *deliveries.Check
 	search       *search.Check
+	reconciled   *reconciliation.Check
 	authors      authors
 	events       uint64 // number of events in the organization's journal; set when the journal has been read
 }
@@ -128,7 +130,7 @@ func (c *checker) newOrgCheck(o *scan.Organization) *orgCheck {
 	return &orgCheck{
 		checker: c, organization: o, books: books.New(c.Scan, o, facts), transactions: transactions.New(c.Scan, o, facts),
 		contracts: contracts.New(c.Scan, o, c.replies), deliveries: deliveries.New(c.Scan, o, facts),
-		search: search.New(c.Scan, o),
+		search: search.New(c.Scan, o), reconciled: reconciliation.New(c.Scan, o),
 	}
 }
 
@@ -197,20 +199,21 @@ func (c *orgCheck) run() error {
 	return nil
 }
 
-// checkCounters compares the stored counters of volumes and contracts with the counters that transactions and
-// contracts require. Other counters, such as headroom (how much of an asset was settled or is under way), are not
+// checkCounters compares the stored counters of volumes, contracts and reconciliation with the counters that their records
+// require. Other counters, such as headroom (how much of an asset was settled or is under way), are not
 // checked, because no event determines their values.
 func (c *orgCheck) checkCounters() error {
 	const headLength = 1 + 16 // a key begins with the kind of its row and the organization's id
 	err := c.Rows(c.organization, posting.Counters, func(key, row []byte) error {
 		name, window, _ := strings.Cut(string(key[min(headLength, len(key)):]), "\x00")
-		if !c.contracts.CheckCounter(name, window, row) {
+		if !c.reconciled.CheckCounter(name, window, row) && !c.contracts.CheckCounter(name, window, row) {
 			c.transactions.CheckCounter(name, window, row)
 		}
 		return nil
 	})
 	c.transactions.CheckMissingCounters()
 	c.contracts.CheckMissingCounters()
+	c.reconciled.CheckMissingCounters()
 	return err
 }
 

@@ -47,6 +47,7 @@ func (c *orgCheck) checkClaims() error {
 		return err
 	}
 	c.transactions.CheckMissingReferences()
+	c.reconciled.CheckMissingClaims()
 	for source, h := range o.Histories.All() {
 		if h.ClaimKind != 0 && h.Marks&scan.HasClaim == 0 {
 			c.Report.Breach(findings.RuleClaims, "organization %v: %s has a key (%c) and no claim on it", o.ID, scan.NameOf(source), h.ClaimKind)
@@ -77,6 +78,9 @@ func (c *orgCheck) checkClaim(kind ledger.ClaimKind, key string, owner []byte) {
 	}
 	if kind == ledger.ClaimReference {
 		c.transactions.CheckReference(key, id)
+		return
+	}
+	if c.reconciled.CheckClaim(kind, key, id) {
 		return
 	}
 	hash := o.Histories.Hash(byte(kind), key)

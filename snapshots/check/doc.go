@@ -4,9 +4,9 @@
 // There are nine rules, each reported as ok, FAIL or skipped:
 //
 //	1 acknowledged responses        package answers
-//	2 totals, pages, months         packages books and turnover, volumes in package transactions
-//	3 states of records             packages transactions, contracts, directory; row_hashes.go
-//	4 claims, lists, numbers        claims.go, lists.go, keys.go, packages contracts and search
+//	2 totals, pages, months         packages books, turnover and reconciliation, volumes in package transactions
+//	3 states of records             packages transactions, contracts, directory, reconciliation; row_hashes.go
+//	4 claims, lists, numbers        claims.go, lists.go, keys.go, packages contracts, reconciliation and search
 //	5 journals, hash trees, groups  journal.go, tree.go, authors.go, package books (page buffers)
 //	6 notifications                 package deliveries
 //	7 provider calls                package calls

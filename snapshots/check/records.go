@@ -65,7 +65,7 @@ func (c *orgCheck) checkRecords() error {
 	c.transactions.CheckPaidLinks()
 	c.transactions.CheckRenewals()
 	c.contracts.CheckNumbers()
-	return nil
+	return c.reconciled.CheckAll()
 }
 
 // checkHeader compares a record's header with the record's events.
@@ -112,6 +112,8 @@ func (c *orgCheck) checkPayload(r *scan.Record) {
 		c.books.CheckPeriod(r)
 	case ledger.Retention:
 		c.deliveries.CheckRetention(r)
+	case ledger.SettlementReport, ledger.SettlementLines, ledger.Difference, ledger.ReconciledDay:
+		c.reconciled.CheckRecord(r)
 	default:
 		c.checkDirectoryRecord(r)
 	}

@@ -6,6 +6,7 @@ import (
 	"mizan/ledger/directory"
 	"mizan/ledger/payment"
 	"mizan/ledger/period"
+	"mizan/ledger/reconciliation"
 	"mizan/ledger/subscription"
 	"mizan/snapshots/check/contracts"
 	"mizan/snapshots/check/scan"
@@ -25,6 +26,8 @@ func entryRuleOf(kind ledger.Kind, name string) scan.EntryRule {
 		return scan.MustPost
 	case ledger.Contract:
 		return scan.MayPost // package contracts checks the entry
+	case ledger.Difference:
+		return scan.MayPost // package reconciliation checks the entry
 	}
 	return scan.NoEntry
 }
@@ -50,6 +53,8 @@ func isLegal(e *ledger.Event) bool {
 		return ok && e.Version == 1
 	case ledger.Retention:
 		return notifier.IsRetentionEvent(e)
+	case ledger.SettlementReport, ledger.SettlementLines, ledger.Difference, ledger.ReconciledDay:
+		return reconciliation.IsLegalTransition(e.Source.Kind, e.Name, e.From, e.To)
 	case ledger.Transfer: // a transfer has no record
 		return e.From == "" && e.Version == 1
 	}
@@ -96,6 +101,7 @@ func (j *journal) followTransition(e *ledger.Event, closedHold scan.Hold) {
 	if e.Source.Kind == ledger.Reply {
 		j.contracts.FollowReply(h, e)
 	}
+	j.reconciled.FollowEvent(e)
 	h.Version, h.LastSeq, h.UpdatedAt = uint32(e.Version), e.Seq, e.Booked
 	h.RecordHash = hash64(o.Histories.Seed, e.StoredHashes.Record)
 	if h.RecordHash != 0 {

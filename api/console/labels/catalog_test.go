@@ -11,8 +11,8 @@ var names = []string{
 	"API", "Alipay", "American", "Apple", "Bancontact", "Beancount", "Boleto", "CIDR", "CSV", "Checkout", "Club", "D",
 	"Diners", "Discover", "EMI", "Excel", "Express", "GET", "Google", "GrabPay", "HTTP", "Humo", "IP", "Interac", "JCB",
 	"JSON", "Klarna", "Maestro", "Mastercard", "Mir", "Mollie", "OXXO", "PEM", "POST", "Parquet", "Pay", "PayNow",
-	"PayPal", "Pix", "QR", "RRN", "Revolut", "SBP", "SEPA", "Secure", "Square", "Telegram", "Troy", "UPI", "UTC", "UUID",
-	"UnionPay", "Uzcard", "Venmo", "Visa", "WeChat", "XLSX", "all", "api", "control", "dual", "finance", "hledger", "iDEAL", "islamic",
+	"PayPal", "Pix", "QR", "RRN", "Revolut", "SBP", "SEPA", "Secure", "Square", "Stripe", "Telegram", "Troy", "UPI", "UTC", "UUID",
+	"UnionPay", "Uzcard", "Venmo", "Visa", "WeChat", "XLSX", "all", "api", "camt", "control", "dual", "finance", "hledger", "iDEAL", "islamic",
 	"participatory", "rrggbb", "v",
 }
 

@@ -15,6 +15,7 @@ import (
 	"mizan/ledger/directory"
 	"mizan/ledger/payment"
 	"mizan/ledger/period"
+	"mizan/ledger/reconciliation"
 	"mizan/ledger/subscription"
 )
 
@@ -58,6 +59,8 @@ func writtenNames() map[string]*journalNames {
 			add(n, period.Machine.Events(), period.Machine.States())
 		case ledger.Retention:
 			add(n, []string{notifier.RemovalEvent}, []string(nil))
+		case ledger.SettlementReport, ledger.SettlementLines, ledger.Difference, ledger.ReconciledDay:
+			add(n, reconciliation.EventNames(kind), reconciliation.States(kind))
 		default:
 			add(n, directory.EventNames(kind), directory.States(kind))
 		}

@@ -16,11 +16,11 @@ func Contents() spec.Contents {
 		Tags:  tags(),
 		Operations: slices.Concat(
 			transactionOperations(), transactionActions(), transactionReads(), subscriptionOperations(), storefrontOperations(), pageOperations(),
-			sessionOperations(), recordOperations(), settlementOperations(), limitOperations(), deliveryOperations(), platformOperations(), clusterOperations(),
+			sessionOperations(), recordOperations(), settlementOperations(), reconciliationOperations(), limitOperations(), deliveryOperations(), platformOperations(), clusterOperations(),
 			ledgerOperations(), journalOperations(), periodOperations(),
 			contractOperations(), religiousOperations(), descriptionOperations(),
 		),
-		Schemas:  slices.Concat(transactionSchemas(), subscriptionSchemas(), recordSchemas(), deliverySchemas(), ledgerSchemas(), contractSchemas()),
+		Schemas:  slices.Concat(transactionSchemas(), subscriptionSchemas(), recordSchemas(), reconciliationSchemas(), deliverySchemas(), ledgerSchemas(), contractSchemas()),
 		Webhooks: webhooks(),
 		Failures: failures(),
 	}
@@ -30,28 +30,29 @@ func Contents() spec.Contents {
 
 // Names of tags.
 const (
-	tagTransactions  = "Transactions"
-	tagSubscriptions = "Subscriptions"
-	tagLinks         = "Payment links and products"
-	tagPages         = "Payers' pages"
-	tagWebhooks      = "Webhooks"
-	tagSessions      = "Sessions"
-	tagOrganizations = "Organizations"
-	tagPartners      = "Partners"
-	tagUsers         = "Users"
-	tagTerminals     = "Terminals"
-	tagKeys          = "Keys and tokens"
-	tagSettlements   = "Settlements"
-	tagRates         = "Rates"
-	tagLimits        = "Limits"
-	tagBlocklist     = "Blocklist"
-	tagDeliveries    = "Deliveries"
-	tagPlatform      = "Backups and clock"
-	tagCluster       = "Cluster"
-	tagLedger        = "Accounts and balances"
-	tagJournal       = "Entries and events"
-	tagPeriods       = "Closed months and exports"
-	tagChecks        = "Checks and description"
+	tagTransactions   = "Transactions"
+	tagSubscriptions  = "Subscriptions"
+	tagLinks          = "Payment links and products"
+	tagPages          = "Payers' pages"
+	tagWebhooks       = "Webhooks"
+	tagSessions       = "Sessions"
+	tagOrganizations  = "Organizations"
+	tagPartners       = "Partners"
+	tagUsers          = "Users"
+	tagTerminals      = "Terminals"
+	tagKeys           = "Keys and tokens"
+	tagSettlements    = "Settlements"
+	tagReconciliation = "Reconciliation"
+	tagRates          = "Rates"
+	tagLimits         = "Limits"
+	tagBlocklist      = "Blocklist"
+	tagDeliveries     = "Deliveries"
+	tagPlatform       = "Backups and clock"
+	tagCluster        = "Cluster"
+	tagLedger         = "Accounts and balances"
+	tagJournal        = "Entries and events"
+	tagPeriods        = "Closed months and exports"
+	tagChecks         = "Checks and description"
 )
 
 // Groups of tags.
@@ -79,6 +80,7 @@ func tags() []spec.Tag {
 		{Name: tagTerminals, Group: groupAdmin},
 		{Name: tagKeys, Group: groupAdmin},
 		{Name: tagSettlements, Group: groupAdmin},
+		{Name: tagReconciliation, Group: groupAdmin},
 		{Name: tagRates, Group: groupAdmin},
 		{Name: tagLimits, Group: groupAdmin},
 		{Name: tagBlocklist, Group: groupAdmin},

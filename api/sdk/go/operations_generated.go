@@ -905,7 +905,8 @@ type ListEventsQuery struct {
 	Author string
 
 	// Only changes that somebody requested to records of the administration, which are `platform`, `organization`,
-	// `partner`, `terminal`, `api_key`, `user`, `settlement`, `limit`, `blocklist_entry`, `rate`, `period`.
+	// `partner`, `terminal`, `api_key`, `user`, `settlement`, `limit`, `blocklist_entry`, `rate`, `period`,
+	// `reconciled_day`.
 	Kind string
 
 	// How many rows a page has at most. Default: 50.

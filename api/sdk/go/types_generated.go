@@ -1045,7 +1045,7 @@ type StatementLine struct {
 
 	// Kind of the record. One of: transaction, platform, organization, partner, terminal, api_key, session, user,
 	// settlement, limit, blocklist_entry, rate, admin_reply, reply, subscription, contract, screening, period,
-	// retention, link, product, image, transfer.
+	// retention, link, product, image, transfer, settlement_report, settlement_lines, difference, reconciled_day.
 	Kind string `json:"kind"`
 
 	// Id of the record.
@@ -1143,7 +1143,7 @@ type Entry struct {
 
 	// Kind of the record. One of: transaction, platform, organization, partner, terminal, api_key, session, user,
 	// settlement, limit, blocklist_entry, rate, admin_reply, reply, subscription, contract, screening, period,
-	// retention, link, product, image, transfer.
+	// retention, link, product, image, transfer, settlement_report, settlement_lines, difference, reconciled_day.
 	Kind string `json:"kind"`
 
 	// Id of the record.
@@ -1198,7 +1198,7 @@ type Event struct {
 
 	// Kind of the record. One of: transaction, platform, organization, partner, terminal, api_key, session, user,
 	// settlement, limit, blocklist_entry, rate, admin_reply, reply, subscription, contract, screening, period,
-	// retention, link, product, image, transfer.
+	// retention, link, product, image, transfer, settlement_report, settlement_lines, difference, reconciled_day.
 	Kind string `json:"kind"`
 
 	// Id of the record.

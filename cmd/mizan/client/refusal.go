@@ -62,6 +62,9 @@ func missingRecord(path string, query url.Values) string {
 	if len(segments) > 2 && segments[0] == "ledger" && segments[1] == "entries" {
 		return "entry " + segments[2]
 	}
+	if len(segments) > 2 && segments[0] == "reconciliation" {
+		return map[string]string{"differences": "difference", "reports": "report", "days": "terminal"}[segments[1]] + " " + segments[2]
+	}
 	if name := recordNames[segments[0]]; name != "" && len(segments) > 1 {
 		return name + " " + segments[1]
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"mizan/actors"
 	"mizan/actors/provider/sepa"
 	"mizan/actors/provider/simulator"
 	"mizan/actors/provider/simulator/remote"
@@ -127,4 +128,15 @@ func (s *server) hasFile(name string) (bool, error) {
 		return false, cli.StorageFault("%v", err)
 	}
 	return true, nil
+}
+
+// lineSources returns the adapters whose providers report settlement lines by an API.
+func (s *server) lineSources() map[string]actors.LineSource {
+	sources := make(map[string]actors.LineSource)
+	for name, adapter := range s.providers {
+		if source, ok := adapter.(actors.LineSource); ok {
+			sources[name] = source
+		}
+	}
+	return sources
 }

@@ -24,6 +24,7 @@ import (
 	"mizan/actors/notifier/operators"
 	paymentactor "mizan/actors/payment"
 	periodactor "mizan/actors/period"
+	reconciliationactor "mizan/actors/reconciliation"
 	searchactor "mizan/actors/search"
 	storefrontactor "mizan/actors/storefront"
 	subscriptionactor "mizan/actors/subscription"
@@ -424,6 +425,7 @@ func (s *server) apiConfig() api.Config {
 		RateLimit: s.cfg.RateLimit, Tracer: s.tracer, Pages: s.pagesConfig(), Payers: s.payments, ProviderUpdates: s.payments, UsageReader: s.accounts,
 		Storefront: storefrontactor.New(s.journal, s.directory, s.baseURL), Deliveries: s.notifier, Subscriptions: s.renewals, Turnover: s.turnover, Finder: s.search, Periods: periodactor.New(s.runtime), LastCheck: s.lastCheck, Backup: s.startBackup,
 		Circuits: s.payments, System: s.figures,
+		Reconciliation: reconciliationactor.New(reconciliationactor.Config{Journal: s.journal, Writer: s.directory, Clock: s.clock, Sources: s.lineSources()}),
 	}
 	base := s.baseAPIConfig()
 	cfg.Status, cfg.Version, cfg.Env, cfg.Domain = base.Status, base.Version, base.Env, base.Domain

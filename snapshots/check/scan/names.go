@@ -10,6 +10,7 @@ var kindNames = map[ledger.Kind]string{
 	ledger.Settlement: "settlement", ledger.Rate: "rate", ledger.AdminReply: "answer", ledger.Reply: "reply", ledger.Transfer: "transfer",
 	ledger.Contract: "contract", ledger.Screening: "screening", ledger.Period: "closed month",
 	ledger.Retention: "retention of deliveries", ledger.Link: "link", ledger.Product: "product", ledger.Image: "image",
+	ledger.SettlementReport: "settlement report", ledger.SettlementLines: "lines of a report", ledger.Difference: "difference", ledger.ReconciledDay: "reconciled day",
 }
 
 // KindName returns the name that the texts of faults use for a kind of record.

@@ -709,7 +709,7 @@ export interface StatementLine {
   /** number of the event in the organization's journal */
   seq: number;
   /** kind of the record */
-  kind: "transaction" | "platform" | "organization" | "partner" | "terminal" | "api_key" | "session" | "user" | "settlement" | "limit" | "blocklist_entry" | "rate" | "admin_reply" | "reply" | "subscription" | "contract" | "screening" | "period" | "retention" | "link" | "product" | "image" | "transfer";
+  kind: "transaction" | "platform" | "organization" | "partner" | "terminal" | "api_key" | "session" | "user" | "settlement" | "limit" | "blocklist_entry" | "rate" | "admin_reply" | "reply" | "subscription" | "contract" | "screening" | "period" | "retention" | "link" | "product" | "image" | "transfer" | "settlement_report" | "settlement_lines" | "difference" | "reconciled_day";
   /** id of the record */
   source: string;
   /** name of the event */
@@ -778,7 +778,7 @@ export interface Entry {
   /** number of the event in the organization's journal */
   seq: number;
   /** kind of the record */
-  kind: "transaction" | "platform" | "organization" | "partner" | "terminal" | "api_key" | "session" | "user" | "settlement" | "limit" | "blocklist_entry" | "rate" | "admin_reply" | "reply" | "subscription" | "contract" | "screening" | "period" | "retention" | "link" | "product" | "image" | "transfer";
+  kind: "transaction" | "platform" | "organization" | "partner" | "terminal" | "api_key" | "session" | "user" | "settlement" | "limit" | "blocklist_entry" | "rate" | "admin_reply" | "reply" | "subscription" | "contract" | "screening" | "period" | "retention" | "link" | "product" | "image" | "transfer" | "settlement_report" | "settlement_lines" | "difference" | "reconciled_day";
   /** id of the record */
   source: string;
   /** name of the event */
@@ -815,7 +815,7 @@ export interface Event {
   /** who or what caused the event */
   author: Author;
   /** kind of the record */
-  kind: "transaction" | "platform" | "organization" | "partner" | "terminal" | "api_key" | "session" | "user" | "settlement" | "limit" | "blocklist_entry" | "rate" | "admin_reply" | "reply" | "subscription" | "contract" | "screening" | "period" | "retention" | "link" | "product" | "image" | "transfer";
+  kind: "transaction" | "platform" | "organization" | "partner" | "terminal" | "api_key" | "session" | "user" | "settlement" | "limit" | "blocklist_entry" | "rate" | "admin_reply" | "reply" | "subscription" | "contract" | "screening" | "period" | "retention" | "link" | "product" | "image" | "transfer" | "settlement_report" | "settlement_lines" | "difference" | "reconciled_day";
   /** id of the record */
   source: string;
   /** the record's version after the event */
@@ -1173,7 +1173,7 @@ export interface ListEventsQuery {
   source?: string | undefined;
   /** Only events that an author of this kind caused. */
   author?: "admin_token" | "api_key" | "session" | "payer" | "provider" | "system" | undefined;
-  /** Only changes that somebody requested to records of the administration, which are `platform`, `organization`, `partner`, `terminal`, `api_key`, `user`, `settlement`, `limit`, `blocklist_entry`, `rate`, `period`. */
+  /** Only changes that somebody requested to records of the administration, which are `platform`, `organization`, `partner`, `terminal`, `api_key`, `user`, `settlement`, `limit`, `blocklist_entry`, `rate`, `period`, `reconciled_day`. */
   kind?: "administration" | undefined;
   /** How many rows a page has at most. Default: `50`. */
   limit?: number | undefined;
