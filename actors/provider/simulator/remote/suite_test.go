@@ -8,4 +8,6 @@ import (
 )
 
 // The connection to a simulator keeps the contract of all adapters.
-func TestConnectionKeepsTheContractOfProviders(t *testing.T) { providersuite.Run(t, simulated.Remote()) }
+func TestConnectionKeepsTheContractOfProviders(t *testing.T) {
+	providersuite.Run(t, simulated.Remote())
+}
