@@ -13,6 +13,9 @@ func (s *Stub) confirmIntent(c *call) (object, *failure) {
 	if f != nil {
 		return nil, f
 	}
+	if c.isPublishable && c.text("client_secret") != in.secret { // the secret shows that the payer's browser may confirm this intent
+		return nil, invalid("payment_intent_invalid_parameter", "client_secret", "The client_secret provided does not match any associated PaymentIntent on this account. Ensure the client_secret starts with the PaymentIntent ID and that both are from the same account.")
+	}
 	switch in.status {
 	case succeeded:
 		return nil, unexpectedState(in, "You cannot confirm this PaymentIntent because it has already succeeded after being previously confirmed.")

@@ -48,7 +48,7 @@ func init() {
 		{"GET", "/v1/payment_intents/search", slices.Concat(required(text, "query"), optional(integer, "limit"), optional(text, "page"), expand), (*Stub).searchIntents},
 		{"GET", "/v1/payment_intents/{intent}", expand, retrieve("payment_intent")},
 		{"POST", "/v1/payment_intents/{intent}", slices.Concat(optional(integer, "amount"), optional(text, "currency"), describing, paying), (*Stub).updateIntent},
-		{"POST", "/v1/payment_intents/{intent}/confirm", slices.Concat(paying, confirming), (*Stub).confirmIntent},
+		{"POST", "/v1/payment_intents/{intent}/confirm", slices.Concat(paying, confirming, optional(text, "client_secret")), (*Stub).confirmIntent},
 		{"POST", "/v1/payment_intents/{intent}/capture", slices.Concat(optional(integer, "amount_to_capture"), optional(boolean, "final_capture"), optional(text, "statement_descriptor_suffix"), metadata, expand), (*Stub).captureIntent},
 		{"POST", "/v1/payment_intents/{intent}/cancel", slices.Concat(oneOf("cancellation_reason", "abandoned", "duplicate", "fraudulent", "requested_by_customer"), expand), (*Stub).cancelIntent},
 		{"GET", "/v1/charges", slices.Concat(optional(text, "payment_intent", "customer"), created, paging), (*Stub).listCharges},

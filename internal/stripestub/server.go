@@ -139,8 +139,8 @@ func (s *Stub) authorize(c *call, r *http.Request) *failure {
 	switch {
 	case key == "":
 		return refuse("", "You did not provide an API key. You need to provide your API key in the Authorization header, using Bearer auth (e.g. 'Authorization: Bearer YOUR_SECRET_KEY'). See https://stripe.com/docs/api#authentication for details, or we can help at https://support.stripe.com/.")
-	case key == s.options.PublishableKey && c.Path == "/v1/payment_methods":
-		c.isPublishable = true // Stripe's elements create payment methods in the payer's browser
+	case key == s.options.PublishableKey && (c.Path == "/v1/payment_methods" || confirmPath.MatchString(c.Path)):
+		c.isPublishable = true // Stripe's script makes payment methods and confirms intents in the payer's browser
 	case key == s.options.PublishableKey:
 		return refuse("secret_key_required", "This API call cannot be made with a publishable API key. Please use a secret API key. You can find a list of your API keys at https://dashboard.stripe.com/account/apikeys.")
 	case key != s.options.SecretKey:
@@ -151,6 +151,8 @@ func (s *Stub) authorize(c *call, r *http.Request) *failure {
 	}
 	return nil
 }
+
+var confirmPath = regexp.MustCompile(`^/v1/payment_intents/[^/]+/confirm$`)
 
 var versionForm = regexp.MustCompile(`^\d{4}-\d\d-\d\d(\.[a-z_]+)?$`)
 

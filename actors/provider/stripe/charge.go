@@ -24,6 +24,7 @@ const (
 type chargeMeta struct {
 	Intent       string `json:"stripe_payment_intent,omitempty"`
 	IsOffSession bool   `json:"stripe_off_session,omitempty"`
+	HasElements  bool   `json:"stripe_elements,omitempty"`
 	Payout       string `json:"stripe_payout,omitempty"`
 }
 
@@ -42,7 +43,7 @@ func isID(text, prefix string) bool {
 func (s *subject) readMeta() {
 	var m chargeMeta
 	if json.Unmarshal(s.Meta, &m) == nil && isID(m.Intent, "pi_") {
-		s.intent, s.isOffSession = m.Intent, m.IsOffSession
+		s.intent, s.isOffSession, s.hasElements = m.Intent, m.IsOffSession, m.HasElements
 	}
 }
 
@@ -97,6 +98,8 @@ func (p *Provider) prepare(ctx context.Context, call *actors.Call, s *subject) a
 			return p.preparationFailed(s, f, "method")
 		}
 		method = created.ID
+	case call.Token == "" && p.CollectsCards(call.Terminal) && call.ReturnURL != nil:
+		s.hasElements = true // the payer gives the card to Stripe
 	case !isToken:
 		return refused(payment.UnexpectedCard)
 	}
@@ -112,7 +115,9 @@ func (p *Provider) prepare(ctx context.Context, call *actors.Call, s *subject) a
 		customer = owner.ID
 		params.SetupFutureUsage = stripe.String("off_session")
 	}
-	params.PaymentMethod = &method
+	if !s.hasElements {
+		params.PaymentMethod = &method
+	}
 	if customer != "" {
 		params.Customer = &customer
 	}
@@ -127,7 +132,11 @@ func (p *Provider) prepare(ctx context.Context, call *actors.Call, s *subject) a
 		p.logOther(s, in.ID)
 		return notSent(&fault{})
 	}
-	return actors.Outcome{Verdict: payment.VerdictPrepared, Meta: encodeMeta(chargeMeta{Intent: in.ID, IsOffSession: isOffSession})}
+	meta := encodeMeta(chargeMeta{Intent: in.ID, IsOffSession: isOffSession, HasElements: s.hasElements})
+	if s.hasElements {
+		return actors.Outcome{Verdict: payment.VerdictAction, Meta: meta, InquireAfter: payerInquiryInterval, Action: p.elementsAction(s, in, call.ReturnURL())}
+	}
+	return actors.Outcome{Verdict: payment.VerdictPrepared, Meta: meta}
 }
 
 func (s *subject) metadata() map[string]string {

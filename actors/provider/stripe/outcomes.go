@@ -26,10 +26,16 @@ func (p *Provider) chargeOutcome(ctx context.Context, s *subject, in *stripe.Pay
 	case stripe.PaymentIntentStatusRequiresCapture:
 		return actors.Outcome{Verdict: payment.VerdictHeld}
 	case stripe.PaymentIntentStatusRequiresPaymentMethod:
+		if s.hasElements {
+			return p.elementsOutcome(ctx, s, in)
+		}
 		return actors.Outcome{Verdict: payment.VerdictRefused, Failure: failureOf(in.LastPaymentError)}
 	case stripe.PaymentIntentStatusCanceled:
 		return actors.Outcome{Verdict: payment.VerdictFailed, Failure: cancelFailure(in)}
 	case stripe.PaymentIntentStatusRequiresAction:
+		if s.hasElements { // Stripe's script, which runs in the payer's browser, carries the action out
+			return actors.Outcome{Verdict: payment.VerdictAction, InquireAfter: payerInquiryInterval}
+		}
 		return p.actionOutcome(ctx, s, in)
 	case stripe.PaymentIntentStatusProcessing:
 		return actors.Outcome{Verdict: payment.VerdictPending}

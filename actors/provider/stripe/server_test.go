@@ -44,7 +44,7 @@ func startServer(t *testing.T, with params) *serverFixture {
 		t.Fatal(err)
 	}
 	f.clock = clock.NewManual(now.Now)
-	f.stub = stripestub.New(t, stripestub.Options{Clock: f.clock, SecretKey: secretKey, RawCards: true})
+	f.stub = stripestub.New(t, stripestub.Options{Clock: f.clock, SecretKey: secretKey, PublishableKey: publishableKey, RawCards: true})
 	var list struct{ Data []struct{ ID string } }
 	if err := json.Unmarshal([]byte(f.want(200)(f.admin().Get(v1+"/terminals?limit=100"))), &list); err != nil {
 		t.Fatal(err)

@@ -129,6 +129,7 @@ type subject struct {
 
 	intent       string // the id of the charge's PaymentIntent; empty if it has none yet
 	isOffSession bool   // a saved card is charged while no payer is present
+	hasElements  bool   // the payer gives the card to Stripe, whose script confirms the intent
 }
 
 func subjectOf(call *actors.Call) subject {
