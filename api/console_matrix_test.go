@@ -235,6 +235,9 @@ POST /limits admin
 POST /links admin,partner
 POST /partners admin overdraft_limit
 POST /products admin,partner
+POST /reconciliation/days/:id/:date/close admin
+POST /reconciliation/differences/:id/settle admin
+POST /reconciliation/reports admin
 POST /subscriptions/:id/cancel partner
 POST /subscriptions/:id/pause partner
 POST /subscriptions/:id/resume partner

@@ -3,7 +3,6 @@ package reconciliation
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"mizan/actors"
 	"mizan/internal/assert"
@@ -133,5 +132,3 @@ func claimOwner(view *posting.View, claim *ledger.Claim) (ledger.ID, error) {
 
 // dayStart returns the first instant of a day.
 func dayStart(d ledger.Date) ledger.Micros { return ledger.MicrosOf(d.Time()) }
-
-const day = 24 * time.Hour

@@ -12,6 +12,7 @@ import (
 	"mizan/api/console/auditor"
 	"mizan/api/console/contracts"
 	"mizan/api/console/partner"
+	"mizan/api/console/reconciliation"
 	"mizan/api/console/view"
 	"mizan/api/console/visit"
 	"mizan/api/description/operations"
@@ -66,7 +67,7 @@ var templateFiles embed.FS
 func (h *Handlers) areas() [][]visit.Page {
 	return [][]visit.Page{
 		h.ownPages(), h.settingsPages(), h.loginsPages(), h.clusterPages(),
-		h.partner.Pages(), h.admin.Pages(), h.contracts.Pages(), auditor.Pages(),
+		h.partner.Pages(), h.admin.Pages(), h.contracts.Pages(), auditor.Pages(), reconciliation.New(catalog(), h.cfg.Routes),
 	}
 }
 

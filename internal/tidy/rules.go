@@ -132,6 +132,7 @@ var layers = []layer{
 	{"api/console/partner", slices.Concat(routeFamilyImports, []string{"api/console/..."})},
 	{"api/console/contracts", slices.Concat(routeFamilyImports, []string{"api/console/..."})},
 	{"api/console/admin", slices.Concat(routeFamilyImports, []string{"api/console/..."})},
+	{"api/console/reconciliation", slices.Concat(routeFamilyImports, []string{"api/console/..."})},
 	{"api/console/proof", nil},
 	{"api/console/auditor", slices.Concat(routeFamilyImports, []string{"api/console/labels", "api/console/texts", "api/console/view", "api/console/visit", "api/console/proof", "api/ledger/export"})},
 	{"api/console/consoletest", []string{"api/description/operations", "api/description/spec", "internal/testkit"}},

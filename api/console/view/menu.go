@@ -55,6 +55,8 @@ var menu = []Group{
 		{"entries", Root + "ledger/entries", "e", byLedger, false},
 		{"events", Root + "ledger/events", "v", byLedger, false},
 		{"periods", Root + "ledger/periods", "i", byLedger, false},
+		{"differences", Root + "reconciliation/differences", "", byLedger, false},
+		{"reports", Root + "reconciliation/reports", "", byLedger, false},
 		{"exports", Root + "ledger/exports", "x", byLedger, false},
 		{"proof", Root + "ledger/proof", "f", byLedger, false},
 	}},
