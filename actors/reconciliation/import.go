@@ -147,9 +147,13 @@ func (s *Service) fetch(ctx context.Context, t *directory.Terminal) (*reconcilia
 	return result, false, err
 }
 
+// fetchDelay is how old a line must be when it is fetched. A younger one may not be listed yet, or may get the instant at which a
+// report ends after that report was fetched; and the provider's clock may differ from ours.
+const fetchDelay = 5 * time.Minute
+
 // newFetch returns the report of the lines since the last fetched report.
 func (s *Service) newFetch(t *directory.Terminal, last stored[reconciliation.Report]) *reconciliation.Report {
-	until := ledger.MicrosOf(s.cfg.Clock.Now().Truncate(time.Second))
+	until := ledger.MicrosOf(s.cfg.Clock.Now().Add(-fetchDelay).Truncate(time.Second))
 	draft := &reconciliation.Report{
 		ID: uuid.New(), Org: t.Org, Terminal: t.ID, Format: reconciliation.FormatStripe, Env: t.Env, State: reconciliation.Importing, Until: until,
 	}

@@ -57,7 +57,7 @@ func TestStripesBalanceTransactionsAreReconciled(t *testing.T) {
 	f.create(declinedCard, "4000", "declined")
 	f.want(200)(f.Partner().Put(transactions+"/"+id, `{"params":{"type":"refund","amount":"500"}}`))
 	f.stub.Settle()
-	f.advance(time.Minute)
+	f.advance(10 * time.Minute)
 	report := f.reportOf(first)
 	if report.Lines != 3 || report.Matched != 3 || report.Differences != 0 {
 		t.Errorf("%+v\n%s", report, f.want(200)(f.admin().Get(v1+"/reconciliation/differences?terminal_id="+first)))
@@ -65,10 +65,11 @@ func TestStripesBalanceTransactionsAreReconciled(t *testing.T) {
 	if again := f.reportOf(first); again.Lines != 0 && again.ID != report.ID {
 		t.Errorf("the same period again: %+v", again)
 	}
-	f.addTerminal(params{"priority": 1})
+	f.want(200)(f.admin().Do("PATCH", v1+"/terminal/"+first, `{"is_active":false}`))
+	f.addTerminal(nil)
 	f.create(goodCard, "700", "of the other terminal")
 	f.stub.Settle()
-	f.advance(time.Minute)
+	f.advance(10 * time.Minute)
 	if of := f.reportOf(first); of.Lines != 0 {
 		t.Errorf("the first terminal has %+v of another one", of)
 	}
