@@ -103,6 +103,15 @@ func TestSettledDifferenceIsDecidedOnlyOnce(t *testing.T) {
 			t.Errorf("%s after in_transit: %v", action, err)
 		}
 	}
+	writtenOff, err := d.Decide(Request{Decision: WriteOff, Note: "n"}, Facts{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, action := range []Action{WriteOff, AcceptFee, Wait, Link, Transit, Arrive} {
+		if _, err := writtenOff.Difference.Decide(Request{Decision: action, Note: "n", EntrySeq: map[Action]uint64{Link: 5}[action]}, Facts{}); !ledger.IsRefusal(err, ledger.Conflict) {
+			t.Errorf("%s after write_off: %v", action, err)
+		}
+	}
 	arrived, err := decided.Difference.Decide(Request{Decision: Arrive, Note: "n"}, Facts{})
 	if err != nil || !slices.ContainsFunc(arrived.Event.Entry.Postings, func(p ledger.Posting) bool { return p.Account == ledger.Bank && p.Side == ledger.Debit }) {
 		t.Errorf("%+v, %v", arrived, err)
