@@ -144,19 +144,29 @@ func (f *fixture) exhaust(planned *stripestub.Planned) {
 func TestStripeThatCannotBeReached(t *testing.T) {
 	f := open(t, params{"two_phase": true})
 	r := f.pay(goodCard, 1000)
-	f.stub.Disconnect()
+	f.cutOff()
 	f.want(f.pay(goodCard, 1000).ID, payment.Failed, payment.ProcessingError)
 	f.must(f.Commit(amountCommand(r.ID, 1000)))
 	f.want(r.ID, payment.PaymentHeld, payment.ProcessingError)
 	f.stub.Reconnect()
 	f.must(f.Commit(amountCommand(r.ID, 1000)))
 	f.want(r.ID, payment.Charged, "")
-	f.stub.Disconnect()
+	f.cutOff()
 	f.must(f.Refund(amountCommand(r.ID, 1000)))
 	f.stub.Reconnect()
 	f.settle()
 	f.want(r.ID, payment.Charged, "")
 	f.wantAgreement()
+}
+
+// cutOff makes the stub refuse connections, and leaves none open: a request on a connection that is already closed may have arrived.
+func (f *fixture) cutOff() {
+	f.t.Helper()
+	f.Runtime.Quiesce()
+	f.stub.Disconnect()
+	if err := f.provider.Close(); err != nil {
+		f.t.Fatal(err)
+	}
 }
 
 // The answer to the creation is lost, so the terminal's charge was certainly not made, and another terminal may be tried.
