@@ -193,7 +193,7 @@ func TestConcurrentEqualWritesWithOneKeyRunOnce(t *testing.T) {
 			t.Errorf("%s: %d organizations", w.name, added)
 		}
 	}
-	for list, want := range map[string]int{"partners": 3, "terminals": 7, "api_keys": 3, "rates": 2} {
+	for list, want := range map[string]int{"partners": 3, "terminals": 8, "api_keys": 3, "rates": 2} {
 		if got := f.admin().get("/api/v1/"+list).want(200, "").rows(); got != want {
 			t.Errorf("%d %s, want %d", got, list, want)
 		}

@@ -3,7 +3,9 @@ package consoletest
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
+	"mime/multipart"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,6 +44,43 @@ func Fill(t testing.TB, s *testkit.Server) {
 	}
 	for _, more := range fill.more() {
 		fill.keep(more.Keep, fill.send("more", more.As, more.Method, "/api/v1"+more.Path, more.Body))
+	}
+	fill.importReport()
+}
+
+// importReport imports a settlement report with a line about which the ledger knows nothing.
+func (f *filling) importReport() {
+	f.t.Helper()
+	var terminals struct{ Data []struct{ ID string } }
+	if err := json.Unmarshal(f.send("listTerminals", "admin", "GET", "/api/v1/terminals?limit=1", "").Body, &terminals); err != nil || len(terminals.Data) != 1 {
+		f.t.Fatalf("the terminals: %v", err)
+	}
+	var body strings.Builder
+	form := multipart.NewWriter(&body)
+	for name, value := range map[string]string{
+		"terminal_id": terminals.Data[0].ID, "format": "csv",
+		"mapping": `{"date":"day","amount":"gross","currency":"ccy","reference":"ref","scale":"minor"}`,
+		"file":    "day,gross,ccy,ref\n2026-01-02,1250,USD,unknown\n",
+	} {
+		create := form.CreateFormField
+		if name == "file" {
+			create = func(name string) (io.Writer, error) { return form.CreateFormFile(name, "report.csv") }
+		}
+		part, err := create(name)
+		if err == nil {
+			_, err = part.Write([]byte(value))
+		}
+		if err != nil {
+			f.t.Fatal(err)
+		}
+	}
+	if err := form.Close(); err != nil {
+		f.t.Fatal(err)
+	}
+	answer, err := f.server.Admin().With("x-organization-id", f.server.Sandbox.OrganizationID, "content-type", form.FormDataContentType()).
+		Do("POST", "/api/v1/reconciliation/reports", body.String())
+	if err != nil || answer.Status != 201 {
+		f.t.Fatalf("importing a report: %v, %d %s", err, answer.Status, answer.Body)
 	}
 }
 

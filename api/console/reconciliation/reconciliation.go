@@ -23,6 +23,6 @@ var kinds = []resource.Kind{
 func New(catalog *apispec.Catalog, routes func() []web.Route) []visit.Page {
 	return resource.New(resource.Area{
 		Root: Root, Roles: web.LedgerRoles, Catalog: catalog, Kinds: kinds, Routes: routes,
-		Links: map[string]string{"terminal_id": view.Root + "admin/terminals/", "entry_seq": view.Root + "ledger/entries/", "posted_seq": view.Root + "ledger/entries/"},
+		Links: map[string]string{"entry_seq": view.Root + "ledger/entries/", "posted_seq": view.Root + "ledger/entries/"},
 	}).Pages()
 }

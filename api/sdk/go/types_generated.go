@@ -323,7 +323,7 @@ type TransactionPaymentMethod struct {
 
 // TransactionAuthParams: For a payment: what the payer's browser has to do; null if it has nothing to do.
 type TransactionAuthParams struct {
-	// `redirect`, `auth_3ds_form` or `none`.
+	// `redirect`, `auth_3ds_form`, `stripe_elements` or `none`.
 	Type string `json:"type"`
 
 	// Version of the form.

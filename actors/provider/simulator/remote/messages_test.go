@@ -49,8 +49,8 @@ func TestACallArrivesWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The simulator reads neither of these two.
-	if unset, want := unsetFields(*got), []string{"Browser", "ChargeState"}; !slices.Equal(unset, want) {
+	// The simulator reads none of these.
+	if unset, want := unsetFields(*got), []string{"Browser", "Repetition", "ChargeState"}; !slices.Equal(unset, want) {
 		t.Errorf("the fields %v do not arrive, want %v", unset, want)
 	}
 	if got.ReturnURL() != returnURL {

@@ -106,7 +106,7 @@ export interface TransactionPaymentMethod {
 
 /** for a payment: what the payer's browser has to do; null if it has nothing to do */
 export interface TransactionAuthParams {
-  /** `redirect`, `auth_3ds_form` or `none` */
+  /** `redirect`, `auth_3ds_form`, `stripe_elements` or `none` */
   type: string;
   /** version of the form */
   version: "1.0";
