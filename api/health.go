@@ -22,7 +22,7 @@ type Status struct {
 	IsCutOff bool // the server is a node of a cluster that can reach no leader, and leads nothing itself
 }
 
-// stateCutOff is the state of a node with Status.IsCutOff.
+// stateCutOff is the state of a node with Status.IsCutOff. A node that was not added to the cluster yet has it too.
 const stateCutOff = "cut_off"
 
 // The paths of the health checks that supervisors and load balancers request.

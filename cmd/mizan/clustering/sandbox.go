@@ -431,7 +431,7 @@ func refuseExisting(path string) error {
 	return nil
 }
 
-// isServing tells whether a node accepts requests.
+// isServing tells whether a node has started: it accepts requests, or would if it reached a leader.
 func isServing(ctx context.Context, baseURL string) bool {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
@@ -443,6 +443,8 @@ func isServing(ctx context.Context, baseURL string) bool {
 	if err != nil {
 		return false
 	}
-	_ = response.Body.Close()
-	return response.StatusCode == http.StatusOK
+	defer func() { _ = response.Body.Close() }()
+	var state struct{ Status string }
+	err = json.NewDecoder(response.Body).Decode(&state)
+	return err == nil && (state.Status == "ok" || state.Status == "cut_off")
 }
