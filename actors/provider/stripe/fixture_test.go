@@ -86,7 +86,8 @@ type fixture struct {
 	wrapped  actors.Provider // what the payment service calls; nil: provider
 	*paymentactor.Service
 	partner   *directory.Partner
-	terminals []*directory.Terminal
+	mu        sync.Mutex
+	terminals []*directory.Terminal // guarded by mu: polls read it
 	log       *logBuffer
 	created   []ledger.ID
 }
@@ -101,9 +102,22 @@ func (f *fixture) Organization(id ledger.ID) (*directory.Organization, bool) {
 func (f *fixture) Limits(ledger.ID, int64) []*directory.Limit                    { return nil }
 func (f *fixture) HasBlocks(ledger.ID) bool                                      { return false }
 func (f *fixture) Blocked(ledger.ID, *directory.Payer) (kind string, found bool) { return "", false }
-func (f *fixture) Terminals(ledger.ID, int64) []*directory.Terminal              { return f.terminals }
+func (f *fixture) Terminals(ledger.ID, int64) []*directory.Terminal              { return f.allTerminals() }
+
+func (f *fixture) allTerminals() []*directory.Terminal {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.terminals)
+}
+
+func (f *fixture) dropTerminals() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.terminals = nil
+}
+
 func (f *fixture) Terminal(_, id ledger.ID) (*directory.Terminal, bool) {
-	for _, t := range f.terminals {
+	for _, t := range f.allTerminals() {
 		if t.ID == id {
 			return t, true
 		}
@@ -136,6 +150,8 @@ func (f *fixture) addTerminal(kind directory.TerminalType, with params) *directo
 		all[name] = value
 	}
 	made := newTerminal(f.t, kind, all)
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.terminals = append(f.terminals, made)
 	return made
 }
@@ -160,7 +176,7 @@ func (f *fixture) start() {
 	f.Open()
 	f.provider = stripe.New(stripe.Options{
 		Clock: f.Clock, Log: slog.New(slog.NewTextHandler(f.log, &slog.HandlerOptions{Level: slog.LevelDebug})), Timeout: time.Minute,
-		Terminals: func() []*directory.Terminal { return f.terminals },
+		Terminals: f.allTerminals,
 	})
 	accounts := account.New(f.Runtime)
 	served := actors.Provider(f.provider)
@@ -356,7 +372,7 @@ func (f *fixture) owed() (sum int64) {
 	f.t.Helper()
 	v := f.Journal.View()
 	defer v.Close()
-	for _, t := range f.terminals {
+	for _, t := range f.allTerminals() {
 		totals, err := v.Totals(org, ledger.Account{Path: ledger.ProviderReceivable(t.ID), Asset: usd})
 		if err != nil {
 			f.t.Fatal(err)

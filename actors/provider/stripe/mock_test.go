@@ -104,7 +104,7 @@ func TestRequestsAreStripes(t *testing.T) {
 	f := open(t, nil)
 	m := &mirror{asked: make(map[string]int)}
 	address := m.serve(t, f.stub.URL, mock)
-	f.terminals = nil
+	f.dropTerminals()
 	f.addTerminal(directory.PaymentTerminal, params{"api_base": address, "statement_descriptor": "SHOP 7"})
 
 	paid := f.pay(goodCard, 1000)
@@ -118,7 +118,7 @@ func TestRequestsAreStripes(t *testing.T) {
 	f.must(f.Refund(amountCommand(pending.ID, 400)))
 	f.advance(time.Hour)
 
-	f.terminals = nil
+	f.dropTerminals()
 	f.addTerminal(directory.PaymentTerminal, params{"api_base": address, "two_phase": true})
 	captured, released := f.pay(goodCard, 1000), f.pay(goodCard, 1000)
 	f.must(f.Commit(amountCommand(captured.ID, 600)))
