@@ -1,6 +1,8 @@
 package resource
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"html/template"
@@ -162,6 +164,9 @@ func (w *valueWriter) text(f *apispec.Field, path, text string, around []map[str
 	case apispec.Decimal:
 		return `<bdi>` + escape(strings.Replace(text, ".", string(w.t.Separators().Decimal), 1)) + `</bdi>`
 	}
+	if isHash(text) {
+		return `<code class="id" dir="ltr" translate="no">` + escape(text) + `</code>`
+	}
 	return w.linked(f, text, `<bdi>`+escape(text)+`</bdi>`)
 }
 
@@ -178,6 +183,12 @@ func (w *valueWriter) word(path, word string) template.HTML {
 		return `<span class="tag ` + template.HTML(tone) + `">` + label + `</span>`
 	}
 	return label
+}
+
+// isHash tells whether a text is a SHA-256 hash in hex.
+func isHash(text string) bool {
+	hash, err := hex.DecodeString(text)
+	return err == nil && len(hash) == sha256.Size
 }
 
 // instant writes a time.
