@@ -34,6 +34,7 @@ type otherPlatform struct {
 
 // TestAdapterKeepsTheContractOfProviders runs the providers' suite against a real server.
 func TestAdapterKeepsTheContractOfProviders(t *testing.T) {
+	testkit.NotUnderRace(t, "the other platform is a process of its own, which makes the suite take a quarter of an hour; the simulator's runs under it")
 	providersuite.Run(t, providersuite.Rail{
 		Name: utp.Name, Asset: money.Asset{Currency: "USD", Env: money.Test},
 		Lacks: map[providersuite.Feature]string{providersuite.Returns: "the other platform's sandbox pays out for good"},
