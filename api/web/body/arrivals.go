@@ -20,7 +20,7 @@ type arrivals struct {
 // by the next attempt.
 const interruptInterval = 20 * time.Millisecond
 
-// add notes that a read begins. It returns false if there may be no more reads.
+// add notes that the rest of a body is awaited. It returns false if no body may be awaited any more.
 func (a *arrivals) add(c net.Conn) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

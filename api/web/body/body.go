@@ -202,7 +202,12 @@ func timedOut(err error) bool {
 // budget is used up, the error is a *ledger.Refusal. Any other error comes from the connection or from the parser of chunks.
 func (b *buffer) fill(from io.Reader, length, bound int, conn net.Conn, slow *arrivals) error {
 	b.buf = b.initial[:0]
-	defer slow.remove(conn)
+	isSlow := false
+	defer func() {
+		if isSlow {
+			slow.remove(conn)
+		}
+	}()
 	for began := time.Now(); len(b.buf) != length; {
 		if len(b.buf) == cap(b.buf) {
 			if err := b.grow(length, bound); err != nil {
@@ -210,7 +215,7 @@ func (b *buffer) fill(from io.Reader, length, bound int, conn net.Conn, slow *ar
 			}
 		}
 		if len(b.buf) > 0 { // the first read already has a deadline, see LimitFirstByteWait
-			if !slow.add(conn) {
+			if isSlow = isSlow || slow.add(conn); !isSlow {
 				return os.ErrDeadlineExceeded
 			}
 			allowed := Grace + time.Duration(len(b.buf))*time.Second/minRate
