@@ -3,6 +3,7 @@ package payment_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -239,4 +240,49 @@ func TestContinueWithAClaimedKeyIsAConflictAndItsCardIsWiped(t *testing.T) {
 		t.Error("the card is still there")
 	}
 	f.wantStatus(id, payment.Created, "")
+}
+
+// collectingProvider asks the payers at one terminal for their cards itself.
+type collectingProvider struct {
+	*fakeProvider
+	terminal ledger.ID
+}
+
+func (p collectingProvider) CollectsCards(t *directory.Terminal) bool { return t.ID == p.terminal }
+
+// A payer who was to give the card to the provider is not sent to a terminal that needs the card.
+func TestPaymentWithoutACardGoesOnlyToATerminalThatAsksForIt(t *testing.T) {
+	collecting := collectingProvider{fakeProvider: new(fakeProvider)}
+	var cards []bool
+	collecting.submit = func(_ context.Context, call *actors.Call) actors.Outcome {
+		cards = append(cards, call.Card != nil)
+		return done
+	}
+	f := openWith(t, func(f *fixture) {
+		f.changeTerminal(0, withOutcome("", 1))
+		collecting.terminal = f.terminals[0].ID
+		f.addTerminal(0, withOutcome("", 2))
+		f.skipRailComparison = true
+		f.wrapProvider = func(p actors.Provider) actors.Provider { collecting.Provider = p; return collecting }
+	})
+	first, second := f.createHosted("first").Record, f.createHosted("second").Record
+	offers := f.Methods(org, first)
+	if i := slices.IndexFunc(offers, func(o payment.Offer) bool { return o.Method == payment.BankCard }); i < 0 || !offers[i].WithoutCard {
+		t.Errorf("offered %+v", offers)
+	}
+	withoutCard := func(id ledger.ID) *payment.Record {
+		return f.mustRecord(f.Continue(paymentactor.Continue{
+			Command: paymentactor.Command{Author: ledger.ByPayer.Author(), Org: org, ID: id}, Credentials: payment.Credentials{Method: payment.BankCard},
+		}))
+	}
+	if r := withoutCard(first.ID); r.Status != payment.Charged || r.Terminal != collecting.terminal {
+		t.Errorf("%s by %v", r.Status, r.Terminal)
+	}
+	f.terminals[0] = inactiveCopy(f.terminals[0]) // after the page was shown
+	if r := withoutCard(second.ID); r.Status != payment.Rejected || r.Failure.Code != payment.NoTerminal {
+		t.Errorf("%s %q by %v", r.Status, r.Failure.Code, r.Terminal)
+	}
+	if !slices.Equal(cards, []bool{false}) {
+		t.Errorf("submissions with a card: %v", cards)
+	}
 }

@@ -13,6 +13,7 @@ import (
 	"mizan/actors"
 	paymentactor "mizan/actors/payment"
 	"mizan/ledger"
+	"mizan/ledger/directory"
 	"mizan/ledger/payment"
 	paymentcodec "mizan/ledger/payment/codec"
 	"mizan/posting"
@@ -214,6 +215,12 @@ func (w *witness) recordOf(call *actors.Call) *payment.Record {
 		}
 	}
 	return nil
+}
+
+// CollectsCards implements actors.CardCollector.
+func (w *witness) CollectsCards(t *directory.Terminal) bool {
+	collector, ok := w.Provider.(actors.CardCollector)
+	return ok && collector.CollectsCards(t)
 }
 
 // Inquire implements actors.Provider.
