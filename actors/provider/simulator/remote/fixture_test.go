@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -67,10 +69,16 @@ func tempDirInMemory(t testing.TB) string {
 	return dir
 }
 
+// ownLoopback returns an address of this machine that nobody else uses, so nobody else listens at a port that a test has
+// closed. Nor can a client of such a port connect to itself, because it connects from 127.0.0.1.
+func ownLoopback() string {
+	return fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(254), rand.IntN(255), 1+rand.IntN(254))
+}
+
 // serve starts a simulator and its server.
 func serve(t testing.TB) *service {
 	t.Helper()
-	s := &service{t: t, dir: tempDirInMemory(t), clock: clock.NewManual(start), address: "127.0.0.1:0"}
+	s := &service{t: t, dir: tempDirInMemory(t), clock: clock.NewManual(start), address: ownLoopback() + ":0"}
 	s.start()
 	t.Cleanup(func() { s.stop() })
 	return s
