@@ -148,6 +148,13 @@ func TestLinesAreFetchedSinceTheLastReport(t *testing.T) {
 	source.charge(t, "4000", r.pay("d", "4000"))
 	r.setClock("2026-09-03T13:00:00Z")
 	fetch().want(201, "").wantFields(map[string]string{"data.lines": "1", "data.matched": "1", "data.after": first.at("data.until")})
-	r.summary().wantFields(map[string]string{"data.ledger": "10000", "data.reported_to": "2026-09-03"})
+	r.setClock("2026-09-03T13:30:00Z")
+	source.charge(t, "5000", r.pay("e", "5000"))
+	r.setClock("2026-09-03T13:34:59Z") // the provider may not list lines of the last five minutes yet
+	early := fetch().want(201, "")
+	early.wantFields(map[string]string{"data.lines": "0", "data.until": "2026-09-03T13:29:59.000000+00:00"})
+	r.setClock("2026-09-03T13:35:00Z")
+	fetch().want(201, "").wantFields(map[string]string{"data.lines": "1", "data.matched": "1", "data.after": early.at("data.until")})
+	r.summary().wantFields(map[string]string{"data.ledger": "15000", "data.reported_to": "2026-09-03"})
 	r.closeDay().want(200, "")
 }

@@ -72,7 +72,7 @@ func TestWrongDocumentIsRefused(t *testing.T) {
 		"too deep in entries": {document("08", "<Ntry>"+strings.Repeat("<x>", 100)+strings.Repeat("</x>", 100)+"</Ntry>"), "nested deeper"},
 		"another encoding":    {`<?xml version="1.0" encoding="ISO-8859-1"?>` + document("08", entry), "UTF-8"},
 		"nothing booked":      {document("08", strings.Replace(entry, "BOOK", "PDNG", 1)), "no booked entries"},
-		"no currency":         {document("08", strings.Replace(entry, "USD", "XXX", 1)), "entry 1: the currency is not accepted"},
+		"no currency":         {document("08", strings.Replace(entry, "USD", "QQQ", 1)), "entry 1: the currency is not accepted"},
 		"too many decimals":   {document("08", strings.Replace(entry, "12.5000", "12.505", 1)), "entry 1: an amount must be"},
 		"a negative amount":   {document("08", strings.Replace(entry, "12.5000", "-1", 1)), "entry 1: an amount must be"},
 		"no direction":        {document("08", strings.Replace(entry, "DBIT", "", 1)), "entry 1: CdtDbtInd"},

@@ -62,7 +62,7 @@ func TestWrongFileIsRefusedWithItsLine(t *testing.T) {
 		header + "x,USD,1.,2026-09-03":     "line 2: amount must be a number with at most 2 decimals",
 		header + "x,USD,,2026-09-03":       "line 2: amount must be a number with at most 2 decimals",
 		header + "x,USD,0,2026-09-03":      "line 2: amount must not be zero",
-		header + "x,XXX,1,2026-09-03":      "line 2: currency is not accepted",
+		header + "x,QQQ,1,2026-09-03":      "line 2: currency is not accepted",
 		header + "x,USD,1,03.09.2026":      "line 2: date must be a day, yyyy-mm-dd, or an instant in RFC 3339",
 		header + "x,USD,1,1969-12-31":      "line 2: date must be a day, yyyy-mm-dd, or an instant in RFC 3339",
 		header + strings.Repeat("x", 201) + ",USD,1,2026-09-03":     "line 2: reference is longer than 200 bytes",
