@@ -15,6 +15,7 @@ import (
 
 	"mizan/api"
 	"mizan/api/accesslog"
+	"mizan/internal/testkit"
 	"mizan/ledger"
 )
 
@@ -36,12 +37,12 @@ type accessLine struct {
 // loggedFixture is a fixture whose server has an access log.
 type loggedFixture struct {
 	*fixture
-	out *lockedBuffer
+	out *testkit.Output
 	log *accesslog.Log
 }
 
 func newLoggedFixture(t *testing.T, mode accesslog.Mode) *loggedFixture {
-	f := &loggedFixture{out: new(lockedBuffer)}
+	f := &loggedFixture{out: new(testkit.Output)}
 	f.log = accesslog.New(accesslog.Options{Mode: mode, JSON: true, Out: f.out})
 	f.fixture = newFixture(t, func(c *api.Config) { c.AccessLog = f.log })
 	return f
@@ -164,7 +165,7 @@ func TestLinesOfPayersPagesHaveTheMerchant(t *testing.T) {
 // without TLS, which no Server handles.
 func TestResponsesOutsideAServerAreReported(t *testing.T) {
 	t.Parallel()
-	out, ids := new(lockedBuffer), []string{}
+	out, ids := new(testkit.Output), []string{}
 	log := accesslog.New(accesslog.Options{Mode: accesslog.All, JSON: true, Out: out})
 	var observed []api.Exchange
 	cfg := api.Config{

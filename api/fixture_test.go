@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"bytes"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -88,7 +87,7 @@ type fixture struct {
 	address     string
 	lineSources map[string]actors.LineSource // by the name of the terminal's provider
 	cluster     *fixtureCluster
-	log         *lockedBuffer
+	log         *testkit.Output
 	observed    chan string // "route method status" of each response; if the channel is full, further ones are dropped
 	stopServer  func()      // stops the server
 	stopBackend func()      // stops the actors, the simulator and the notifier, and closes the store; called after stopServer
@@ -102,7 +101,7 @@ func newFixture(t testing.TB, change ...func(*api.Config)) *fixture {
 		t.Fatal("the sandbox could not be seeded")
 	}
 	seed := *sandbox.seed // a copy, because a test may replace a token
-	f := &fixture{World: sandbox.image.World(t), t: t, log: new(lockedBuffer), seed: &seed, observed: make(chan string, 1024)}
+	f := &fixture{World: sandbox.image.World(t), t: t, log: new(testkit.Output), seed: &seed, observed: make(chan string, 1024)}
 	f.start(change...)
 	return f
 }
@@ -255,26 +254,6 @@ func must(t testing.TB, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-}
-
-// lockedBuffer is a log that may be read while it is written.
-type lockedBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-// Write implements io.Writer.
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-// String returns everything written so far.
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
 }
 
 // caller is a client of the API, which sends its headers with each request.

@@ -61,7 +61,7 @@ func (w *writer) applyGuard(g *ledger.CounterGuard) {
 		// becomes full, and a full counter refuses later commands.
 		amount, err = money.Max, nil
 	}
-	assert.NoError(err)
+	assert.That(err == nil, "the counter %q of the window %q is %v, and %v is released", g.Key, g.Window, c.amount, g.Add)
 	c.amount = amount
 }
 

@@ -50,6 +50,9 @@ func (s *Service) run(ctx context.Context, t *directory.Terminal, draft *reconci
 		if err := r.reload(); err != nil {
 			return nil, err
 		}
+		if r.report.State == reconciliation.Complete { // the same upload has arrived twice, and the other import was faster
+			return r.report, nil
+		}
 	}
 	return nil, ledger.Refuse(opImport, ledger.Unavailable, "other imports or decisions took the same entries again and again; the same upload continues the import")
 }

@@ -7,30 +7,12 @@ import (
 	"log/slog"
 	"net"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"mizan/internal/peer"
+	"mizan/internal/testkit"
 )
-
-// lines is a log that several goroutines write.
-type lines struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lines) count(text string) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Count(l.b.String(), text)
-}
 
 // Nodes that do not fit together exchange nothing, and each says once why.
 func TestNodesThatDoNotFitRefuseEachOther(t *testing.T) {
@@ -45,7 +27,7 @@ func TestNodesThatDoNotFitRefuseEachOther(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			ids := identities(t, "n1", "n2")
-			logs := [2]lines{}
+			logs := [2]testkit.Output{}
 			for i, hello := range []peer.Hello{own, c.other} {
 				ids[i].Hello, ids[i].Log = hello, slog.New(slog.NewTextHandler(&logs[i], nil))
 			}
@@ -69,7 +51,7 @@ func TestNodesThatDoNotFitRefuseEachOther(t *testing.T) {
 			}
 			_ = a.Close()
 			for i, node := range []string{"n2", "n1"} {
-				if n := logs[i].count("node=" + node); n != 1 {
+				if n := logs[i].Count("node=" + node); n != 1 {
 					t.Errorf("the log of n%d has %d lines", i+1, n)
 				}
 			}

@@ -72,7 +72,7 @@ func (c *core) judgeMoney() {
 		m := moved[reference]
 		sum = plus(sum, amount)
 		if net := m.net(); net != amount {
-			c.Errorf("%v: the rail says that %v has moved (%+v), the ledger says %v\n%s", reference, net, m, amount, c.log.text())
+			c.Errorf("%v: the rail says that %v has moved (%+v), the ledger says %v\n%s", reference, net, m, amount, c.log.String())
 		}
 		if len(m.Charged)+len(m.Held)+len(m.PaidOut) > 1 {
 			c.Errorf("%v: the rail has moved money twice: %+v", reference, m)
@@ -194,7 +194,7 @@ func (c *core) judgeSecrets() {
 		}
 		return false
 	}
-	if has([]byte(c.log.text())) {
+	if has([]byte(c.log.String())) {
 		c.Error("the adapter's log has the number of a card or an account")
 	}
 	for _, dir := range c.files() {

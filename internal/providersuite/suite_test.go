@@ -90,15 +90,17 @@ func heldAsCharged(p actors.Provider) actors.Provider {
 	}}
 }
 
-// refundsEverything ignores the amounts of refunds.
-func refundsEverything(p actors.Provider) actors.Provider {
-	return &liar{Provider: p, submit: func(ctx context.Context, inner actors.Provider, call *actors.Call) actors.Outcome {
-		changed := *call
-		if call.Operation == actors.Refund {
-			changed.Amount = call.ChargedAmount
-		}
-		return inner.Submit(ctx, &changed)
-	}}
+// movesEverything ignores the amounts of operations of a kind.
+func movesEverything(operation actors.Operation) func(actors.Provider) actors.Provider {
+	return func(p actors.Provider) actors.Provider {
+		return &liar{Provider: p, submit: func(ctx context.Context, inner actors.Provider, call *actors.Call) actors.Outcome {
+			changed := *call
+			if call.Operation == operation {
+				changed.Amount = call.ChargedAmount
+			}
+			return inner.Submit(ctx, &changed)
+		}}
+	}
 }
 
 // doublesRefundsAfterARestart knows only in its memory which refunds it has sent, and sends the others again under new ids
@@ -137,17 +139,6 @@ func notFoundWhileUnknown(p actors.Provider) actors.Provider {
 	}}
 }
 
-// capturesEverything ignores the amounts of captures.
-func capturesEverything(p actors.Provider) actors.Provider {
-	return &liar{Provider: p, submit: func(ctx context.Context, inner actors.Provider, call *actors.Call) actors.Outcome {
-		changed := *call
-		if call.Operation == actors.Capture {
-			changed.Amount = call.ChargedAmount
-		}
-		return inner.Submit(ctx, &changed)
-	}}
-}
-
 // chargesTwice sends every charge twice, the second time under another reference.
 func chargesTwice(p actors.Provider) actors.Provider {
 	return &liar{Provider: p, submit: func(ctx context.Context, inner actors.Provider, call *actors.Call) actors.Outcome {
@@ -169,10 +160,10 @@ func TestSuiteFindsAdaptersThatLie(t *testing.T) {
 		"an unknown outcome as a refusal":      {"charge", unknownAsRefused},
 		"a lost call again, as a new one":      {"charge", resendsUnderANewReference},
 		"held money as charged":                {"capture", heldAsCharged},
-		"refunds of the whole amount":          {"refund", refundsEverything},
+		"refunds of the whole amount":          {"refund", movesEverything(actors.Refund)},
 		"refunds again after a restart":        {"second refund of a part, killed", doublesRefundsAfterARestart},
 		"silence as a call that never arrived": {"payout", notFoundWhileUnknown},
-		"captures of the whole amount":         {"capture", capturesEverything},
+		"captures of the whole amount":         {"capture", movesEverything(actors.Capture)},
 		"a second charge under another id":     {"charge", chargesTwice},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -248,7 +248,7 @@ func lateMoney(kind payment.Type) func(testing.TB, *run) {
 		c.announce(tx)
 		c.settled(tx, payment.Failed)
 		if r := c.read(tx.ID); !r.LateSettlement {
-			c.Errorf("%v: the late money is not booked\n%s", tx.ID, c.log.text())
+			c.Errorf("%v: the late money is not booked\n%s", tx.ID, c.log.String())
 		}
 	}
 }

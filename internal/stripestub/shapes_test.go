@@ -1,7 +1,6 @@
 package stripestub
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -326,32 +325,6 @@ func TestWrongShapesAreFound(t *testing.T) {
 	}
 }
 
-// startMock starts stripe-mock and returns its address.
-func startMock(t *testing.T) string {
-	t.Helper()
-	cmd := exec.Command(testkit.Tool(t, "stripe-mock"), "-http-addr", "127.0.0.1:0", "-https-addr", "127.0.0.1:0")
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	lines := bufio.NewScanner(out)
-	for lines.Scan() {
-		if _, address, ok := strings.Cut(lines.Text(), "Listening for HTTP at address: "); ok {
-			go func() { _, _ = io.Copy(io.Discard, out) }()
-			return "http://" + address
-		}
-	}
-	t.Fatalf("stripe-mock has ended: %v", lines.Err())
-	return ""
-}
-
 // value returns a value for a parameter that satisfies its type.
 func (p param) value() (name, value string) {
 	switch p.kind {
@@ -388,7 +361,7 @@ var companions = map[string][]string{
 // Every path and parameter that the stub accepts is one that Stripe accepts: stripe-mock refuses others.
 func TestParametersAreStripes(t *testing.T) {
 	d := readDescription(t)
-	address := startMock(t)
+	address := testkit.StartStripeMock(t)
 	ask := func(r route, values url.Values) (int, string) {
 		t.Helper()
 		target, body := address+strings.NewReplacer("{", "", "}", "").Replace(r.path), ""

@@ -2,7 +2,6 @@ package testkit
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -12,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -31,30 +29,10 @@ var readyPrefixes = []string{"mizan: ready at ", "mizan: simulator ready on "}
 // process is a child process and its output.
 type process struct {
 	cmd    *exec.Cmd
-	stdout output
-	stderr output
+	stdout Output
+	stderr Output
 	ready  chan string   // receives the address once
 	ended  chan struct{} // closed when the process has ended
-}
-
-// output collects what a process writes to a stream. A test may read the output while the process is still writing.
-type output struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-// Write implements io.Writer.
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buf.Write(p)
-}
-
-// String returns everything that the process has written so far.
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buf.String()
 }
 
 // launch starts a binary. The child is killed at the end of the test, or when the test process is

@@ -1,37 +1,18 @@
 package shard_test
 
 import (
-	"bytes"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
+	"mizan/internal/testkit"
 	"mizan/posting/log"
 	"mizan/posting/log/raft"
 )
-
-// lockedBuffer is a log that several goroutines write.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
 
 // backedUp is a store that a backup contains.
 type backedUp struct {
@@ -122,7 +103,7 @@ func TestNodeOfAnotherGroupIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			out := new(lockedBuffer)
+			out := new(testkit.Output)
 			machines, members := newMachines(t, slog.New(slog.NewTextHandler(out, nil)), "n1", "n2", "n3")
 			g := &group{t: t}
 			for i := range members {

@@ -165,6 +165,44 @@ func TestRepeatedCutAndInterleavedImportsCountEachLineOnce(t *testing.T) {
 	t.Logf("%d imports, of which %d were cut off and %d ended", done, cut, completed)
 }
 
+// overtakenWriter is a Writer that calls overtake once, before its second write.
+type overtakenWriter struct {
+	reconciliationactor.Writer
+	writes   int
+	overtake func()
+}
+
+// Write implements reconciliationactor.Writer.
+func (o *overtakenWriter) Write(ctx context.Context, org ledger.ID, op string, decide func(ledger.Micros) (*posting.Change, any, error), publish func([]posting.RecordHeader)) error {
+	if o.writes++; o.writes == 2 {
+		o.overtake()
+	}
+	return o.Writer.Write(ctx, org, op, decide, publish)
+}
+
+// An import that the same upload has overtaken and finished answers the finished report, and finishes nothing again.
+func TestImportThatTheSameUploadFinishesIsFinishedOnce(t *testing.T) {
+	w := fixture.Copy(t)
+	server := fixture.Start(t, w)
+	terminal := newReconciledTerminal(server, w)
+	settleProvider(server, terminal, 1000, 7, "s1")
+	lines := []string{"l1,2026-09-03,payout,1000,7,USD,s1", "l2,2026-09-03,payout,1001,7,USD,unknown"}
+	var first *reconciliation.Report
+	r := newReconciler(server, w.FirstDemo.Org, terminal.ID, nil)
+	slow := newReconciler(server, w.FirstDemo.Org, terminal.ID, &overtakenWriter{Writer: server.Directory, overtake: func() {
+		first = newReconciler(server, w.FirstDemo.Org, terminal.ID, server.Directory).mustImport(lines...)
+	}})
+	second := slow.mustImport(lines...)
+	if first.State != reconciliation.Complete || second.ID != first.ID || second.State != first.State || second.FinishedAt != first.FinishedAt || second.Matched != 1 {
+		t.Errorf("the reports %+v and %+v are not the same", first, second)
+	}
+	if open := r.open("missing_here"); open.State != reconciliation.Open {
+		t.Errorf("the difference is %s", open.State)
+	}
+	server.Close()
+	fixture.WantBroken(t, w.Check(t, check.Inputs{}))
+}
+
 // wantEachLineOnce checks that the reports' totals count every line that is in some file once.
 func (trial *importTrial) wantEachLineOnce() {
 	trial.t.Helper()

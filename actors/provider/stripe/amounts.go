@@ -35,6 +35,13 @@ var specialCurrencies = map[money.Currency]currencyRule{
 	"HUF": {2, 1, 100}, "TWD": {2, 1, 100},
 }
 
+func ruleOf(currency money.Currency) currencyRule {
+	if rule, isSpecial := specialCurrencies[currency]; isSpecial {
+		return rule
+	}
+	return ordinary
+}
+
 // maxAmount is the largest amount that is sent: twelve digits, the most that Stripe accepts of any currency. Stripe refuses
 // larger amounts of most currencies itself.
 const maxAmount = 999_999_999_999
@@ -54,30 +61,33 @@ func stripeAmount(amount money.Amount, asset money.Asset, isPayout bool) (minor 
 
 // convert converts an amount that is written with scale decimals.
 func convert(units uint64, scale int, currency money.Currency, isPayout bool) (minor int64, ok bool) {
-	rule, special := specialCurrencies[currency]
-	if !special {
-		rule = ordinary
+	rule := ruleOf(currency)
+	units, isExact := rescale(units, scale, rule.decimals)
+	multiple := rule.multipleOf
+	if isPayout {
+		multiple = rule.payout
 	}
-	for ; scale < rule.decimals; scale++ {
+	if !isExact || units == 0 || units > maxAmount || units%multiple != 0 {
+		return 0, false
+	}
+	return int64(units), true
+}
+
+// rescale returns an amount with other decimals. ok is false if it does not have exactly this amount.
+func rescale(units uint64, from, to int) (rescaled uint64, ok bool) {
+	for ; from < to; from++ {
 		if units > math.MaxUint64/10 {
 			return 0, false
 		}
 		units *= 10
 	}
-	for ; scale > rule.decimals; scale-- {
+	for ; from > to; from-- {
 		if units%10 != 0 {
 			return 0, false
 		}
 		units /= 10
 	}
-	multiple := rule.multipleOf
-	if isPayout {
-		multiple = rule.payout
-	}
-	if units == 0 || units > maxAmount || units%multiple != 0 {
-		return 0, false
-	}
-	return int64(units), true
+	return units, true
 }
 
 // currencyCode returns the currency as Stripe's API writes it.

@@ -184,14 +184,10 @@ func (p *Provider) confirm(ctx context.Context, call *actors.Call, s *subject) a
 	case f == nil:
 		p.logOther(s, in.ID)
 		return actors.Outcome{Verdict: payment.VerdictUnknown}
-	case !f.mayHaveArrived && call.Repetition == 0:
-		p.logFault(s, f, "confirm")
-		return notSent(f)
-	case !f.isDefinite():
-		p.logFault(s, f, "confirm")
-		return unknown(f)
+	case f.isDefinite():
+		return p.confirmationRefused(ctx, s, f)
 	}
-	return p.confirmationRefused(ctx, s, f)
+	return p.notRefused(call, s, f, "confirm")
 }
 
 // confirmationRefused returns the outcome of a confirmation that Stripe has refused. A declined card is an outcome. After another
@@ -257,15 +253,10 @@ func (p *Provider) read(ctx context.Context, s *subject, expand ...string) (*str
 		}
 		return c.V1PaymentIntents.Retrieve(ctx, s.intent, params)
 	})
-	switch {
-	case f != nil:
+	if f != nil {
 		p.logFault(s, f, "read")
-		return nil, f
-	case !s.isAbout(in):
-		p.logOther(s, in.ID)
-		return nil, &fault{mayHaveArrived: true, status: 200, cause: "it is about another charge"}
 	}
-	return in, nil
+	return p.ownIntent(s, in, f)
 }
 
 // cancel cancels the charge's intent.
@@ -275,6 +266,11 @@ func (p *Provider) cancel(ctx context.Context, s *subject, key *string) (*stripe
 		params.IdempotencyKey = key
 		return c.V1PaymentIntents.Cancel(ctx, s.intent, params)
 	})
+	return p.ownIntent(s, in, f)
+}
+
+// ownIntent passes an answer on, unless it is about another charge: that is a fault.
+func (p *Provider) ownIntent(s *subject, in *stripe.PaymentIntent, f *fault) (*stripe.PaymentIntent, *fault) {
 	if f == nil && !s.isAbout(in) {
 		p.logOther(s, in.ID)
 		return nil, &fault{mayHaveArrived: true, status: 200, cause: "it is about another charge"}

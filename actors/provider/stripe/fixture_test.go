@@ -1,7 +1,6 @@
 package stripe_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -59,24 +58,6 @@ var (
 	start = time.Date(2026, 9, 3, 10, 15, 30, 0, time.UTC)
 )
 
-// logBuffer is a log in memory that is safe for concurrent writes.
-type logBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *logBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *logBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
-}
-
 // fixture is the runtime with the payment service on a real store, whose terminals charge through a stub of Stripe's API.
 type fixture struct {
 	*testkit.World
@@ -88,7 +69,7 @@ type fixture struct {
 	partner   *directory.Partner
 	mu        sync.Mutex
 	terminals []*directory.Terminal // guarded by mu: polls read it
-	log       *logBuffer
+	log       *testkit.Output
 	created   []ledger.ID
 }
 
@@ -131,7 +112,7 @@ type params map[string]any
 // open starts the service with one terminal, which has the parameters besides the account's keys.
 func open(t *testing.T, with params) *fixture {
 	t.Helper()
-	f := &fixture{World: testkit.NewWorld(t, start), t: t, partner: &directory.Partner{Number: partnerNumber, Org: org, Active: true}, log: new(logBuffer)}
+	f := &fixture{World: testkit.NewWorld(t, start), t: t, partner: &directory.Partner{Number: partnerNumber, Org: org, Active: true}, log: new(testkit.Output)}
 	f.stub = stripestub.New(t, stripestub.Options{Clock: f.Clock, SecretKey: secretKey, RawCards: true})
 	f.addTerminal(directory.PaymentTerminal, with)
 	f.start()
@@ -411,8 +392,9 @@ func intentOf(t *testing.T, r *payment.Record) string {
 	return meta.Intent
 }
 
-// sent returns the requests to the API, without those of polls.
+// sent returns the requests to the API, without those of polls, after the work in progress has ended: a poll may inquire.
 func (f *fixture) sent() []stripestub.Request {
+	f.Runtime.Quiesce()
 	return slices.DeleteFunc(f.stub.Requests(), func(r stripestub.Request) bool { return r.Path == "/v1/events" })
 }
 

@@ -130,22 +130,6 @@ func ourAmount(minor int64, asset money.Asset) (amount money.Signed, ok bool) {
 	if !known || minor == math.MinInt64 {
 		return money.Signed{}, false
 	}
-	rule, special := specialCurrencies[asset.Currency]
-	if !special {
-		rule = ordinary
-	}
-	units := uint64(max(minor, -minor))
-	for decimals := rule.decimals; decimals < scale; decimals++ {
-		if units > math.MaxUint64/10 {
-			return money.Signed{}, false
-		}
-		units *= 10
-	}
-	for decimals := rule.decimals; decimals > scale; decimals-- {
-		if units%10 != 0 {
-			return money.Signed{}, false
-		}
-		units /= 10
-	}
-	return money.Signed{Negative: minor < 0 && units > 0, Abs: money.FromUint64(units)}, true
+	units, ok := rescale(uint64(max(minor, -minor)), ruleOf(asset.Currency).decimals, scale)
+	return money.Signed{Negative: minor < 0 && units > 0, Abs: money.FromUint64(units)}, ok
 }

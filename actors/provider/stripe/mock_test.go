@@ -1,13 +1,11 @@
 package stripe_test
 
 import (
-	"bufio"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
-	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -18,33 +16,6 @@ import (
 	"mizan/ledger/directory"
 	"mizan/ledger/payment"
 )
-
-// startMock starts stripe-mock, which refuses paths, parameters and types that Stripe does not know, and returns its address. It
-// skips the test where stripe-mock cannot be built.
-func startMock(t *testing.T) string {
-	t.Helper()
-	cmd := exec.Command(testkit.Tool(t, "stripe-mock"), "-http-addr", "127.0.0.1:0", "-https-addr", "127.0.0.1:0")
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	lines := bufio.NewScanner(out)
-	for lines.Scan() {
-		if _, address, ok := strings.Cut(lines.Text(), "Listening for HTTP at address: "); ok {
-			go func() { _, _ = io.Copy(io.Discard, out) }()
-			return "http://" + address
-		}
-	}
-	t.Fatalf("stripe-mock has ended: %v", lines.Err())
-	return ""
-}
 
 // mirror sends each request to the stub, whose answer counts, and a copy to stripe-mock, which says whether Stripe knows its path and
 // parameters.
@@ -100,7 +71,7 @@ func (m *mirror) check(mock string, r *http.Request, body string) {
 // Every request of the adapter has a path, parameters and types that Stripe knows. What stripe-mock answers is not used, because it
 // keeps no state.
 func TestRequestsAreStripes(t *testing.T) {
-	mock := startMock(t)
+	mock := testkit.StartStripeMock(t)
 	f := open(t, nil)
 	m := &mirror{asked: make(map[string]int)}
 	address := m.serve(t, f.stub.URL, mock)

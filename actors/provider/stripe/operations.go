@@ -31,12 +31,8 @@ func (p *Provider) operate(ctx context.Context, call *actors.Call, s *subject) a
 	switch {
 	case f == nil:
 		return p.operationOutcome(s, in, true)
-	case !f.mayHaveArrived && call.Repetition == 0:
-		p.logFault(s, f, "operation")
-		return notSent(f)
 	case !f.isDefinite():
-		p.logFault(s, f, "operation")
-		return unknown(f)
+		return p.notRefused(call, s, f, "operation")
 	}
 	// The refusal may only mean that the operation was executed before. Therefore the intent's present status decides.
 	o := p.inquireOperation(ctx, s)
@@ -64,11 +60,7 @@ func (p *Provider) sendOperation(ctx context.Context, s *subject, amount int64) 
 		params.IdempotencyKey = p.windowKey(s, "capture")
 		return c.V1PaymentIntents.Capture(ctx, s.intent, params)
 	})
-	if f == nil && !s.isAbout(in) {
-		p.logOther(s, in.ID)
-		return nil, &fault{mayHaveArrived: true, status: 200, cause: "it is about another charge"}
-	}
-	return in, f
+	return p.ownIntent(s, in, f)
 }
 
 // inquireOperation returns the outcome of a Capture or a Void according to the intent.
@@ -141,12 +133,8 @@ func (p *Provider) refund(ctx context.Context, call *actors.Call, s *subject) ac
 	case f == nil:
 		p.logOther(s, made.ID)
 		return actors.Outcome{Verdict: payment.VerdictUnknown}
-	case !f.mayHaveArrived && call.Repetition == 0:
-		p.logFault(s, f, "refund")
-		return notSent(f)
 	case !f.isDefinite():
-		p.logFault(s, f, "refund")
-		return unknown(f)
+		return p.notRefused(call, s, f, "refund")
 	}
 	// The refusal may only mean that the refund was made before, so the list decides.
 	o := p.inquireRefund(ctx, s)

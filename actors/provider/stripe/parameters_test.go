@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"mizan/actors/provider/stripe"
+	"mizan/internal/testkit"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
@@ -90,7 +91,7 @@ func TestDefaultsOfParameters(t *testing.T) {
 
 func TestConnectionIsRedactedWhenPrinted(t *testing.T) {
 	c := stripe.Connection{SecretKey: secretKey, WebhookSecret: webhookSecret}
-	log := new(logBuffer)
+	log := new(testkit.Output)
 	slog.New(slog.NewTextHandler(log, nil)).Info("x", "c", c, "p", &c)
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x"} {
 		fmt.Fprintf(log, verb, c)

@@ -44,15 +44,11 @@ func (p *Provider) payOut(ctx context.Context, call *actors.Call, s *subject) ac
 	case f == nil:
 		p.logOther(s, made.ID)
 		return actors.Outcome{Verdict: payment.VerdictUnknown}
-	case !f.mayHaveArrived && call.Repetition == 0:
-		p.logFault(s, f, "payout")
-		return notSent(f)
 	case f.isDefinite() && call.Repetition == 0:
 		p.logFault(s, f, "payout")
 		return actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payoutFailure(f)}}
 	}
-	p.logFault(s, f, "payout")
-	return unknown(f)
+	return p.notRefused(call, s, f, "payout")
 }
 
 // payoutFailure returns the reason for which Stripe has refused a payout.

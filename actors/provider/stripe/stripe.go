@@ -184,6 +184,16 @@ func unknown(f *fault) actors.Outcome {
 	return actors.Outcome{Verdict: payment.VerdictUnknown, Unreachable: f.isUnreachable()}
 }
 
+// notRefused logs why a call has no usable answer, and returns the outcome of the call, which Stripe has not refused: it was not
+// sent if no byte of it can have left, and unknown otherwise.
+func (p *Provider) notRefused(call *actors.Call, s *subject, f *fault, step string) actors.Outcome {
+	p.logFault(s, f, step)
+	if !f.mayHaveArrived && call.Repetition == 0 {
+		return notSent(f)
+	}
+	return unknown(f)
+}
+
 // refused is the outcome of a call that was certainly not executed, for this reason.
 func refused(code payment.Code) actors.Outcome {
 	return actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: code}}

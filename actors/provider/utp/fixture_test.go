@@ -1,7 +1,6 @@
 package utp_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"encoding/pem"
@@ -59,29 +58,11 @@ type fakePlatform struct {
 	server    *httptest.Server
 	terminals []*directory.Terminal
 	clock     *clock.Manual
-	log       *logBuffer
+	log       *testkit.Output
 
 	mu       sync.Mutex
 	received []receivedRequest                                     // guarded by mu
 	answer   func(w http.ResponseWriter, r receivedRequest, n int) // n: the number of the request, from 1
-}
-
-// logBuffer is a log in memory that is safe for concurrent writes.
-type logBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (j *logBuffer) Write(p []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.buf.Write(p)
-}
-
-func (j *logBuffer) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.buf.String()
 }
 
 // loggedCVV finds the three digits of the CVV only as a separate value, because an id or a time may contain the
@@ -91,7 +72,7 @@ var loggedCVV = regexp.MustCompile(`["=: ]` + canaryCVV + `\b`)
 // startPlatform starts a platform that responds as answer does.
 func startPlatform(t *testing.T, answer func(w http.ResponseWriter, r receivedRequest, n int)) *fakePlatform {
 	t.Helper()
-	platform := &fakePlatform{t: t, clock: clock.NewManual(start), log: &logBuffer{}, answer: answer}
+	platform := &fakePlatform{t: t, clock: clock.NewManual(start), log: new(testkit.Output), answer: answer}
 	platform.server = httptest.NewTLSServer(http.HandlerFunc(platform.serve))
 	platform.server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	t.Cleanup(platform.server.Close)

@@ -253,7 +253,7 @@ func startRemote(tb testing.TB, c *clock.Manual) providersuite.StandIn {
 
 // Open implements providersuite.StandIn.
 func (s *connected) Open(o providersuite.AdapterOptions) (actors.Provider, func() error) {
-	p, err := remote.New(remote.Options{URL: s.URL(), Log: slog.New(o.Log.Handler()), Timeout: patience})
+	p, err := remote.New(remote.Options{URL: s.URL(), Log: slog.New(o.Log.Handler()), Timeout: o.Timeout})
 	if err != nil {
 		s.tb.Fatal(err)
 	}
