@@ -44,7 +44,7 @@ type MoveStatus struct {
 	From         int     `json:"from"`
 	To           int     `json:"to"`
 	State        string  `json:"state"` // MoveCopying, MoveEnded or MoveFailed
-	Rows         uint64  `json:"rows"`  // rows that were copied
+	Rows         uint64  `json:"rows"`  // rows that were copied; this and the next ones are 0 if an earlier leader has made the move
 	Bytes        uint64  `json:"bytes"`
 	StartedAt    string  `json:"started_at"`
 	PauseMillis  int64   `json:"pause_ms"` // how long no shard accepted changes of the organization

@@ -51,7 +51,7 @@ func recordMove(t *testing.T) *recordedMove {
 		from.must(transfer(ledger.Posted, line("A:bank", ledger.Debit, 7), line("I:fees", ledger.Credit, 7)))
 	}
 	d := &recordedMove{Local: movetest.Local{Receiver: move.NewReceiver(to.Journal)}}
-	if _, err := move.Run(t.Context(), move.Order{Journal: from.Journal, Org: org, From: 1, To: 2, Other: d, OnProgress: func(move.Progress) {}, OnFence: func() {}}); err != nil {
+	if _, err := move.Run(t.Context(), move.Order{ID: move.NewID(), Journal: from.Journal, Org: org, From: 1, To: 2, Other: d, OnProgress: func(move.Progress) {}, OnFence: func() {}}); err != nil {
 		t.Fatal(err)
 	}
 	return d
@@ -193,7 +193,7 @@ func TestLeavingOrganizationStaysFencedUntilItIsKnownWhereItIs(t *testing.T) {
 	from.must(transfer(ledger.Posted, line("A:bank", ledger.Debit, 7), line("I:fees", ledger.Credit, 7)))
 	ctx, cancel := context.WithCancel(t.Context())
 	d := &crashingDestination{movetest.Local{Receiver: move.NewReceiver(to.Journal)}, false, cancel}
-	if _, err := move.Run(ctx, move.Order{Journal: from.Journal, Org: org, From: 1, To: 2, Other: d, OnProgress: func(move.Progress) {}, OnFence: func() {}}); err == nil {
+	if _, err := move.Run(ctx, move.Order{ID: move.NewID(), Journal: from.Journal, Org: org, From: 1, To: 2, Other: d, OnProgress: func(move.Progress) {}, OnFence: func() {}}); err == nil {
 		t.Fatal("the move has ended")
 	}
 	for _, c := range []struct {

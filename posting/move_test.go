@@ -78,7 +78,7 @@ func (p *modelRun) moveTo(other *fixture) {
 	p.t.Helper()
 	from := p.fixture
 	result, err := move.Run(context.Background(), move.Order{
-		Journal: from.Journal, Org: org, From: 1, To: 2, Other: movetest.Local{Receiver: move.NewReceiver(other.Journal)},
+		ID: move.NewID(), Journal: from.Journal, Org: org, From: 1, To: 2, Other: movetest.Local{Receiver: move.NewReceiver(other.Journal)},
 		OnProgress: func(move.Progress) {}, OnFence: func() {},
 	})
 	if err != nil {
@@ -208,7 +208,7 @@ func TestMovesUnderLoadLoseNothing(t *testing.T) {
 			break
 		}
 		_, err := move.Run(t.Context(), move.Order{
-			Journal: journals[at].Journal, Org: org, From: at, To: 1 - at, Other: destinations[1-at],
+			ID: move.NewID(), Journal: journals[at].Journal, Org: org, From: at, To: 1 - at, Other: destinations[1-at],
 			OnProgress: func(move.Progress) {}, OnFence: func() {},
 		})
 		state := journals[at].Placement(org).State
@@ -277,7 +277,7 @@ func TestMoveIsResolvedAfterACrash(t *testing.T) {
 		from.must(transfer(ledger.Posted, line("A:bank", ledger.Debit, 7), line("I:fees", ledger.Credit, 7)))
 		ctx, cancel := context.WithCancel(t.Context())
 		d := &crashingDestination{movetest.Local{Receiver: move.NewReceiver(to.Journal)}, finishes, cancel}
-		_, err := move.Run(ctx, move.Order{Journal: from.Journal, Org: org, From: 1, To: 2, Other: d, OnProgress: func(move.Progress) {}, OnFence: func() {}})
+		_, err := move.Run(ctx, move.Order{ID: move.NewID(), Journal: from.Journal, Org: org, From: 1, To: 2, Other: d, OnProgress: func(move.Progress) {}, OnFence: func() {}})
 		if err == nil || from.Placement(org).State != store.Leaving {
 			t.Fatalf("the organization is %v: %v", from.Placement(org).State, err)
 		}

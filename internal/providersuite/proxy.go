@@ -16,21 +16,21 @@ import (
 
 // Proxy stands between an adapter and a rail's stand-in that speaks HTTP, and disturbs the requests.
 type Proxy struct {
-	tb        testing.TB
-	target    func(*http.Request) (*http.Response, error)
-	isInquiry func(*http.Request) bool
-	hasTLS    bool
-	address   string
-	faults    faults
+	tb       testing.TB
+	target   func(*http.Request) (*http.Response, error)
+	classify func(*http.Request) Target
+	hasTLS   bool
+	address  string
+	faults   faults
 
 	server *httptest.Server // nil while connections are refused
 }
 
-// NewProxy starts a proxy on a loopback port. The function target sends a request to the rail; isInquiry tells which requests
-// only ask.
-func NewProxy(tb testing.TB, hasTLS bool, isInquiry func(*http.Request) bool, target func(*http.Request) (*http.Response, error)) *Proxy {
+// NewProxy starts a proxy on a loopback port. The function target sends a request to the rail; classify tells what a request is
+// for.
+func NewProxy(tb testing.TB, hasTLS bool, classify func(*http.Request) Target, target func(*http.Request) (*http.Response, error)) *Proxy {
 	tb.Helper()
-	p := &Proxy{tb: tb, target: target, isInquiry: isInquiry, hasTLS: hasTLS, address: "127.0.0.1:0"}
+	p := &Proxy{tb: tb, target: target, classify: classify, hasTLS: hasTLS, address: "127.0.0.1:0"}
 	p.listen()
 	tb.Cleanup(func() {
 		p.faults.heal()
@@ -100,11 +100,7 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
-	target := Submissions
-	if p.isInquiry(r) {
-		target = Inquiries
-	}
-	disturbance, isDisturbed, healed := p.faults.next(target)
+	disturbance, isDisturbed, healed := p.faults.next(p.classify(r))
 	if isDisturbed && (disturbance == LostBefore || disturbance == HangBefore) {
 		if disturbance == HangBefore {
 			hang(r.Context(), healed)
@@ -189,6 +185,10 @@ func (f *faults) next(target Target) (d Disturbance, found bool, healed <-chan s
 	for i := range f.list {
 		if f.list[i].Target != target {
 			continue
+		}
+		if f.list[i].Skip > 0 {
+			f.list[i].Skip--
+			return 0, false, f.healed
 		}
 		d = f.list[i].Disturbance
 		if f.list[i].Times--; f.list[i].Times == 0 {

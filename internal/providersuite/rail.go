@@ -29,7 +29,9 @@ const (
 	SlowCharges        Feature = "slow charges"        // the rail needs time for some charges (or payouts)
 	Reversals          Feature = "reversals"           // the rail takes a charged payment back
 	Returns            Feature = "returns"             // a payout comes back after it was paid
-	LateMoney          Feature = "late money"          // money moves after the core has given the charge up, and the adapter reports it
+	LateCharges        Feature = "late charges"        // a payer's money moves after the core has given the charge up, and the adapter reports it
+	LatePayouts        Feature = "late payouts"        // the same for a payout
+	Preparations       Feature = "preparations"        // calls before the charge that move no money
 	Credentials        Feature = "credentials"         // a terminal may have wrong credentials
 	Connections        Feature = "connections"         // there is a connection that can be refused and cut
 	RepeatedCalls      Feature = "repeated calls"      // a repeated submission repeats the first one's result
@@ -107,15 +109,16 @@ type Target int
 
 // The targets.
 const (
-	Submissions Target = iota
+	Submissions Target = iota // calls that may move money
 	Inquiries
+	Preparing // calls before a charge that move no money
 )
 
-// Fault disturbs the next Times calls of the target; -1: all calls until Heal.
+// Fault disturbs the next Times calls of the target, after Skip others; Times -1: all calls until Heal.
 type Fault struct {
 	Disturbance
 	Target
-	Times int
+	Times, Skip int
 }
 
 // Movements is the money that the rail says has moved or is held for one reference. Each list has one amount per movement, so a

@@ -22,8 +22,8 @@ type test struct {
 
 // allFeatures are the features that a Rail may lack.
 var allFeatures = []Feature{
-	Charges, Payouts, Holds, PartialCaptures, Refunds, PayerActions, Declines, SlowCharges, Reversals, Returns, LateMoney, Credentials, Connections,
-	RepeatedCalls, OperationInquiries,
+	Charges, Payouts, Holds, PartialCaptures, Refunds, PayerActions, Declines, SlowCharges, Reversals, Returns, LateCharges, LatePayouts, Credentials,
+	Connections, RepeatedCalls, OperationInquiries, Preparations,
 }
 
 // Run tests an adapter.

@@ -212,8 +212,8 @@ var reportTests = []test{
 		c := r.open(tb, settings{})
 		c.takenBack(c.toComeBack(payment.Payout))
 	}},
-	{"money moves after the charge was given up", []Feature{Charges, LateMoney}, lateMoney(payment.Payment)},
-	{"money moves after the payout was given up", []Feature{Payouts, LateMoney}, lateMoney(payment.Payout)},
+	{"money moves after the charge was given up", []Feature{Charges, LateCharges}, lateMoney(payment.Payment)},
+	{"money moves after the payout was given up", []Feature{Payouts, LatePayouts}, lateMoney(payment.Payout)},
 }
 
 // toComeBack makes a transaction that has been charged and that the rail can take back.

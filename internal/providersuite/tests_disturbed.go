@@ -78,7 +78,25 @@ func disturbedTests() (all []test) {
 		}
 		all = append(all, s.inOutage(), s.twice(), s.withPanic(false), s.withPanic(true))
 	}
-	return append(all, slowCharges()...)
+	return append(append(all, preparations()...), slowCharges()...)
+}
+
+// preparations are tests in which a call before the charge is disturbed: nothing can have moved, and the charge may go on.
+func preparations() (all []test) {
+	for _, d := range disturbances {
+		all = append(all, test{"preparation, " + d.name, []Feature{Charges, Preparations, Connections}, func(tb testing.TB, r *run) {
+			for skipped := range 2 {
+				each(tb, fmt.Sprint("call ", skipped+1), func(tb testing.TB) {
+					c := r.open(tb, settings{hanging: d.Disturbance == HangBefore || d.Disturbance == HangAfter})
+					c.standIn.Disturb(Fault{Disturbance: d.Disturbance, Target: Preparing, Times: 1, Skip: skipped})
+					tx := c.create(payment.Payment, Succeeds, amount)
+					c.standIn.Heal()
+					c.settled(tx, anyEnd...)
+				})
+			}
+		}})
+	}
+	return all
 }
 
 // begin opens a core and makes what comes before the disturbed call.

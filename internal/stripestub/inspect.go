@@ -44,6 +44,7 @@ func (c *call) encoded() string { return url.Values(c.form).Encode() }
 // Movement is money that has moved, or is authorized, for one object. Amount is in minor units.
 type Movement struct {
 	ID       string
+	Charge   string // of a refund: the reference of its intent
 	Amount   int64
 	Currency string
 }
@@ -61,9 +62,14 @@ type Movements struct {
 // Movements returns what has moved for a reference. A refund counts under the reference in its own metadata, and without one
 // under that of its intent.
 func (s *Stub) Movements(reference string) Movements {
+	return s.AllMovements()[reference]
+}
+
+// AllMovements returns the movements by reference.
+func (s *Stub) AllMovements() map[string]Movements {
 	s.lock()
 	defer s.mu.Unlock()
-	return s.movements()[reference]
+	return s.movements()
 }
 
 func (s *Stub) movements() map[string]Movements {
@@ -75,7 +81,7 @@ func (s *Stub) movements() map[string]Movements {
 		all[reference] = moved
 	}
 	for _, ch := range s.charges {
-		m, reference := Movement{ch.id, ch.captured, ch.intent.currency}, ch.intent.metadata[key]
+		m, reference := Movement{ID: ch.id, Amount: ch.captured, Currency: ch.intent.currency}, ch.intent.metadata[key]
 		switch {
 		case ch.isCaptured:
 			add(reference, func(m *Movements) *[]Movement { return &m.Charged }, m)
@@ -88,17 +94,17 @@ func (s *Stub) movements() map[string]Movements {
 		reference := r.metadata[key]
 		set(&reference, r.charge.intent.metadata[key])
 		if !r.isRelease && r.status != "failed" {
-			add(reference, func(m *Movements) *[]Movement { return &m.Refunded }, Movement{r.id, r.amount, r.charge.intent.currency})
+			add(reference, func(m *Movements) *[]Movement { return &m.Refunded }, Movement{r.id, r.charge.intent.metadata[key], r.amount, r.charge.intent.currency})
 		}
 	}
 	for _, p := range s.payouts {
 		if p.status == "pending" || p.status == "paid" {
-			add(p.metadata[key], func(m *Movements) *[]Movement { return &m.PaidOut }, Movement{p.id, p.amount, p.currency})
+			add(p.metadata[key], func(m *Movements) *[]Movement { return &m.PaidOut }, Movement{ID: p.id, Amount: p.amount, Currency: p.currency})
 		}
 	}
 	for _, d := range s.disputes {
 		if len(d.entries) > 0 && d.status != disputeWon {
-			add(d.charge.intent.metadata[key], func(m *Movements) *[]Movement { return &m.Disputed }, Movement{d.id, d.amount, d.charge.intent.currency})
+			add(d.charge.intent.metadata[key], func(m *Movements) *[]Movement { return &m.Disputed }, Movement{ID: d.id, Amount: d.amount, Currency: d.charge.intent.currency})
 		}
 	}
 	return all

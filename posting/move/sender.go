@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"mizan/internal/assert"
 	"mizan/ledger"
 	"mizan/posting"
 	"mizan/posting/balances"
@@ -23,6 +24,18 @@ type Destination interface {
 	Abandon(ctx context.Context, org, move ledger.ID) (posting.Placement, error)
 }
 
+// NewID returns an id for a move that begins now.
+func NewID() ledger.ID {
+	id, err := uuid.NewV7()
+	assert.NoError(err) // only a computer without randomness fails
+	return id
+}
+
+// StartOf returns the instant at which a move began, in milliseconds, from its id.
+func StartOf(id ledger.ID) time.Time {
+	return time.Unix(id.Time().UnixTime()).UTC()
+}
+
 // Order describes a move.
 type Order struct {
 	Journal  *posting.Journal
@@ -30,7 +43,8 @@ type Order struct {
 	From, To int // shards
 	Other    Destination
 
-	Term uint64 // of the lead of shard From
+	ID   ledger.ID // of the move, see NewID
+	Term uint64    // of the lead of shard From
 
 	OnProgress func(Progress) // called now and then
 	OnFence    func()         // called before the organization is fenced
@@ -52,7 +66,7 @@ const (
 // Run moves the organization. ctx ends when the node no longer leads the shard. If Run returns an error, the organization has
 // stayed, unless ctx has ended: then it may still be leaving, and the next leader must call Resolve.
 func Run(ctx context.Context, o Order) (Result, error) {
-	s := &sender{Order: o, move: uuid.New()}
+	s := &sender{Order: o, move: o.ID}
 	s.batch.send = func(rows []posting.MovedRow) error {
 		defer func() { o.OnProgress(s.batch.total) }()
 		return o.Other.Rows(s.ctx, o.Org, s.move, s.nextStep(), rows)

@@ -61,7 +61,7 @@ func TestMovedOrganizationsBreakNoRule(t *testing.T) {
 			}
 			for _, org := range organizations {
 				_, err := move.Run(t.Context(), move.Order{
-					Journal: server.Journal, Org: org, From: 1, To: 2, Other: destination,
+					ID: move.NewID(), Journal: server.Journal, Org: org, From: 1, To: 2, Other: destination,
 					OnProgress: func(move.Progress) {}, OnFence: func() {},
 				})
 				if (err != nil) != failsAtEnd {

@@ -232,7 +232,8 @@ var lacks = map[providersuite.Feature]string{
 	providersuite.PartialCaptures: "a credit transfer cannot be held", providersuite.Refunds: "a payout is not refunded",
 	providersuite.PayerActions: "nobody has to act", providersuite.Reversals: "a credit transfer only pays out; see returns",
 	providersuite.Credentials: "files have no credentials; the transport has", providersuite.Connections: "there are files only",
-	providersuite.Returns:            "the core does not book the return of a charged payout yet; the adapter reports it (TestReturnIsReported)",
+	providersuite.Returns:     "the core does not book the return of a charged payout yet; the adapter reports it (TestReturnIsReported)",
+	providersuite.LateCharges: "a credit transfer only pays out", providersuite.Preparations: "a payout is one file",
 	providersuite.OperationInquiries: "a payout has no later operation",
 }
 

@@ -37,7 +37,9 @@ func TestAdapterKeepsTheContractOfProviders(t *testing.T) {
 	testkit.NotUnderRace(t, "the other platform is a process of its own, which makes the suite take a quarter of an hour; the simulator's runs under it")
 	providersuite.Run(t, providersuite.Rail{
 		Name: utp.Name, Asset: money.Asset{Currency: "USD", Env: money.Test},
-		Lacks: map[providersuite.Feature]string{providersuite.Returns: "the other platform's sandbox pays out for good"},
+		Lacks: map[providersuite.Feature]string{
+			providersuite.Returns: "the other platform's sandbox pays out for good", providersuite.Preparations: "a charge is one call",
+		},
 		Start: func(tb testing.TB, c *clock.Manual) providersuite.StandIn { return startOtherPlatform(t, c) },
 	})
 }
@@ -65,7 +67,12 @@ func startOtherPlatform(t *testing.T, c *clock.Manual) *otherPlatform {
 	}
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}}
 	t.Cleanup(transport.CloseIdleConnections)
-	p.Proxy = providersuite.NewProxy(t, true, func(r *http.Request) bool { return r.Method == http.MethodGet }, func(r *http.Request) (*http.Response, error) {
+	p.Proxy = providersuite.NewProxy(t, true, func(r *http.Request) providersuite.Target {
+		if r.Method == http.MethodGet {
+			return providersuite.Inquiries
+		}
+		return providersuite.Submissions
+	}, func(r *http.Request) (*http.Response, error) {
 		r.URL.Scheme, r.URL.Host, r.Host = target.Scheme, target.Host, target.Host
 		return transport.RoundTrip(r)
 	})

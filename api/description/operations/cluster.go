@@ -81,9 +81,9 @@ func clusterSchema() *spec.Schema {
 			spec.Required("rows", spec.Integer(0), "number of rows that were copied"),
 			spec.Required("bytes", spec.Integer(0), "size of these rows, in bytes"),
 			spec.Required("started_at", spec.Instant(), "when the move began"),
-			spec.Required("pause_ms", spec.Integer(0), "how long no shard accepted changes of the organization, in milliseconds; 0 while the move is under way"),
+			spec.Required("pause_ms", spec.Integer(0), "how long no shard accepted changes of the organization, in milliseconds; 0 while the move is under way, or if an earlier leader has made it"),
 			spec.Required("error", spec.Nullable(spec.Text()), "why the organization has stayed; null if it has not"),
-		)...)), "moves of organizations that are under way, and the last ones that have ended since the leaders of their shards began to lead"),
+		)...)), "moves of organizations that are under way, and the last ones that have ended; moves that have failed are forgotten when their shard gets another leader"),
 		spec.Required("schema", spec.Integer(1), "number of the forms in which rows are stored; the same on all nodes"),
 		spec.Required("keyring", spec.Text(), "fingerprint of the keyring that all nodes share, in hexadecimal digits"),
 	)

@@ -43,10 +43,23 @@ type clusterStatus struct {
 	Nodes []struct {
 		BaseURL *string `json:"base_url"`
 	}
-	Shards  []struct{ Shard int }
+	Shards []struct {
+		Shard  int
+		Leader *string // null: none serves the shard, so its moves are missing
+	}
 	Moves   []organizationMove
 	Schema  int
 	Keyring string
+}
+
+// knowsMoves tells whether the status contains the moves of all shards.
+func (s *clusterStatus) knowsMoves() bool {
+	for i := range s.Shards {
+		if s.Shards[i].Leader == nil {
+			return false
+		}
+	}
+	return true
 }
 
 // Run implements the command. The backups are listed together only when all are complete.

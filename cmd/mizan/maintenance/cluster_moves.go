@@ -44,7 +44,7 @@ func (m organizationMove) identity() organizationMove {
 
 // moveList remembers moves that overlap the time in which backups are taken.
 type moveList struct {
-	known map[organizationMove]bool   // all moves that were seen; a node that loses a lead forgets its moves, so they have ended
+	known map[organizationMove]bool   // all moves that were seen; what is no longer reported has ended
 	ended []map[organizationMove]bool // by shard: the moves that had ended before the shard's backup was begun
 }
 
@@ -191,7 +191,7 @@ func (r *clusterRun) askAny(ctx context.Context) (status *clusterStatus, err err
 	for attempt := range shardAttempts {
 		flags := r.BackupFlags
 		flags.URL = &r.urls[attempt%len(r.urls)]
-		if status, _, err = r.ask(r.streams, &flags); err == nil {
+		if status, _, err = r.ask(r.streams, &flags); err == nil && status.knowsMoves() {
 			return status, nil
 		}
 		select {
@@ -199,6 +199,9 @@ func (r *clusterRun) askAny(ctx context.Context) (status *clusterStatus, err err
 			return nil, ctx.Err()
 		case <-time.After(firstShardWait):
 		}
+	}
+	if err == nil {
+		err = faultOf(nil, "a shard has no leader that serves it, so it is unknown which organizations were moved; nothing is listed")
 	}
 	return nil, err
 }

@@ -33,10 +33,11 @@ const patience = 2 * time.Minute
 
 // What the simulator lacks, in the process and behind a connection.
 const (
-	noCredentials = "the simulator accepts every terminal"
-	noReturns     = "the simulator pays out for good"
-	noLateMoney   = "a call that has not arrived never moves money at the simulator, and it reports chargebacks only"
-	noConnection  = "the simulator is in the same process"
+	noCredentials  = "the simulator accepts every terminal"
+	noReturns      = "the simulator pays out for good"
+	noPreparations = "a charge is one call"
+	noLateMoney    = "a call that has not arrived never moves money at the simulator, and it reports chargebacks only"
+	noConnection   = "the simulator is in the same process"
 )
 
 var asset = money.Asset{Currency: "USD", Env: money.Prod}
@@ -46,7 +47,7 @@ func Local() providersuite.Rail {
 	return providersuite.Rail{
 		Name: directory.Simulator, Asset: asset,
 		Lacks: map[providersuite.Feature]string{
-			providersuite.Credentials: noCredentials, providersuite.Returns: noReturns, providersuite.LateMoney: noLateMoney, providersuite.Connections: noConnection,
+			providersuite.Credentials: noCredentials, providersuite.Returns: noReturns, providersuite.LateCharges: noLateMoney, providersuite.LatePayouts: noLateMoney, providersuite.Connections: noConnection, providersuite.Preparations: noPreparations,
 		},
 		Start: func(tb testing.TB, c *clock.Manual) providersuite.StandIn {
 			s := &local{rail: open(tb, c)}
@@ -61,7 +62,7 @@ func Remote() providersuite.Rail {
 	return providersuite.Rail{
 		Name: directory.Simulator, Asset: asset,
 		Lacks: map[providersuite.Feature]string{
-			providersuite.Credentials: noCredentials, providersuite.Returns: noReturns, providersuite.LateMoney: noLateMoney,
+			providersuite.Credentials: noCredentials, providersuite.Returns: noReturns, providersuite.LateCharges: noLateMoney, providersuite.LatePayouts: noLateMoney, providersuite.Preparations: noPreparations,
 		},
 		Start: startRemote,
 	}
@@ -244,7 +245,12 @@ func startRemote(tb testing.TB, c *clock.Manual) providersuite.StandIn {
 		s.close()
 	})
 	transport := &http.Transport{DisableKeepAlives: true}
-	s.Proxy = providersuite.NewProxy(tb, false, func(r *http.Request) bool { return filepath.Base(r.URL.Path) != "submit" }, func(r *http.Request) (*http.Response, error) {
+	s.Proxy = providersuite.NewProxy(tb, false, func(r *http.Request) providersuite.Target {
+		if filepath.Base(r.URL.Path) == "submit" {
+			return providersuite.Submissions
+		}
+		return providersuite.Inquiries
+	}, func(r *http.Request) (*http.Response, error) {
 		r.URL.Scheme, r.URL.Host, r.Host = "http", s.address, s.address
 		return transport.RoundTrip(r)
 	})

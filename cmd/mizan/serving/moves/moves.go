@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -68,18 +69,36 @@ type Mover struct {
 
 var _ api.Mover = (*Mover)(nil)
 
-// Start begins the Mover of an engine. It settles the moves that an earlier leader has left unfinished.
+// Start begins the Mover of an engine. It settles the moves that an earlier leader has left unfinished, and shows those that earlier
+// leaders have finished, as the store has them.
 func Start(o Options) *Mover {
 	m := &Mover{Options: o, unsettled: make(map[ledger.ID]bool), departed: make(map[ledger.ID]bool)}
 	m.receiver = move.NewReceiver(o.Journal)
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	for org, p := range o.Journal.Placements() {
-		if p.State == store.Leaving {
+		switch p.State {
+		case store.Leaving:
 			m.setUnsettled(org, true)
-			m.running.Go(func() { m.settle(org, p.Shard) })
+			status := m.newStatus(org, p.Shard, p.Move, api.MoveCopying)
+			m.statuses = append(m.statuses, status)
+			m.running.Go(func() {
+				m.settle(org, p.Shard)
+				m.showSettled(org, status)
+			})
+		case store.Left:
+			m.statuses = append(m.statuses, m.newStatus(org, p.Shard, p.Move, api.MoveEnded))
 		}
 	}
+	slices.SortFunc(m.statuses, func(a, b *api.MoveStatus) int { return strings.Compare(a.StartedAt, b.StartedAt) })
+	m.statuses = m.statuses[max(0, len(m.statuses)-maxShown):]
 	return m
+}
+
+// startFormat is RFC 3339 in milliseconds.
+const startFormat = "2006-01-02T15:04:05.000Z07:00"
+
+func (m *Mover) newStatus(org ledger.ID, to int, id ledger.ID, state string) *api.MoveStatus {
+	return &api.MoveStatus{Organization: org.String(), From: m.Shard, To: to, State: state, StartedAt: move.StartOf(id).Format(startFormat)}
 }
 
 // Cancel makes the moves end. What they leave unfinished, the next leader settles.
@@ -106,6 +125,19 @@ func (m *Mover) settle(org ledger.ID, to int) {
 		}
 	}
 	m.settled(org)
+}
+
+// showSettled shows the end of a move that an earlier leader has left unfinished.
+func (m *Mover) showSettled(org ledger.ID, status *api.MoveStatus) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch m.Journal.Placement(org).State {
+	case store.Left:
+		status.State = api.MoveEnded
+	case store.Here:
+		text := "the shard has got another leader during the move"
+		status.State, status.Error = api.MoveFailed, &text
+	}
 }
 
 // settleEvery is the time after which the other shard is asked again.
@@ -201,15 +233,14 @@ func (m *Mover) Start(org ledger.ID, to int) error {
 		}
 		return ledger.Refuse(op, ledger.Conflict, "the organization is being moved already")
 	}
-	status := &api.MoveStatus{
-		Organization: org.String(), From: m.Shard, To: to, State: api.MoveCopying, StartedAt: time.Now().UTC().Format(time.RFC3339Nano),
-	}
+	id := move.NewID()
+	status := m.newStatus(org, to, id, api.MoveCopying)
 	m.statuses = append(m.statuses, status)
 	oldestEnded := slices.IndexFunc(m.statuses, func(s *api.MoveStatus) bool { return s.State != api.MoveCopying })
 	if len(m.statuses) > maxShown && oldestEnded >= 0 {
 		m.statuses = slices.Delete(m.statuses, oldestEnded, oldestEnded+1)
 	}
-	m.running.Go(func() { m.run(org, status) })
+	m.running.Go(func() { m.run(org, id, status) })
 	return nil
 }
 
@@ -224,7 +255,7 @@ func (m *Mover) underWay(org ledger.ID) *api.MoveStatus {
 }
 
 // run moves an organization.
-func (m *Mover) run(org ledger.ID, status *api.MoveStatus) {
+func (m *Mover) run(org, id ledger.ID, status *api.MoveStatus) {
 	update := func(p move.Progress) {
 		m.mu.Lock()
 		defer m.mu.Unlock()
@@ -232,7 +263,7 @@ func (m *Mover) run(org ledger.ID, status *api.MoveStatus) {
 	}
 	isFenced := false
 	result, err := move.Run(m.ctx, move.Order{
-		Journal: m.Journal, Org: org, From: m.Shard, To: status.To, Term: m.Term, Other: destination{m, status.To}, OnProgress: update,
+		ID: id, Journal: m.Journal, Org: org, From: m.Shard, To: status.To, Term: m.Term, Other: destination{m, status.To}, OnProgress: update,
 		OnFence: func() {
 			m.setUnsettled(org, true)
 			isFenced = true
