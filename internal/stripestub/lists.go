@@ -60,21 +60,36 @@ func (c *call) limit() (int, *failure) {
 	return 0, invalid("parameter_invalid_integer", "limit", "Limit must be between 1 and %d.", maxLimit)
 }
 
+// listed is a resource that lists have.
+type listed interface {
+	resource
+	key() (id string, created int64)
+}
+
+func (e *event) key() (string, int64)   { return e.ID, e.created }
+func (e *entry) key() (string, int64)   { return e.id, e.created.Unix() }
+func (ch *charge) key() (string, int64) { return ch.id, ch.created }
+func (r *refund) key() (string, int64)  { return r.id, r.created }
+func (p *payout) key() (string, int64)  { return p.id, p.created }
+func (d *dispute) key() (string, int64) { return d.id, d.created }
+
 // listOf returns a page of a list, newest first. all is in the order of creation.
-func listOf[T resource](c *call, all []T, admits func(T) bool) (object, *failure) {
+func listOf[T listed](c *call, all []T, admits func(T) bool) (object, *failure) {
 	limit, f := c.limit()
 	if f != nil {
 		return nil, f
 	}
-	var rows []object
+	var found []T
 	for _, item := range slices.Backward(all) {
-		row := item.json()
-		if at, _ := row["created"].(int64); admits(item) && c.admitsTime(at) {
-			rows = append(rows, row)
+		if _, created := item.key(); admits(item) && c.admitsTime(created) {
+			found = append(found, item)
 		}
 	}
 	indexOf := func(name string) (int, *failure) {
-		i := slices.IndexFunc(rows, func(row object) bool { return row["id"] == c.text(name) })
+		i := slices.IndexFunc(found, func(item T) bool {
+			id, _ := item.key()
+			return id == c.text(name)
+		})
 		if i < 0 {
 			return 0, missing(400, "object", c.text(name), name)
 		}
@@ -90,7 +105,7 @@ func listOf[T resource](c *call, all []T, admits func(T) bool) (object, *failure
 			return nil, f
 		}
 		hasMore = end > limit
-		rows = rows[max(0, end-limit):end]
+		found = found[max(0, end-limit):end]
 	default:
 		start := 0
 		if c.has("starting_after") {
@@ -100,10 +115,14 @@ func listOf[T resource](c *call, all []T, admits func(T) bool) (object, *failure
 			}
 			start = last + 1
 		}
-		hasMore = len(rows)-start > limit
-		rows = rows[start:min(len(rows), start+limit)]
+		hasMore = len(found)-start > limit
+		found = found[start:min(len(found), start+limit)]
 	}
-	return object{"object": "list", "data": anyOf(rows), "has_more": hasMore, "url": c.Path}, nil
+	rows := make([]any, len(found))
+	for i, item := range found {
+		rows[i] = item.json()
+	}
+	return object{"object": "list", "data": rows, "has_more": hasMore, "url": c.Path}, nil
 }
 
 func anyOf(rows []object) []any {

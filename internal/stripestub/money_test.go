@@ -96,8 +96,8 @@ func TestPayouts(t *testing.T) {
 		t.Errorf("paid out %v", got)
 	}
 	f.check()
-	barred := start(t, Options{NoPayouts: true})
-	barred.post(payouts, "amount=100&currency=usd").expect(400, "error.code", "payouts_not_allowed")
+	f.ForbidPayouts(true)
+	f.post(payouts, "amount=100&currency=usd").expect(400, "error.code", "payouts_not_allowed")
 }
 
 // id returns the id of the first row of a list.

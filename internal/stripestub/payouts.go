@@ -30,7 +30,7 @@ func (s *Stub) createPayout(c *call) (object, *failure) {
 	amount := c.integer("amount")
 	destination := c.text("destination")
 	switch {
-	case s.options.NoPayouts:
+	case s.payoutsForbidden:
 		return nil, invalid("payouts_not_allowed", "", "Payouts have been disabled for this account.")
 	case amount < 1:
 		return nil, invalid("parameter_invalid_integer", "amount", "This value must be greater than or equal to 1.")

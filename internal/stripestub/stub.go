@@ -30,8 +30,6 @@ type Options struct {
 	APIVersion     string // of the account, for events and for requests without Stripe-Version; empty: DefaultAPIVersion
 	// RawCards says that the account may send card numbers with its secret key. Otherwise such a request is refused.
 	RawCards bool
-	// NoPayouts says that the account may not create payouts: 400 payouts_not_allowed.
-	NoPayouts bool
 	// Fee computes Stripe's fee for a captured charge, in minor units; nil: 2.9% (rounded half up) and 30 minor units.
 	Fee func(amount int64, currency string) int64
 	// DisputeFee is the fee for a dispute, in minor units of the charge's currency; 0: 1500.
@@ -77,22 +75,23 @@ type Stub struct {
 	tb      testing.TB
 	options Options
 
-	mu       sync.Mutex
-	objects  map[string]resource // all objects that have an id
-	intents  []*intent           // this and the following lists: oldest first
-	charges  []*charge
-	refunds  []*refund
-	payouts  []*payout
-	disputes []*dispute
-	entries  []*entry // balance transactions
-	events   []*event
-	jobs     []job
-	keys     map[string]*storedAnswer // by idempotency key
-	requests []Request
-	faults   []*Planned
-	webhooks []*Webhook
-	current  *call // being executed; nil while time or a test changes the state
-	isSlow   bool  // confirmed payments stay in processing for AsyncDelay
+	mu               sync.Mutex
+	objects          map[string]resource // all objects that have an id
+	intents          []*intent           // this and the following lists: oldest first
+	charges          []*charge
+	refunds          []*refund
+	payouts          []*payout
+	disputes         []*dispute
+	entries          []*entry // balance transactions
+	events           []*event
+	jobs             []job
+	keys             map[string]*storedAnswer // by idempotency key
+	requests         []Request
+	faults           []*Planned
+	webhooks         []*Webhook
+	current          *call // being executed; nil while time or a test changes the state
+	isSlow           bool  // confirmed payments stay in processing for AsyncDelay
+	payoutsForbidden bool
 
 	serving sync.Mutex // guards server
 	server  *http.Server
@@ -199,6 +198,13 @@ func (s *Stub) Settle() {
 	s.lock()
 	defer s.mu.Unlock()
 	s.runJobs(func(j job) bool { return !j.isDeadline })
+}
+
+// ForbidPayouts determines whether the account may create payouts from now on; if not, 400 payouts_not_allowed.
+func (s *Stub) ForbidPayouts(areForbidden bool) {
+	s.lock()
+	defer s.mu.Unlock()
+	s.payoutsForbidden = areForbidden
 }
 
 // SlowProcessing determines whether payments that are confirmed from now on stay in status processing for AsyncDelay before

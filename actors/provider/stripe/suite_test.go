@@ -18,6 +18,7 @@ import (
 	"mizan/internal/providersuite"
 	"mizan/internal/secret"
 	"mizan/internal/stripestub"
+	"mizan/internal/testkit"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
@@ -26,6 +27,7 @@ import (
 
 // TestAdapterKeepsTheContractOfProviders runs the providers' suite against the stand-in for Stripe.
 func TestAdapterKeepsTheContractOfProviders(t *testing.T) {
+	testkit.NotUnderRace(t, "the stand-in's events make it slow; the adapter's other tests and the simulator's suite run under it")
 	providersuite.Run(t, providersuite.Rail{
 		Name: stripe.Name, Asset: usd,
 		Lacks: map[providersuite.Feature]string{
@@ -116,10 +118,11 @@ func (a *suiteAccount) Terminal(o providersuite.TerminalOptions) directory.Termi
 	return directory.Terminal{Provider: stripe.Name, ProviderParams: text}
 }
 
-// Instrument implements providersuite.StandIn. A payout goes to the account's own bank. Slow charges are Stripe's decision, not the
-// card's.
+// Instrument implements providersuite.StandIn. A payout goes to the account's own bank, so it is Stripe that decides which payouts are
+// refused, and which charges are slow.
 func (a *suiteAccount) Instrument(kind payment.Type, b providersuite.Behaviour) providersuite.Instrument {
 	if kind == payment.Payout {
+		a.stub.ForbidPayouts(b == providersuite.IsDeclined)
 		return providersuite.Instrument{Method: "bank_account"}
 	}
 	a.stub.SlowProcessing(b == providersuite.TakesTime)

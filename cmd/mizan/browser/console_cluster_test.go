@@ -43,12 +43,16 @@ func TestPagesOfTheClusterAreSound(t *testing.T) {
 	to := evaluate[string](tb, `document.querySelector("#node").value`)
 	tb.press(consoleSubmit)
 	tb.wantStatus(200)
-	if !tb.has("[role=status]") {
+	if !tb.has("[role=status]") && !tb.has(tokenField) {
 		t.Error("the page does not confirm that the shard is handed over")
 	}
+	// The nodes then balance the leads. If the organization's shard gets another leader, that node asks for the token again.
 	const leader = `[...document.querySelectorAll("table")][1].querySelectorAll("tbody tr")[2].cells[1].textContent.trim()`
 	testkit.WaitUntil(t, to+" leads shard 2", func() bool {
-		tb.visit(s.BaseURL + "/console/admin/cluster")
+		if tb.visit(s.BaseURL + "/console/admin/cluster"); tb.has(tokenField) {
+			s.enterToken(tb)
+			return false
+		}
 		return evaluate[string](tb, leader) == to
 	})
 }

@@ -28,14 +28,22 @@ func (s *site) signInAs(t *testing.T, v view, role string) *tab {
 	tb.press(consoleSubmit)
 	if role == "operator" {
 		tb.visit(s.BaseURL + "/console/admin/token")
-		tb.do(setValue("input[name=token]", s.Sandbox.AdminToken))
-		tb.press(consoleSubmit)
+		s.enterToken(tb)
 	}
 	tb.wantStatus(200)
 	if !tb.has("header form[action='/console/logout']") || tb.has("main [role=alert]") {
 		tb.fatal("the login failed")
 	}
 	return tb
+}
+
+// tokenField is the field for the administration token.
+const tokenField = "input[name=token]"
+
+// enterToken enters the administration token on the page that asks for it.
+func (s *site) enterToken(tb *tab) {
+	tb.do(setValue(tokenField, s.Sandbox.AdminToken))
+	tb.press(consoleSubmit)
 }
 
 // setValue sets the value of a field in one step, without keystrokes.
