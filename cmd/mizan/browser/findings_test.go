@@ -64,6 +64,16 @@ const layoutShift = `new Promise(resolve => {
 	requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => resolve(total), 0)));
 })`
 
+// shiftedElements is a JavaScript expression that returns what has moved, and by how much, for the message of a failed test.
+const shiftedElements = `new Promise(resolve => {
+	const moved = [];
+	const place = r => [r.x, r.y, r.width, r.height].join(",");
+	new PerformanceObserver(list => { for (const entry of list.getEntries()) for (const s of entry.sources)
+		moved.push(place(s.previousRect) + " -> " + place(s.currentRect) + ": " + (s.node?.outerHTML ?? s.node?.textContent ?? "").replace(/\s+/g, " ").slice(0, 120)); })
+		.observe({type: "layout-shift", buffered: true});
+	requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => resolve(moved.join("; ")), 0)));
+})`
+
 // tooWide is a JavaScript expression that returns the first elements that extend beyond the edge of the screen. Sprintf inserts
 // the screen's width.
 const tooWide = `document.scrollingElement.scrollWidth <= %d ? [] : [...document.body.querySelectorAll("*")]

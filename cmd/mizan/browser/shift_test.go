@@ -61,7 +61,7 @@ func TestScriptsDoNotMoveThePage(t *testing.T) {
 					p.show(tb)
 					tb.visitWithLateScript(tb.events.current().url)
 					if shift := evaluate[float64](tb, layoutShift); shift > 0 {
-						tb.report([]finding{{ruleShift, fmt.Sprintf("the layout of %s shifted by %g when the script ran", p.screenshotName(v), shift)}})
+						tb.report([]finding{{ruleShift, fmt.Sprintf("the layout of %s shifted by %g when the script ran: %s", p.screenshotName(v), shift, evaluate[string](tb, shiftedElements))}})
 					}
 				}
 			})
