@@ -159,7 +159,9 @@ func (a *suiteAccount) TakeBack(r *payment.Record) {
 }
 
 // MoveLate implements providersuite.StandIn. No test calls it.
-func (a *suiteAccount) MoveLate(*payment.Record, *directory.Terminal) { a.t.Fatal("nothing moves late") }
+func (a *suiteAccount) MoveLate(*payment.Record, *directory.Terminal) {
+	a.t.Fatal("nothing moves late")
+}
 
 // SecretFree implements providersuite.StandIn.
 func (a *suiteAccount) SecretFree() []string { return nil }
