@@ -17,7 +17,7 @@ const maxFileSize = 32 << 20
 var (
 	errTooLarge     = errors.New("the file is larger than 32 MiB")
 	errNoMessage    = errors.New("the file has neither a camt.053 nor a camt.054 message")
-	errOtherAccount = errors.New("the file is about another account than the terminal's")
+	errOtherAccount = errors.New("the file is not about the terminal's account")
 	errDirective    = errors.New("the file has a document type or entities")
 )
 
@@ -70,7 +70,7 @@ type camtDetail struct {
 // booking is a booked debit or credit with one of our references.
 type booking struct {
 	reference ledger.ID
-	isReturn  bool // a credit: the money came back
+	isReturn  bool // a credit: money came back, or somebody has sent money with the payout's reference
 	amount    money.Amount
 	bankID    string // the bank's own reference of the entry; may be empty
 	reason    string // the code of a return; may be empty
@@ -96,13 +96,18 @@ func readBookings(path, iban string) ([]booking, error) {
 		return nil, errNoMessage
 	}
 	var found []booking
+	isAboutUs := false
 	for i := range reports {
 		if reports[i].IBAN != iban {
-			return nil, errOtherAccount
+			continue // a customer with several accounts may get one file about all of them
 		}
+		isAboutUs = true
 		for j := range reports[i].Entries {
 			found = reports[i].Entries[j].appendBookings(found)
 		}
+	}
+	if !isAboutUs {
+		return nil, errOtherAccount
 	}
 	return found, nil
 }

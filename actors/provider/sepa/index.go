@@ -47,6 +47,7 @@ type bookings struct {
 	log   *slog.Logger
 
 	mu     sync.Mutex
+	iban   string               // guarded by mu: the account for which files were read
 	files  map[string]stamp     // guarded by mu: the files that were read, or that cannot be read
 	states map[ledger.ID]*state // guarded by mu
 	order  []ledger.ID          // guarded by mu: the references in states, in the order in which they were read
@@ -82,13 +83,19 @@ func (b *bookings) update(folder, iban string) error {
 		b.log.Error("a SEPA folder has too many files: the oldest are not read; move old files elsewhere", "folder", folder, "not_read", surplus)
 		files = files[surplus:]
 	}
+	if b.iban != iban {
+		b.iban, b.files = iban, nil // the terminal has got another account: every file is read again
+	}
 	present := make(map[string]stamp, len(files))
 	for _, f := range files {
-		present[f.name] = f.stamp
 		if b.files[f.name] == f.stamp {
+			present[f.name] = f.stamp
 			continue
 		}
 		found, err := readBookings(filepath.Join(folder, f.name), iban)
+		if _, isOfStorage := errors.AsType[*fs.PathError](err); !isOfStorage {
+			present[f.name] = f.stamp // otherwise the file is read again
+		}
 		if err != nil {
 			b.log.Error("a file of the bank cannot be used", "file", filepath.Join(folder, f.name), "error", err)
 			continue

@@ -75,6 +75,8 @@ type xmlAmount struct {
 func refusal(call *actors.Call) string {
 	card := call.Card
 	switch {
+	case call.Asset.Env != money.Prod:
+		return "env: a SEPA file moves real money, so it pays out in prod only."
 	case call.Asset.Currency != "EUR":
 		return "currency: a SEPA credit transfer is in EUR only."
 	case call.Hold:

@@ -49,6 +49,8 @@ const (
 const (
 	reasonUnwritable = "The payout could not be written."
 	reasonReturned   = "The bank has returned the payout."
+
+	reasonOnlyPaysOut = "A SEPA credit transfer can only pay out."
 )
 
 // Options configure a Provider.
@@ -105,7 +107,7 @@ func (p *Provider) pathsOf(terminal, reference ledger.ID) paths {
 func (p *Provider) Submit(ctx context.Context, call *actors.Call) actors.Outcome {
 	account, isOurs := accountOf(call.Terminal)
 	if call.Operation != actors.PayOut || !isOurs {
-		return refused("A SEPA credit transfer can only pay out.")
+		return refused(reasonOnlyPaysOut)
 	}
 	at := p.pathsOf(call.Terminal.ID, call.Reference)
 	switch wasHandedOver, err := p.wasHandedOver(at); {
@@ -153,7 +155,7 @@ func (p *Provider) prepare(call *actors.Call, account *Account, at paths) error 
 	if err := durable.Replace(at.part, fileMode, content); err != nil {
 		return err // without this file, the marker would say that the payout was handed over
 	}
-	return durable.Replace(at.marker, fileMode, nil)
+	return durable.Replace(at.marker, fileMode, []byte(call.Amount.String()))
 }
 
 // wasHandedOver tells whether the transport has, or had, the payout's file.
@@ -179,8 +181,11 @@ func exists(path string) (bool, error) {
 
 // Inquire implements actors.Provider.
 func (p *Provider) Inquire(_ context.Context, q *actors.Inquiry) actors.Outcome {
+	if q.Operation != actors.PayOut {
+		return refused(reasonOnlyPaysOut) // Submit refuses it too, so it was never carried out
+	}
 	account, isOurs := accountOf(q.Terminal)
-	if !isOurs || q.Operation != actors.PayOut {
+	if !isOurs {
 		return actors.Outcome{Verdict: payment.VerdictUnknown}
 	}
 	wasHandedOver, err := p.wasHandedOver(p.pathsOf(q.Terminal.ID, q.Reference))
@@ -194,13 +199,10 @@ func (p *Provider) Inquire(_ context.Context, q *actors.Inquiry) actors.Outcome 
 		return p.failed(q.Terminal, q.Reference, err, payment.VerdictUnknown)
 	}
 	switch s := index.states[q.Reference]; {
-	case s != nil && s.credit != nil:
+	case s != nil && s.credit != nil && s.credit.amount == q.ChargedAmount:
 		return actors.Outcome{Verdict: payment.VerdictFailed, Failure: s.credit.failure()}
 	case s != nil && s.debit != nil:
-		if s.debit.amount != q.ChargedAmount {
-			p.log.Error("the bank has booked another amount than was asked for", "reference", q.Reference.String(), "terminal", q.Terminal.ID.String(),
-				"asked", q.ChargedAmount.String(), "booked", s.debit.amount.String())
-		}
+		p.compareAmount(q.Terminal.ID, q.Reference, s.debit)
 		return actors.Outcome{Verdict: payment.VerdictCharged}
 	case wasHandedOver:
 		return pending()
@@ -285,12 +287,17 @@ func (p *Provider) reportsOf(t *directory.Terminal, account *Account, since, unt
 	for _, reference := range index.order {
 		s := index.states[reference]
 		r := actors.Report{Org: t.Org, Reference: reference, Terminal: t.ID}
+		if isNew(s.credit) {
+			p.log.Warn("the bank has credited money with the reference of a payout; compare it with the ledger", "reference", reference.String(),
+				"terminal", t.ID.String(), "amount", s.credit.amount.String())
+		}
+		if isNew(s.debit) {
+			p.compareAmount(t.ID, reference, s.debit)
+		}
 		switch {
-		case s.debit != nil && isNew(s.credit):
+		case s.isReturned() && isNew(s.credit):
 			r.Kind, r.At, r.Failure = actors.Reversal, s.credit.seenAt, s.credit.failure()
-			p.log.Warn("the bank has returned a booked payout; compare it with the ledger", "reference", reference.String(), "terminal", t.ID.String(),
-				"amount", s.credit.amount.String())
-		case s.credit == nil && isNew(s.debit):
+		case !s.isReturned() && isNew(s.debit):
 			r.Kind, r.At = actors.LateSettlement, s.debit.seenAt
 		default:
 			continue
@@ -298,6 +305,21 @@ func (p *Provider) reportsOf(t *directory.Terminal, account *Account, since, unt
 		reports = append(reports, r)
 	}
 	return reports, nil
+}
+
+// isReturned tells whether the money that was paid out has come back as a whole. Another amount with the payout's reference proves
+// nothing: anybody who was paid can send it.
+func (s *state) isReturned() bool {
+	return s.debit != nil && s.credit != nil && s.credit.amount == s.debit.amount
+}
+
+// compareAmount logs that the bank has booked another amount than was handed over.
+func (p *Provider) compareAmount(terminal, reference ledger.ID, debit *bookedSide) {
+	asked, err := os.ReadFile(p.pathsOf(terminal, reference).marker)
+	if booked := debit.amount.String(); err == nil && string(asked) != booked {
+		p.log.Error("the bank has booked another amount than was asked for", "reference", reference.String(), "terminal", terminal.String(),
+			"asked", string(asked), "booked", booked)
+	}
 }
 
 func pending() actors.Outcome {

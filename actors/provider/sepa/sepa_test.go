@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/hex"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -43,10 +44,14 @@ type fixture struct {
 func open(t *testing.T) *fixture {
 	t.Helper()
 	f := &fixture{t: t, root: t.TempDir(), clock: clock.NewManual(start)}
-	f.terminal = newTerminal(t, `{"debtor_name":"Mizan Payments GmbH","debtor_iban":"`+debtorIBAN+`","debtor_bic":"COBADEFFXXX","batch_booking":true}`)
+	f.terminal = newTerminal(t, accountParameters(debtorIBAN))
 	f.writeFile(filepath.Join(f.root, sepa.RootFile), "")
 	f.restart()
 	return f
+}
+
+func accountParameters(iban string) string {
+	return `{"debtor_name":"Mizan Payments GmbH","debtor_iban":"` + iban + `","debtor_bic":"COBADEFFXXX","batch_booking":true}`
 }
 
 func newTerminal(t *testing.T, params string) *directory.Terminal {
@@ -140,6 +145,7 @@ func TestFileOfAPayout(t *testing.T) {
 // A payout that cannot be a credit transfer is refused with the field's name, and nothing is written.
 func TestRefusedPayouts(t *testing.T) {
 	for field, change := range map[string]func(*actors.Call){
+		"env":                            func(c *actors.Call) { c.Asset.Env = money.Test },
 		"currency":                       func(c *actors.Call) { c.Asset.Currency = "USD" },
 		"amount":                         func(c *actors.Call) { c.Amount = money.FromUint64(100_000_000_000) },
 		"provider_params.two_phase":      func(c *actors.Call) { c.Hold = true },
@@ -290,6 +296,71 @@ func TestReturnIsReported(t *testing.T) {
 	if again := f.poll(f.clock.Now()); len(again) != 0 {
 		t.Errorf("reported again: %+v", again)
 	}
+}
+
+// Anybody who was paid knows the reference and can send money with it. Only the whole amount is a return.
+func TestCreditOfAnotherAmountIsNoReturn(t *testing.T) {
+	for _, order := range [][]string{{"DBIT", "CRDT"}, {"CRDT", "DBIT"}} {
+		f := open(t)
+		f.want(f.submit(), payment.VerdictPending)
+		for i, indicator := range order {
+			content := f.booked(indicator)
+			if indicator == "CRDT" {
+				content = strings.Replace(content, "12.34", "0.01", 1)
+			}
+			f.receive(fmt.Sprint(i, ".xml"), content)
+		}
+		f.want(f.inquire(), payment.VerdictCharged)
+		if found := f.poll(time.Time{}); len(found) != 1 || found[0].Kind != actors.LateSettlement {
+			t.Errorf("%v: reported %+v", order, found)
+		}
+		if !strings.Contains(f.log.String(), "credited money with the reference of a payout") {
+			t.Errorf("%v: the log does not mention the credit\n%s", order, f.log.String())
+		}
+	}
+}
+
+// A credit of which the debit was not read, because its file was moved elsewhere, is at least in the log.
+func TestCreditWithoutItsDebitIsLogged(t *testing.T) {
+	f := open(t)
+	f.want(f.submit(), payment.VerdictPending)
+	f.receive("b.xml", f.booked("CRDT"))
+	if found := f.poll(time.Time{}); len(found) != 0 || !strings.Contains(f.log.String(), "credited money with the reference of a payout") {
+		t.Errorf("reported %+v\n%s", found, f.log.String())
+	}
+}
+
+// A file may be about several accounts of the customer, and a terminal may get another account.
+func TestFilesOfSeveralAccounts(t *testing.T) {
+	f := open(t)
+	f.want(f.submit(), payment.VerdictPending)
+	ours := f.booked("DBIT")
+	foreign := strings.ReplaceAll(ours, debtorIBAN, "NL91ABNA0417164300")
+	_, first, _ := strings.Cut(foreign, "<Ntfctn>")
+	first, _, _ = strings.Cut(first, "</Ntfctn>")
+	f.receive("a.xml", foreign)
+	f.want(f.inquire(), payment.VerdictPending)
+	f.receive("b.xml", strings.Replace(ours, "<Ntfctn>", "<Ntfctn>"+strings.ReplaceAll(first, "DBIT", "CRDT")+"</Ntfctn><Ntfctn>", 1))
+	f.want(f.inquire(), payment.VerdictCharged)
+
+	g := open(t)
+	g.want(g.submit(), payment.VerdictPending)
+	g.receive("a.xml", foreign)
+	g.want(g.inquire(), payment.VerdictPending)
+	changed := newTerminal(t, accountParameters("NL91ABNA0417164300"))
+	changed.ID, changed.Org = g.terminal.ID, g.terminal.Org
+	g.terminal = changed
+	g.want(g.inquire(), payment.VerdictCharged)
+}
+
+// An inquiry about a cancellation says what Submit said of it, so that a killed process does not wait for it for ever.
+func TestCancellationIsRefused(t *testing.T) {
+	f := open(t)
+	f.want(f.submit(), payment.VerdictPending)
+	call := f.call()
+	call.Operation = actors.Void
+	f.want(f.Submit(t.Context(), call), payment.VerdictRefused)
+	f.want(f.Inquire(t.Context(), &actors.Inquiry{Terminal: f.terminal, Reference: reference, Operation: actors.Void, ChargeState: call.ChargeState}), payment.VerdictRefused)
 }
 
 func (f *fixture) poll(since time.Time) []actors.Report {

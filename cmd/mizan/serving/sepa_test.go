@@ -32,12 +32,12 @@ func TestPayoutBySEPACreditTransfer(t *testing.T) {
 		return object
 	}
 	terminal := send(201, "POST", "/terminal", map[string]any{
-		"partner_id": s.Sandbox.PartnerID, "name": "bank", "provider": "sepa", "type": "payout", "env": "test",
+		"partner_id": s.Sandbox.PartnerID, "name": "bank", "provider": "sepa", "type": "payout", "env": "prod",
 		"provider_params": map[string]any{"debtor_name": "Mizan Payments GmbH", "debtor_iban": "DE89370400440532013000", "currencies": []string{"EUR"}, "methods": []string{"sepa"}, "priority": -100},
 	}, s.Admin())["data"].(map[string]any)["id"].(string)
 	payout := func(iban, holder string) map[string]any {
 		return map[string]any{"params": map[string]any{
-			"type": "payout", "amount": "1234", "currency": "EUR", "env": "test", "returnUrl": "https://shop.example/ok", "failUrl": "https://shop.example/no",
+			"type": "payout", "amount": "1234", "currency": "EUR", "env": "prod", "returnUrl": "https://shop.example/ok", "failUrl": "https://shop.example/no",
 			"money_storage": map[string]string{"type": "sepa", "iban": iban, "account_holder": holder},
 		}}
 	}
