@@ -263,6 +263,31 @@ func TestDayWithAnEntryInNoReportIsNotClosed(t *testing.T) {
 	r.admin().post(reconciliationPath+"/days/0b9a4d2e-2d53-4b1f-9d2c-0b5a6f1e3c01"+closeToday, "").want(404, "")
 }
 
+// A report that can't be finished is refused before it begins: a report that has begun would keep the days open for ever.
+func TestReportThatCannotBeFinishedNeverBegins(t *testing.T) {
+	t.Parallel()
+	r := newReconciled(t)
+	before := r.events()
+	lines := make([]string, 120_000) // whose sum needs more than 256 bits
+	for i := range lines {
+		lines[i] = fmt.Sprintf("m%d,2026-09-03,charge,1%s,0,USD,", i, strings.Repeat("0", 72))
+	}
+	r.importCSV(lines...).want(422, "").wantFields(map[string]string{"errors.0.field": "file"})
+	if r.events() != before {
+		t.Error("the refused report has stored something")
+	}
+	r.importCSV("l1,2026-09-03,charge,1000,0,USD,a", "l2,2026-09-03,charge,2000,0,USD,b", "l3,2026-09-03,charge,3000,0,USD,c").want(201, "")
+	r.closeDay().want(200, "")
+}
+
+// A line that states the amount after its fee counts once in what the provider owes.
+func TestNetAmountsCountTheFeeOnce(t *testing.T) {
+	t.Parallel()
+	r := newReconciled(t)
+	r.importCSV("l1,2026-09-03,charge,971,29,USD,a").want(201, "").wantFields(map[string]string{"data.matched": "1", "data.totals.0.in": "1000", "data.totals.0.fees": "29"})
+	r.summary().wantFields(map[string]string{"data.provider": "971"})
+}
+
 func TestWrongUploadStoresNothing(t *testing.T) {
 	t.Parallel()
 	r := newReconciled(t)

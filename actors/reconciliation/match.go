@@ -18,17 +18,19 @@ type pass struct {
 
 // match matches the lines that are not stored yet, stores them in batches, stores the entries that are missing there, and
 // finishes the report.
-func (r *importRun) match() error {
-	p, err := r.prepare()
-	if err != nil {
-		return err
+func (r *importRun) match(p *pass) error {
+	if p == nil {
+		var err error
+		if p, err = r.prepare(); err != nil {
+			return err
+		}
 	}
 	for i := 0; i < len(r.lines); {
 		batch := &reconciliation.Batch{Report: r.report.ID, Number: uint64(r.report.Batches)}
 		first := i
 		for ; i < len(r.lines) && len(batch.Lines) < reconciliation.MaxBatch; i++ {
 			if !r.isDone[i] {
-				batch.Lines = append(batch.Lines, reconciliation.BookedLine{Line: r.lines[i], Outcome: p.outcomes[i], Key: r.keys[i]})
+				batch.Lines = append(batch.Lines, r.bookedLine(p, i))
 			}
 		}
 		if len(batch.Lines) == 0 {
@@ -47,6 +49,15 @@ func (r *importRun) match() error {
 	return r.finish()
 }
 
+// bookedLine returns a line as it is stored.
+func (r *importRun) bookedLine(p *pass, i int) reconciliation.BookedLine {
+	line := r.lines[i]
+	if e := p.entryDays[p.outcomes[i].Entry]; e != nil {
+		line = p.matcher.Gross(line, e)
+	}
+	return reconciliation.BookedLine{Line: line, Outcome: p.outcomes[i], Key: r.keys[i]}
+}
+
 // prepare reads the entries of the report's days once and matches the lines with them.
 func (r *importRun) prepare() (*pass, error) {
 	view := r.cfg.Journal.View()
@@ -55,8 +66,15 @@ func (r *importRun) prepare() (*pass, error) {
 	var err error
 	if r.report.From != 0 {
 		// An entry by reference may be further away than the tolerance; it is then a difference of the date.
-		window := ledger.Date(dateWindow)
-		if p.missing, err = collectEntries(view, r.terminal, max(1, r.report.From-window), r.report.To+window, p.matcher); err != nil {
+		// Of an account with very many, only those within the tolerance are read.
+		for _, window := range []ledger.Date{dateWindow, ledger.Date(reconciliation.DefaultTerms.Days)} {
+			p.matcher = reconciliation.NewMatcher(reconciliation.DefaultTerms)
+			p.missing, err = collectEntries(view, r.terminal, max(1, r.report.From-window), r.report.To+window, p.matcher)
+			if !ledger.IsRefusal(err, ledger.Invalid) {
+				break
+			}
+		}
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -31,16 +31,25 @@ func (s *Service) run(ctx context.Context, t *directory.Terminal, draft *reconci
 	for i := range c.lines {
 		r.keys = append(r.keys, assigned.Next(&c.lines[i]))
 	}
+	var first *pass
 	if begun.record != nil {
 		r.report, r.version = begun.record, begun.version
 		if err := r.skipStored(); err != nil {
 			return nil, err
 		}
-	} else if err := r.begin(mapping); err != nil {
-		return nil, err
+	} else {
+		r.describe()
+		var err error
+		if first, err = r.tryOut(); err == nil {
+			err = r.begin(mapping)
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
 	for range maxTries {
-		err := r.match()
+		err := r.match(first)
+		first = nil
 		if err == nil {
 			return r.report, nil
 		}
@@ -57,8 +66,8 @@ func (s *Service) run(ctx context.Context, t *directory.Terminal, draft *reconci
 	return nil, ledger.Refuse(opImport, ledger.Unavailable, "other imports or decisions took the same entries again and again; the same upload continues the import")
 }
 
-// begin stores the report without lines.
-func (r *importRun) begin(mapping string) error {
+// describe sets what the report says about its lines.
+func (r *importRun) describe() {
 	r.report.Lines = int64(len(r.lines))
 	for i := range r.lines {
 		date := r.lines[i].Date
@@ -67,6 +76,29 @@ func (r *importRun) begin(mapping string) error {
 		}
 		r.report.To = max(r.report.To, date)
 	}
+}
+
+// tryOut matches the lines of a new report, and refuses what could not be finished. A report that was begun keeps days open until
+// it is complete, so it must not begin in vain.
+func (r *importRun) tryOut() (*pass, error) {
+	p, err := r.prepare()
+	if err != nil {
+		return nil, err
+	}
+	all := &reconciliation.Batch{}
+	for i := range r.lines {
+		all.Lines = append(all.Lines, r.bookedLine(p, i))
+	}
+	if _, err := r.report.Add(all, 0); err != nil {
+		return nil, errTotal
+	}
+	return p, nil
+}
+
+var errTotal = ledger.RefuseField(opImport, "file", "the sum of its amounts is out of range")
+
+// begin stores the report without lines.
+func (r *importRun) begin(mapping string) error {
 	first := step(reconciliation.Reports, r.report.Org, 0, r.report, r.report.BeginEvent())
 	first.List, first.FurtherLists = reconciliation.AllReports, []ledger.List{reconciliation.ReportsOf(r.terminal.ID)}
 	change := &posting.Change{
@@ -169,7 +201,7 @@ func (r *importRun) store(p *pass, batch *reconciliation.Batch) error {
 	}
 	next, err := r.report.Add(batch, changes.found)
 	if err != nil {
-		return ledger.RefuseField(opImport, "file", "the sum of its amounts is out of range")
+		return errTotal
 	}
 	own := step(reconciliation.Reports, r.report.Org, r.version, next, r.report.ExtendEvent())
 	e := batch.Event()

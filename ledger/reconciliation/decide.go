@@ -113,14 +113,18 @@ type Correction struct {
 	Amount money.Signed // negative: a shortfall, the account is lowered
 }
 
-// Corrections returns the changes of the provider's account that a difference needs, without those that are zero. A difference
-// of kind date or duplicate needs none. The error says that an amount overflows.
+// Corrections returns the changes of the provider's account that a difference needs, without those that are zero. A line's amount
+// counts without its fee, which settlements book, unless the line has no amount. A difference of kind date or duplicate needs none. The error says that an amount overflows.
 func (d *FoundDifference) Corrections() (list []Correction, err error) {
 	switch d.Kind {
 	case DateDiffers.String(), Duplicate.String():
 		return nil, nil
 	}
-	if d.LineAmount != nil {
+	switch {
+	case d.LineAmount == nil:
+	case d.LineAmount.IsZero() && d.LineFee != nil: // the fee is all that the line is about
+		list = append(list, Correction{d.LineAsset, d.LineFee.Neg()})
+	default:
 		list = append(list, Correction{d.LineAsset, *d.LineAmount})
 	}
 	if d.EntryAmount != nil {

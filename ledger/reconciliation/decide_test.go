@@ -32,6 +32,14 @@ func found(kind DifferenceKind, lineKind LineKind, isOutgoing bool) *FoundDiffer
 	return d
 }
 
+// feeOnly returns a difference of a line that has no amount, but a fee of 125.
+func feeOnly(lineKind LineKind) *FoundDifference {
+	l := line(0, "a")
+	l.Kind, l.Fee = lineKind, money.Signed{Abs: money.FromUint64(125)}
+	d, _ := NewDifference(uuid.New(), &Report{ID: uuid.New(), Org: uuid.New(), Terminal: uuid.UUID{1}}, today, Found{Kind: MissingHere, Line: &l})
+	return d
+}
+
 // The postings of every decision, by kind of difference; copied from the table of postings. "-" means that the decision is
 // refused, and "none" that it posts nothing.
 func TestDecisionsByKind(t *testing.T) {
@@ -48,6 +56,8 @@ func TestDecisionsByKind(t *testing.T) {
 			WriteOff: "Dr E:write_offs 1000 Cr " + provider + " 1000", AcceptFee: "-", Wait: "none", Transit: "-", Arrive: "-"}},
 		{"a fee missing here", found(MissingHere, FeeCharge, true), map[Action]string{
 			WriteOff: "Dr E:write_offs 1000 Cr " + provider + " 1000", AcceptFee: "Dr E:provider_fees 1000 Cr " + provider + " 1000", Wait: "none", Transit: "-", Arrive: "-"}},
+		{"a fee without an amount", feeOnly(FeeCharge), map[Action]string{
+			WriteOff: "Dr E:write_offs 125 Cr " + provider + " 125", AcceptFee: "Dr E:provider_fees 125 Cr " + provider + " 125", Wait: "none", Transit: "-", Arrive: "-"}},
 		{"a payout missing here", found(MissingHere, PaidOut, true), map[Action]string{
 			WriteOff: "Dr E:write_offs 1000 Cr " + provider + " 1000", AcceptFee: "-", Wait: "none", Transit: "Dr " + transit + " 1000 Cr " + provider + " 1000", Arrive: "-"}},
 		{"a charge missing there", found(MissingThere, Charge, false), map[Action]string{

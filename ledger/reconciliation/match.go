@@ -131,10 +131,10 @@ func (m *Matcher) addAmount(i int32, amount money.Amount) {
 // never returns Duplicate: the caller knows which lines are booked already.
 func (m *Matcher) Match(lines []Line, skip func(i int) bool) []Outcome {
 	outcomes := make([]Outcome, len(lines))
-	for _, isExact := range []bool{true, false} {
+	for _, find := range []func(*Line, Rule) int32{m.bestByReference, m.onlyByReference, m.nearestByAmount} {
 		for i := range lines {
 			if outcomes[i].Rule == 0 && !skip(i) {
-				m.matchLine(&lines[i], isExact, &outcomes[i])
+				m.matchLine(&lines[i], find, &outcomes[i])
 			}
 		}
 	}
@@ -146,21 +146,10 @@ func (m *Matcher) Match(lines []Line, skip func(i int) bool) []Outcome {
 	return outcomes
 }
 
-// matchLine looks for the entry of a line. If isExact is set, only an entry with the same asset and amount counts. Otherwise
-// only the single entry that is left under one of the line's references counts.
-func (m *Matcher) matchLine(l *Line, isExact bool, out *Outcome) {
+// matchLine looks for the entry of a line by each rule.
+func (m *Matcher) matchLine(l *Line, find func(*Line, Rule) int32, out *Outcome) {
 	for rule := range Rules {
-		r := &Rules[rule]
-		best := int32(-1)
-		switch {
-		case r.By != 0 && isExact:
-			best = m.bestByReference(l, r.By)
-		case r.By != 0:
-			best = m.onlyByReference(l, r.By)
-		case isExact && (!r.WithoutReference || len(l.References) == 0):
-			best = m.nearestByAmount(l)
-		}
-		if best >= 0 {
+		if best := find(l, Rules[rule]); best >= 0 {
 			m.isTaken[best] = true
 			*out = Outcome{Rule: uint8(rule + 1), Entry: m.entries[best].Seq, Difference: m.compare(l, &m.entries[best])}
 			return
@@ -197,10 +186,23 @@ func (m *Matcher) agrees(l *Line, e *Entry) bool {
 	return err == nil && gross == e.Signed()
 }
 
-// eachWith calls fn with the free entries that a reference of the given kind names and that move money in the line's direction.
-func (m *Matcher) eachWith(l *Line, kind ReferenceKind, fn func(i int32)) {
+// Gross returns the line as it is stored: if its amount is the entry's only after the fee that the line states, the fee is taken out
+// of the amount, so that totals count it once.
+func (m *Matcher) Gross(l Line, e *Entry) Line {
+	if l.Amount == e.Amount || l.Amount == e.OtherAmount && !e.OtherAmount.IsZero() || l.Asset != e.Asset || !m.agrees(&l, e) {
+		return l
+	}
+	l.Amount, l.Outgoing = e.Amount, e.Outgoing
+	return l
+}
+
+// eachWith calls fn with the free entries that a reference of the rule's kind names and that move money in the line's direction.
+func (m *Matcher) eachWith(l *Line, r Rule, fn func(i int32)) {
+	if r.By == 0 {
+		return
+	}
 	for _, text := range l.References {
-		same := m.byReference[Reference{kind, text}]
+		same := m.byReference[Reference{r.By, text}]
 		if same.count > maxSameReference {
 			continue
 		}
@@ -212,10 +214,10 @@ func (m *Matcher) eachWith(l *Line, kind ReferenceKind, fn func(i int32)) {
 	}
 }
 
-// bestByReference returns the free entry with the line's amount that is nearest to the line's day, or -1.
-func (m *Matcher) bestByReference(l *Line, kind ReferenceKind) int32 {
+// bestByReference returns the free entry with a reference of the line and the line's amount that is nearest to the line's day, or -1.
+func (m *Matcher) bestByReference(l *Line, r Rule) int32 {
 	best := int32(-1)
-	m.eachWith(l, kind, func(i int32) {
+	m.eachWith(l, r, func(i int32) {
 		e := &m.entries[i]
 		if e.Asset == l.Asset && m.agrees(l, e) && (best < 0 || m.isBetter(l, i, best)) {
 			best = i
@@ -231,9 +233,9 @@ func (m *Matcher) isBetter(l *Line, i, j int32) bool {
 }
 
 // onlyByReference returns the free entry of a reference if there is only one, or -1.
-func (m *Matcher) onlyByReference(l *Line, kind ReferenceKind) int32 {
+func (m *Matcher) onlyByReference(l *Line, r Rule) int32 {
 	only := int32(-1)
-	m.eachWith(l, kind, func(i int32) {
+	m.eachWith(l, r, func(i int32) {
 		switch only {
 		case -1:
 			only = i
@@ -245,9 +247,13 @@ func (m *Matcher) onlyByReference(l *Line, kind ReferenceKind) int32 {
 	return max(only, -1)
 }
 
-// nearestByAmount returns the free entry with the line's amount whose day is nearest to the line's, or -1. Lines that get here
-// have no reference, so of several equal entries each is as good as the others.
-func (m *Matcher) nearestByAmount(l *Line) int32 {
+// nearestByAmount returns the free entry with the line's amount whose day is nearest to the line's, or -1. The line has no
+// reference, so of several equal entries each is as good as the others. References are tried for all lines before, so that a line
+// without one never takes the entry of another.
+func (m *Matcher) nearestByAmount(l *Line, r Rule) int32 {
+	if r.By != 0 || r.WithoutReference && len(l.References) > 0 {
+		return -1
+	}
 	for days := range m.terms.Days + 1 {
 		for _, date := range []ledger.Date{l.Date - ledger.Date(days), l.Date + ledger.Date(days)} {
 			key := amountKey{l.Asset, l.Outgoing, l.Amount, date}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/google/uuid"
@@ -71,6 +72,7 @@ func TestLineIsMatchedByTheFirstRuleThatFinds(t *testing.T) {
 		"four days later, without a reference":   {[]Entry{entry(1, 10)}, []Line{on(line(10), today+4)}, []string{"0 missing_here"}},
 		"the other direction":                    {[]Entry{entry(1, 10, "a")}, []Line{out(line(10, "a"))}, []string{"0 missing_here"}},
 		"the exact amount first, in any order":   {[]Entry{entry(1, 20, "a"), entry(2, 30, "a")}, []Line{line(25, "a"), line(30, "a")}, []string{"1 amount", "2 "}},
+		"references first, in any order":         {[]Entry{entry(1, 10, "a"), entry(2, 10, "b")}, []Line{line(10), line(10, "a")}, []string{"2 ", "1 "}},
 		"two inexact entries are no match":       {[]Entry{entry(1, 20, "a"), entry(2, 30, "a")}, []Line{line(25, "a")}, []string{"0 missing_here"}},
 		"a settlement by what reached the bank":  {[]Entry{payout}, []Line{out(line(970, "po"))}, []string{"9 "}},
 		"a settlement by its gross amount":       {[]Entry{payout}, []Line{out(line(1000, "po"))}, []string{"9 "}},
@@ -78,6 +80,23 @@ func TestLineIsMatchedByTheFirstRuleThatFinds(t *testing.T) {
 	} {
 		if got := match(c.entries, c.lines...); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// A line that states the amount after its fee is stored with the amount before it, so that totals subtract the fee once.
+func TestNetLineIsStoredGross(t *testing.T) {
+	m := NewMatcher(DefaultTerms)
+	net := line(971, "a")
+	net.Fee = money.Signed{Abs: money.FromUint64(29)}
+	e := entry(1, 1000, "a")
+	gross := m.Gross(net, &e)
+	if got, err := gross.Net(); err != nil || got != (money.Signed{Abs: money.FromUint64(971)}) {
+		t.Errorf("the provider owes %v more, want 971", got)
+	}
+	for _, unchanged := range []Line{line(970, "a"), line(1000, "a")} {
+		if got := m.Gross(unchanged, &e); !reflect.DeepEqual(got, unchanged) {
+			t.Errorf("%+v has become %+v", unchanged, got)
 		}
 	}
 }
@@ -97,8 +116,8 @@ func TestReferenceOfManyEntriesSaysNothing(t *testing.T) {
 }
 
 // Whatever the lines and entries are: each entry is matched at most once, an outcome without a difference agrees in asset, amount
-// and day, and the remaining entries are those that no outcome names. The order of the lines does not change how many agree
-// exactly.
+// and day, the remaining entries are those that no outcome names, and no line without a reference has an entry that a line without
+// an entry names with its amount.
 func TestMatchingProperties(t *testing.T) {
 	random := rand.New(rand.NewPCG(testseed.Seed(t), 1))
 	for range 500 {
@@ -122,7 +141,8 @@ func TestMatchingProperties(t *testing.T) {
 			m.Add(e)
 		}
 		matched := make(map[uint64]bool)
-		for i, o := range m.Match(lines, none) {
+		outcomes := m.Match(lines, none)
+		for i, o := range outcomes {
 			if o.Entry == 0 {
 				if o.Difference != MissingHere {
 					t.Fatalf("line %d has outcome %+v", i, o)
@@ -134,6 +154,12 @@ func TestMatchingProperties(t *testing.T) {
 				t.Fatalf("entry %d is matched twice or with a line of the other direction", o.Entry)
 			}
 			matched[o.Entry] = true
+			for k := range lines {
+				if len(lines[i].References) == 0 && outcomes[k].Entry == 0 && lines[k].Amount == e.Amount && lines[k].Outgoing == e.Outgoing &&
+					slices.Contains(lines[k].References, e.References[0].Text) {
+					t.Fatalf("line %+v has the entry %+v, which line %+v names", lines[i], e, lines[k])
+				}
+			}
 			if o.Difference == 0 && (e.Amount != lines[i].Amount || abs(int(e.Date-lines[i].Date)) > 3) {
 				t.Fatalf("line %+v agrees with %+v", lines[i], e)
 			}

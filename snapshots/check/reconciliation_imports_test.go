@@ -180,6 +180,27 @@ func (o *overtakenWriter) Write(ctx context.Context, org ledger.ID, op string, d
 	return o.Writer.Write(ctx, org, op, decide, publish)
 }
 
+// A day is not closed while an import is under way, because the import may still find a difference of this day.
+func TestNoDayIsClosedDuringAnImport(t *testing.T) {
+	w := fixture.Copy(t)
+	server := fixture.Start(t, w)
+	terminal := newReconciledTerminal(server, w)
+	other := newReconciler(server, w.FirstDemo.Org, terminal.ID, server.Directory)
+	today := ledger.DateOf(server.Clock.Now())
+	closeToday := func() error {
+		_, err := other.Close(t.Context(), w.FirstDemo.Org, terminal.ID, today)
+		return err
+	}
+	importing := newReconciler(server, w.FirstDemo.Org, terminal.ID, &overtakenWriter{Writer: server.Directory, overtake: func() {
+		if err := closeToday(); !ledger.IsRefusal(err, ledger.Conflict) {
+			t.Errorf("closed during the import: %v", err)
+		}
+	}})
+	importing.mustImport("l1," + today.String() + ",payout,1001,7,USD,unknown")
+	other.mustSettle("missing_here", reconciliation.WriteOff)
+	fixture.Must(t, closeToday())
+}
+
 // An import that the same upload has overtaken and finished answers the finished report, and finishes nothing again.
 func TestImportThatTheSameUploadFinishesIsFinishedOnce(t *testing.T) {
 	w := fixture.Copy(t)

@@ -411,11 +411,15 @@ func isDebit(indicator string) (bool, error) {
 	return false, errors.New("CdtDbtInd must be CRDT or DBIT")
 }
 
+// dayOf returns the day of an entry. An instant with an offset belongs to the day of UTC, as everywhere in the ledger.
 func dayOf(e *entry) (ledger.Date, error) {
 	for _, d := range []date{e.Booked, e.Value} {
 		text := firstOf(d.Day, d.Instant)
 		if len(text) < len(time.DateOnly) {
 			continue
+		}
+		if at, err := time.Parse(time.RFC3339, text); err == nil {
+			text = at.UTC().Format(time.RFC3339)
 		}
 		if at, err := time.Parse(time.DateOnly, text[:len(time.DateOnly)]); err == nil && at.Year() >= 1970 && at.Year() < 9000 {
 			return ledger.DateOf(at), nil
