@@ -1,9 +1,11 @@
 package stripe
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/stripe/stripe-go/v85"
@@ -18,10 +20,10 @@ import (
 var _ actors.LineSource = (*Provider)(nil)
 
 // Lines implements actors.LineSource: the lines are the account's balance transactions. If several terminals share the account, a
-// charge, a refund or a dispute belongs to the terminal that its metadata name; what names none, such as a payout to the bank, is in
-// the lines of each of them.
+// charge, a refund or a dispute belongs to the terminal that its metadata, or those of its charge, name. What names none, such as
+// Stripe's fees or an automatic payout to the bank, belongs to the terminal that keeps the account, so that nobody books it twice.
 func (p *Provider) Lines(ctx context.Context, terminal *directory.Terminal, after, until time.Time, fn func(page []reconciliation.Line) error) error {
-	account := p.client(accountOf(connectionOf(terminal)))
+	account, keepsAccount := p.client(accountOf(connectionOf(terminal))), p.keepsAccount(terminal)
 	created := &stripe.RangeQueryParams{LesserThanOrEqual: until.Unix()}
 	if !after.IsZero() {
 		created.GreaterThan = after.Unix()
@@ -42,7 +44,18 @@ func (p *Provider) Lines(ctx context.Context, terminal *directory.Terminal, afte
 		var lines []reconciliation.Line
 		for _, b := range page.Data() {
 			source := sourceOf(b)
-			if owner := source.metadata[metaTerminal]; owner != "" && owner != terminal.ID.String() {
+			if source.metadata[metaTerminal] == "" && source.intent != "" {
+				intentCtx, cancel := context.WithTimeout(ctx, p.timeout)
+				in, f := readIntent(intentCtx, account, source.intent)
+				cancel()
+				switch {
+				case f == nil:
+					source.use(in.Metadata)
+				case !f.isAbsent():
+					return fmt.Errorf("stripe: a charge of balance transaction %s: %w", b.ID, f.problem())
+				}
+			}
+			if owner := source.metadata[metaTerminal]; owner != terminal.ID.String() && (owner != "" || !keepsAccount) {
 				continue
 			}
 			line, err := source.line(b, terminal.Env)
@@ -61,9 +74,25 @@ func (p *Provider) Lines(ctx context.Context, terminal *directory.Terminal, afte
 	}
 }
 
+// keepsAccount tells whether a terminal is the first of its organization's terminals with the same account; those for payments come
+// first.
+func (p *Provider) keepsAccount(terminal *directory.Terminal) bool {
+	order := func(a, b *directory.Terminal) int {
+		if aPays, bPays := a.Type == directory.PaymentTerminal, b.Type == directory.PaymentTerminal; aPays != bPays {
+			return map[bool]int{true: -1, false: 1}[aPays]
+		}
+		return bytes.Compare(a.ID[:], b.ID[:])
+	}
+	key := accountOf(connectionOf(terminal))
+	return !slices.ContainsFunc(p.terminals(), func(t *directory.Terminal) bool {
+		return t.Org == terminal.Org && accountOf(connectionOf(t)) == key && order(t, terminal) < 0
+	})
+}
+
 // lineSource is what a balance transaction is about.
 type lineSource struct {
 	metadata   map[string]string
+	intent     string   // empty if it is about no charge
 	references []string // ids by which our transaction may be found
 }
 
@@ -82,15 +111,22 @@ func sourceOf(b *stripe.BalanceTransaction) (s lineSource) {
 	case b.Source.Payout != nil:
 		s.metadata = b.Source.Payout.Metadata
 	}
-	for _, id := range []string{s.metadata[metaReference], b.Source.ID} {
-		if id != "" && len(id) <= reconciliation.MaxReference {
-			s.references = append(s.references, id)
-		}
+	s.use(s.metadata)
+	if id := b.Source.ID; id != "" && len(id) <= reconciliation.MaxReference {
+		s.references = append(s.references, id)
 	}
 	if intent != nil && isID(intent.ID, "pi_") {
-		s.references = append(s.references, intent.ID)
+		s.intent, s.references = intent.ID, append(s.references, intent.ID)
 	}
 	return s
+}
+
+// use takes the metadata that say what the line is about.
+func (s *lineSource) use(metadata map[string]string) {
+	s.metadata = metadata
+	if id := metadata[metaReference]; id != "" && len(id) <= reconciliation.MaxReference {
+		s.references = append(s.references, id)
+	}
 }
 
 // lineKinds are the kinds of lines by Stripe's category (docs.stripe.com/reports/reporting-categories). Any other category is an

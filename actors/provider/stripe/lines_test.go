@@ -6,8 +6,11 @@ import (
 	"io"
 	"mime/multipart"
 	"net/http"
+	"net/url"
 	"testing"
 	"time"
+
+	"mizan/internal/stripestub"
 )
 
 // reportOf imports what Stripe has booked since the last report.
@@ -76,5 +79,30 @@ func TestStripesBalanceTransactionsAreReconciled(t *testing.T) {
 	if of := f.reportOf(f.terminal); of.Matched != 1 {
 		t.Errorf("the other terminal has %+v", of)
 	}
+
+	// A dispute belongs to the terminal of its charge, whose metadata it lacks, and what belongs to none is in the lines of
+	// one of the two.
+	before := f.reportOf(first).Lines
+	f.advance(10 * time.Minute)
+	disputed := f.create(goodCard, "800", "disputed")
+	if _, err := f.stub.OpenDispute(f.stub.Movements(disputed).Charged[0].ID, "fraudulent"); err != nil {
+		t.Fatal(err)
+	}
+	moveAtStripe(t, f.stub)
+	f.stub.Settle()
+	f.advance(10 * time.Minute)
+	ofFirst, ofOther := f.reportOf(first), f.reportOf(f.terminal)
+	unowned := map[bool]int{true: 1}
+	if isFirst := first < f.terminal; before != 0 || ofFirst.Lines != unowned[isFirst] || ofOther.Lines != 2+unowned[!isFirst] {
+		t.Errorf("the terminals have %d and %d lines", ofFirst.Lines, ofOther.Lines)
+	}
 	f.verify()
+}
+
+// moveAtStripe makes a charge that none of our terminals has asked for.
+func moveAtStripe(t *testing.T, stub *stripestub.Stub) {
+	t.Helper()
+	(&suiteAccount{t: t, stub: stub}).post("/v1/payment_intents", url.Values{
+		"amount": {"900"}, "currency": {"usd"}, "payment_method_types[]": {"card"}, "payment_method": {"pm_card_visa"}, "confirm": {"true"},
+	})
 }
