@@ -1368,7 +1368,7 @@ export interface GetClusterResult {
   nodes: GetClusterResultNode[];
   /** the shards, by their numbers */
   shards: GetClusterResultShard[];
-  /** moves of organizations that are under way, and the last ones that have ended since the leaders of their shards began to lead */
+  /** moves of organizations that are under way, and the last ones that have ended; moves that have failed are forgotten when their shard gets another leader */
   moves: GetClusterResultMove[];
   /** number of the forms in which rows are stored; the same on all nodes */
   schema: number;
@@ -1422,7 +1422,7 @@ export interface GetClusterResultMove {
   bytes: number;
   /** when the move began */
   started_at: string;
-  /** how long no shard accepted changes of the organization, in milliseconds; 0 while the move is under way */
+  /** how long no shard accepted changes of the organization, in milliseconds; 0 while the move is under way, or if an earlier leader has made it */
   pause_ms: number;
   /** why the organization has stayed; null if it has not */
   error: string | null;
