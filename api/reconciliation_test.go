@@ -280,6 +280,36 @@ func TestReportThatCannotBeFinishedNeverBegins(t *testing.T) {
 	r.closeDay().want(200, "")
 }
 
+// importStatement imports a camt.053 statement of a day with one credit (none if txid is empty) and a closing balance, in
+// US dollars.
+func (r *reconciled) importStatement(day, txid, amount, closing string) *response {
+	r.t.Helper()
+	entry := ""
+	if txid != "" {
+		entry = `<Ntry><NtryRef>` + txid + day + `</NtryRef><Amt Ccy="USD">` + amount + `</Amt><CdtDbtInd>CRDT</CdtDbtInd><Sts><Cd>BOOK</Cd></Sts><BookgDt><Dt>` + day + `</Dt></BookgDt>` +
+			`<NtryDtls><TxDtls><Refs><EndToEndId>` + txid + `</EndToEndId></Refs></TxDtls></NtryDtls></Ntry>`
+	}
+	return r.admin().importReport("terminal_id", r.terminal, "format", "camt053", "file", `<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.08"><BkToCstmrStmt><Stmt>`+
+		`<Bal><Tp><CdOrPrtry><Cd>CLBD</Cd></CdOrPrtry></Tp><Amt Ccy="USD">`+closing+`</Amt><CdtDbtInd>CRDT</CdtDbtInd></Bal>`+entry+`</Stmt></BkToCstmrStmt></Document>`)
+}
+
+// The provider's balance is the one that the statement of the latest day states, in whatever order statements come in. Lines of later
+// days are added.
+func TestSummaryStartsFromTheLatestClosingBalance(t *testing.T) {
+	t.Parallel()
+	r := newReconciled(t)
+	r.setClock("2026-09-06T12:00:00Z")
+	r.importStatement("2026-09-05", "b", "20.00", "30.00").want(201, "").wantFields(map[string]string{"data.lines": "1", "data.matched": "1"})
+	r.summary().wantFields(map[string]string{"data.provider": "3000", "data.reported_to": "2026-09-05"})
+	r.importStatement("2026-09-04", "a", "10.00", "10.00").want(201, "").wantFields(map[string]string{"data.matched": "1"})
+	r.summary().wantFields(map[string]string{"data.provider": "3000", "data.reported_to": "2026-09-05"})
+	r.importCSV("l3,2026-09-06,charge,3000,0,USD,c").want(201, "").wantFields(map[string]string{"data.matched": "1"})
+	r.summary().wantFields(map[string]string{"data.provider": "6000", "data.ledger": "6000", "data.difference": "0", "data.reported_to": "2026-09-06"})
+	r.setClock("2026-09-07T12:00:00Z")
+	r.importStatement("2026-09-07", "", "", "59.00").want(201, "")
+	r.summary().wantFields(map[string]string{"data.provider": "5900", "data.difference": "-100", "data.reported_to": "2026-09-06"})
+}
+
 // A line that states the amount after its fee counts once in what the provider owes.
 func TestNetAmountsCountTheFeeOnce(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package reconciliation
 
 import (
 	"context"
+	"slices"
 
 	"mizan/ledger"
 	"mizan/ledger/directory"
@@ -273,29 +274,52 @@ func (s *Service) Summary(org, terminal ledger.ID, asset money.Asset, at ledger.
 	return out, err
 }
 
-// reportedBalance returns what the provider owes by the reports that were complete at an instant: the newest closing balance
-// that a report states, and the lines of the later reports.
+// reportedBalance returns what the provider owes by the reports that were complete at an instant: the closing balance of the latest
+// day that a report states, and the lines of the reports of later days. Without a stated balance, it is the sum of all lines.
 func reportedBalance(view *posting.View, t *directory.Terminal, asset money.Asset, at ledger.Micros) (sum money.Signed, last ledger.Date, err error) {
+	type reported struct {
+		from, to ledger.Date
+		total    *reconciliation.ReportTotal
+	}
+	var reports []reported // newest first
+	closing := -1
 	err = eachReport(view, t, func(r stored[reconciliation.Report]) (bool, error) {
 		if r.record.State != reconciliation.Complete || r.record.FinishedAt > at {
 			return true, nil
 		}
 		last = max(last, r.record.To)
-		for i := range r.record.Totals {
-			total := &r.record.Totals[i]
-			if total.Asset != asset {
-				continue
-			}
-			change, err := total.Net()
-			if total.Closes {
-				change = total.Ending
-			}
-			if err == nil {
-				sum, err = sum.Add(change)
-			}
-			return !total.Closes, err
+		i := slices.IndexFunc(r.record.Totals, func(total reconciliation.ReportTotal) bool { return total.Asset == asset })
+		if i < 0 {
+			return true, nil
 		}
+		one := reported{r.record.From, r.record.To, &r.record.Totals[i]}
+		if one.to == 0 { // a balance without lines
+			one.to = r.record.FinishedAt.Date()
+		}
+		if one.total.Closes && (closing < 0 || one.to > reports[closing].to) {
+			closing = len(reports)
+		}
+		reports = append(reports, one)
 		return true, nil
 	})
-	return sum, last, err
+	if err != nil {
+		return sum, last, err
+	}
+	for i := range reports {
+		change, err := reports[i].total.Net()
+		switch {
+		case closing < 0:
+		case i == closing:
+			change, err = reports[i].total.Ending, nil
+		case reports[i].to <= reports[closing].to || i > closing && reports[i].from <= reports[closing].to:
+			continue // the closing balance contains it
+		}
+		if err == nil {
+			sum, err = sum.Add(change)
+		}
+		if err != nil {
+			return sum, last, err
+		}
+	}
+	return sum, last, nil
 }
