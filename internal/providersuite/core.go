@@ -25,10 +25,10 @@ import (
 
 // Times of the core. Calls take real time, and inquiries follow by the core's clock.
 const (
-	patience        = 2 * time.Minute        // no machine is so slow that an answer takes longer
-	briefPatience   = 50 * time.Millisecond  // of a request whose answer is lost by a kill
-	providerTimeout = 10 * time.Second       // the longest time of a call, unless a test makes calls hang
-	hangTimeout     = 400 * time.Millisecond // the longest time of a call in a test that makes calls hang
+	patience        = 2 * time.Minute       // no machine is so slow that an answer takes longer
+	briefPatience   = 50 * time.Millisecond // of a request whose answer is lost by a kill
+	providerTimeout = 10 * time.Second      // the longest time of a call, unless a test makes calls hang
+	hangTimeout     = time.Second           // the longest time of a call in a test that makes calls hang
 	actionTTL       = 30 * time.Minute
 )
 

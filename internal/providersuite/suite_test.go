@@ -139,6 +139,15 @@ func notFoundWhileUnknown(p actors.Provider) actors.Provider {
 	}}
 }
 
+// reportsNothing never reports what the rail has done by itself.
+func reportsNothing(p actors.Provider) actors.Provider { return &silent{&liar{Provider: p}} }
+
+type silent struct{ *liar }
+
+func (*silent) Reports(context.Context, time.Time, time.Time) ([]actors.Report, error) {
+	return nil, nil
+}
+
 // chargesTwice sends every charge twice, the second time under another reference.
 func chargesTwice(p actors.Provider) actors.Provider {
 	return &liar{Provider: p, submit: func(ctx context.Context, inner actors.Provider, call *actors.Call) actors.Outcome {
@@ -163,6 +172,7 @@ func TestSuiteFindsAdaptersThatLie(t *testing.T) {
 		"refunds of the whole amount":          {"refund", movesEverything(actors.Refund)},
 		"refunds again after a restart":        {"second refund of a part, killed", doublesRefundsAfterARestart},
 		"silence as a call that never arrived": {"payout", notFoundWhileUnknown},
+		"reports that are never made":          {"charge is taken back, and a poll finds it", reportsNothing},
 		"captures of the whole amount":         {"capture", movesEverything(actors.Capture)},
 		"a second charge under another id":     {"charge", chargesTwice},
 	} {

@@ -208,6 +208,15 @@ var reportTests = []test{
 		c.want(tx, payment.Reversed)
 		c.restart() // the first poll reports it again
 	}},
+	{"charge is taken back, and a poll finds it", []Feature{Charges, Reversals}, func(tb testing.TB, r *run) {
+		c := r.open(tb, settings{})
+		tx := c.toComeBack(payment.Payment)
+		c.standIn.TakeBack(tx)
+		for range 3 {
+			c.advance(11 * time.Minute)
+		}
+		c.want(tx, payment.Reversed)
+	}},
 	{"payout is returned", []Feature{Payouts, Returns}, func(tb testing.TB, r *run) {
 		c := r.open(tb, settings{})
 		c.takenBack(c.toComeBack(payment.Payout))

@@ -21,6 +21,8 @@ type script struct {
 	done     payment.Status                                    // the status if the rail has carried the call out
 }
 
+const secondRefund = "second refund of a part"
+
 var scripts = []script{
 	{
 		"charge", []Feature{Charges}, false, nil,
@@ -55,7 +57,7 @@ var scripts = []script{
 		func(c *core, tx *payment.Record) *payment.Record { return c.refund(tx.ID, 0) }, payment.Refunded,
 	},
 	{
-		"second refund of a part", []Feature{Charges, Refunds, OperationInquiries}, false,
+		secondRefund, []Feature{Charges, Refunds, OperationInquiries}, false,
 		func(c *core) *payment.Record {
 			tx := c.charged(amount)
 			c.refund(tx.ID, 100)
@@ -215,6 +217,13 @@ func (s *script) lenientlyPrepared(c *core) *payment.Record {
 	}
 	if tx.Status != wanted[s.name] {
 		return nil
+	}
+	if s.name == secondRefund { // so that an adapter may take the first one for the second
+		c.refund(tx.ID, 100)
+		c.settle()
+		if tx = c.read(tx.ID); tx.Status != payment.Refunded || tx.Op != nil {
+			return nil
+		}
 	}
 	return tx
 }
