@@ -299,6 +299,12 @@ func TestPayoutGoesToTheAccountsBank(t *testing.T) {
 		})
 	}
 	paid := payOut(2000)
+	if _, err := f.Cancel(command(paid.ID)); err != nil && !ledger.IsRefusal(err, ledger.NotReversible) {
+		t.Error(err)
+	}
+	if now := f.read(paid.ID); now.Status.IsFinal() && now.Status != payment.Charged {
+		t.Errorf("a payout that Stripe makes was cancelled: %s", now.Status)
+	}
 	f.want(paid.ID, payment.Charging, "")
 	for range 60 {
 		f.advance(time.Hour)

@@ -6,6 +6,7 @@ import (
 	"github.com/stripe/stripe-go/v85"
 
 	"mizan/actors"
+	"mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
 )
@@ -43,9 +44,10 @@ func (p *Provider) operate(ctx context.Context, call *actors.Call, s *subject) a
 	return o
 }
 
-// withoutIntent is the outcome of an operation on a charge without an intent: nothing can have been charged, and nothing will.
+// withoutIntent is the outcome of an operation on a charge without an intent: nothing can have been charged, and nothing will. A payout
+// has no intent either; it is never cancelled, because Stripe may have begun to pay it.
 func (p *Provider) withoutIntent(s *subject) actors.Outcome {
-	if s.operation == actors.Void {
+	if s.operation == actors.Void && s.terminal.Type == directory.PaymentTerminal {
 		return actors.Outcome{Verdict: payment.VerdictCharged}
 	}
 	return refused(payment.ProcessingError)

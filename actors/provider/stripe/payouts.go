@@ -21,6 +21,9 @@ const (
 
 // payOut pays to the account's own bank account. The idempotency key is our reference; a payout whose key is too old is not sent.
 func (p *Provider) payOut(ctx context.Context, call *actors.Call, s *subject) actors.Outcome {
+	if call.Hold {
+		return refused(payment.ProcessingError) // Stripe's payouts cannot be held first
+	}
 	amount, isExact := stripeAmount(call.Amount, call.Asset, true)
 	if !isExact {
 		return refused(payment.AmountOutOfRange)

@@ -33,7 +33,7 @@ func TestAdapterKeepsTheContractOfProviders(t *testing.T) {
 		Lacks: map[providersuite.Feature]string{
 			providersuite.Returns:     "the core does not book the return of a charged payout yet",
 			providersuite.LateCharges: "an intent that was given up is cancelled, so nothing can be charged on it",
-			providersuite.LatePayouts: "a payout that has not arrived is sent again with its key, so both arrivals are one payout",
+			providersuite.LatePayouts: "the HTTP client sends a payout that was lost again at once, with its key, so the tests can't make it arrive late",
 		},
 		Start: func(tb testing.TB, c *clock.Manual) providersuite.StandIn { return startAccount(t, c) },
 	})
