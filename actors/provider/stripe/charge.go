@@ -219,6 +219,10 @@ func (p *Provider) abandon(ctx context.Context, s *subject, cancelled actors.Out
 	switch in.Status {
 	case stripe.PaymentIntentStatusCanceled:
 		return cancelled
+	case stripe.PaymentIntentStatusRequiresPaymentMethod:
+		if s.hasElements { // the payer may still give a card; the next inquiry abandons the intent again
+			return actors.Outcome{Verdict: payment.VerdictUnknown}
+		}
 	case stripe.PaymentIntentStatusRequiresConfirmation, stripe.PaymentIntentStatusRequiresAction:
 		return actors.Outcome{Verdict: payment.VerdictUnknown}
 	}

@@ -105,7 +105,11 @@ func connectionOf(t *directory.Terminal) *Connection {
 // address than Stripe's own, keys have no mode.
 func checkMode(parameters any, env money.Env) (parameter, problem string) {
 	c, ok := parameters.(*Connection)
-	if !ok || c.base() != stripeBase {
+	if !ok {
+		return "", ""
+	}
+	base, err := url.Parse(c.base())
+	if err != nil || !strings.EqualFold(strings.TrimSuffix(base.Hostname(), "."), strings.TrimPrefix(stripeBase, "https://")) {
 		return "", ""
 	}
 	for _, key := range []struct{ name, value string }{{keySecret, c.SecretKey}, {keyPublishable, c.PublishableKey}} {

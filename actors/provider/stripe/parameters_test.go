@@ -47,6 +47,8 @@ func TestParametersOfATerminalAreChecked(t *testing.T) {
 		{money.Test, `{` + liveKey + `}`, "secret_key"},
 		{money.Prod, `{` + testKey + `}`, "secret_key"},
 		{money.Test, `{` + liveKey + `,"api_base":"https://api.stripe.com"}`, "secret_key"},
+		{money.Test, `{` + liveKey + `,"api_base":"https://API.stripe.com"}`, "secret_key"},
+		{money.Test, `{` + liveKey + `,"api_base":"https://api.stripe.com:443"}`, "secret_key"},
 		{money.Test, `{` + testKey + `,"publishable_key":"pk_live_b"}`, "publishable_key"},
 		{money.Prod, `{` + liveKey + `,"publishable_key":"pk_test_b"}`, "publishable_key"},
 		{money.Test, `{` + testKey + `,"publishable_key":"sk_test_b"}`, "publishable_key"},
