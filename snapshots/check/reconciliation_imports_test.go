@@ -180,6 +180,18 @@ func (o *overtakenWriter) Write(ctx context.Context, org ledger.ID, op string, d
 	return o.Writer.Write(ctx, org, op, decide, publish)
 }
 
+// A line that is only a fee has what its fee says, in the decision and for the checker.
+func TestDecisionAboutALineThatIsOnlyAFeeBreaksNoRule(t *testing.T) {
+	w := fixture.Copy(t)
+	server := fixture.Start(t, w)
+	terminal := newReconciledTerminal(server, w)
+	r := newReconciler(server, w.FirstDemo.Org, terminal.ID, server.Directory)
+	r.mustImport("l1,2026-09-03,fee,0,125,USD,unknown")
+	r.mustSettle("missing_here", reconciliation.AcceptFee)
+	server.Close()
+	fixture.WantBroken(t, w.Check(t, check.Inputs{}))
+}
+
 // A day is not closed while an import is under way, because the import may still find a difference of this day.
 func TestNoDayIsClosedDuringAnImport(t *testing.T) {
 	w := fixture.Copy(t)

@@ -97,6 +97,9 @@ func needed(d *reconciliation.FoundDifference) map[money.Asset]*big.Int {
 	}
 	if d.LineAmount != nil {
 		add(d.LineAsset, signedBig(*d.LineAmount))
+		if d.LineAmount.IsZero() && d.LineFee != nil { // the line is only a fee
+			add(d.LineAsset, new(big.Int).Neg(signedBig(*d.LineFee)))
+		}
 	}
 	if d.EntryAmount != nil {
 		add(d.EntryAsset, new(big.Int).Neg(signedBig(*d.EntryAmount)))
