@@ -31,12 +31,21 @@ func (s *Service) Settle(ctx context.Context, org, id ledger.ID, r reconciliatio
 		if !found {
 			return nil, nil, ledger.Refuse(opSettle, ledger.Conflict, "the difference's terminal does not exist")
 		}
-		facts, err := factsOf(view, t, current.record, r, now)
+		isExplained, err := isExplained(view, current.record)
 		if err != nil {
 			return nil, nil, err
 		}
-		if decided, err = current.record.Decide(r, facts); err != nil {
-			return nil, nil, err
+		if isExplained {
+			next, event := current.record.Matched(now)
+			decided = &reconciliation.Decided{Difference: next, Event: event, Counters: []ledger.CounterGuard{reconciliation.UncountOpen(current.record)}}
+		} else {
+			facts, err := factsOf(view, t, current.record, r, now)
+			if err != nil {
+				return nil, nil, err
+			}
+			if decided, err = current.record.Decide(r, facts); err != nil {
+				return nil, nil, err
+			}
 		}
 		change, err := settlementChange(view, &current, decided, now)
 		return change, decided.Difference, err
@@ -50,6 +59,17 @@ func (s *Service) Settle(ctx context.Context, org, id ledger.ID, r reconciliatio
 		return nil, err
 	}
 	return decided.Difference, nil
+}
+
+// isExplained tells whether an open difference says that an entry is missing there that was explained while the difference was found.
+// Then nothing is missing, whatever is decided.
+func isExplained(view *posting.View, d *reconciliation.FoundDifference) (bool, error) {
+	if d.State != reconciliation.Open || d.Kind != reconciliation.MissingThere.String() {
+		return false, nil
+	}
+	explained := reconciliation.ClaimEntry(d.Org, d.Terminal, d.EntrySeq, ledger.ID{})
+	owner, err := claimOwner(view, &explained)
+	return owner != (ledger.ID{}), err
 }
 
 // orNotFound returns err or, if it is nil, the refusal for a missing record.

@@ -165,16 +165,17 @@ func TestRepeatedCutAndInterleavedImportsCountEachLineOnce(t *testing.T) {
 	t.Logf("%d imports, of which %d were cut off and %d ended", done, cut, completed)
 }
 
-// overtakenWriter is a Writer that calls overtake once, before its second write.
+// overtakenWriter is a Writer that calls overtake once, before its second write or a later one.
 type overtakenWriter struct {
 	reconciliationactor.Writer
 	writes   int
+	before   int // the number of the write; 0: 2
 	overtake func()
 }
 
 // Write implements reconciliationactor.Writer.
 func (o *overtakenWriter) Write(ctx context.Context, org ledger.ID, op string, decide func(ledger.Micros) (*posting.Change, any, error), publish func([]posting.RecordHeader)) error {
-	if o.writes++; o.writes == 2 {
+	if o.writes++; o.writes == max(2, o.before) {
 		o.overtake()
 	}
 	return o.Writer.Write(ctx, org, op, decide, publish)
@@ -197,8 +198,10 @@ func TestNoDayIsClosedDuringAnImport(t *testing.T) {
 	w := fixture.Copy(t)
 	server := fixture.Start(t, w)
 	terminal := newReconciledTerminal(server, w)
+	settleProvider(server, terminal, 1000, 7, "s1")
 	other := newReconciler(server, w.FirstDemo.Org, terminal.ID, server.Directory)
 	today := ledger.DateOf(server.Clock.Now())
+	other.mustImport("l0," + today.String() + ",payout,1000,7,USD,s1") // without the second report the day could be closed
 	closeToday := func() error {
 		_, err := other.Close(t.Context(), w.FirstDemo.Org, terminal.ID, today)
 		return err
@@ -231,6 +234,35 @@ func TestImportThatTheSameUploadFinishesIsFinishedOnce(t *testing.T) {
 	}
 	if open := r.open("missing_here"); open.State != reconciliation.Open {
 		t.Errorf("the difference is %s", open.State)
+	}
+	server.Close()
+	fixture.WantBroken(t, w.Check(t, check.Inputs{}))
+}
+
+// A decision may explain an entry while an import has found no line for it. The difference that the import then reports is settled by
+// whatever is decided, and nothing is posted; otherwise its day could never be closed.
+func TestEntryThatWasExplainedDuringAnImportIsNotMissing(t *testing.T) {
+	w := fixture.Copy(t)
+	server := fixture.Start(t, w)
+	terminal := newReconciledTerminal(server, w)
+	settleProvider(server, terminal, 1000, 7, "s1")
+	today := ledger.DateOf(server.Clock.Now())
+	r := newReconciler(server, w.FirstDemo.Org, terminal.ID, server.Directory)
+	r.mustImport(fmt.Sprintf("l1,%v,payout,1000,7,USD,mistyped", today-40)) // too early to report that the entry is missing
+	id, seq := r.open("missing_here").ID, uint64(0)
+	importing := newReconciler(server, w.FirstDemo.Org, terminal.ID, &overtakenWriter{Writer: server.Directory, before: 3, overtake: func() {
+		_, err := r.Settle(t.Context(), r.org, id, reconciliation.Request{Decision: reconciliation.Link, EntrySeq: seq, Note: "it is this one"})
+		fixture.Must(t, err)
+	}})
+	view := server.Journal.View()
+	fixture.Must(t, view.LinesAscending(r.org, ledger.Account{Path: ledger.ProviderReceivable(terminal.ID), Asset: fixture.USD}, func(l *posting.Line) (bool, error) {
+		seq = l.Seq
+		return true, nil
+	}))
+	view.Close()
+	importing.mustImport(fmt.Sprintf("l2,%v,charge,1,0,USD,unknown", today))
+	if d := r.mustSettle("missing_there", reconciliation.WriteOff); d.Decision != string(reconciliation.MatchLate) || d.PostedSeq != 0 {
+		t.Errorf("the difference is settled by %s, posted %d", d.Decision, d.PostedSeq)
 	}
 	server.Close()
 	fixture.WantBroken(t, w.Check(t, check.Inputs{}))

@@ -63,6 +63,7 @@ type camtDetail struct {
 	EndToEndID string    `xml:"Refs>EndToEndId"`
 	BankID     string    `xml:"Refs>AcctSvcrRef"`
 	Amount     xmlAmount `xml:"Amt"`
+	OldAmount  xmlAmount `xml:"AmtDtls>TxAmt>Amt"` // of version .02
 	Indicator  string    `xml:"CdtDbtInd"`
 	Reason     string    `xml:"RtrInf>Rsn>Cd"`
 }
@@ -145,6 +146,9 @@ func (e *camtEntry) appendBookings(list []booking) []booking {
 			continue
 		}
 		amount, indicator := d.Amount, d.Indicator
+		if amount.Value == "" {
+			amount = d.OldAmount
+		}
 		if amount.Value == "" && len(e.Details) == 1 {
 			amount = e.Amount
 		}

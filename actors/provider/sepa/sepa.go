@@ -310,7 +310,7 @@ func (p *Provider) reportsOf(t *directory.Terminal, account *Account, since, unt
 // isReturned tells whether the money that was paid out has come back as a whole. Another amount with the payout's reference proves
 // nothing: anybody who was paid can send it.
 func (s *state) isReturned() bool {
-	return s.debit != nil && s.credit != nil && s.credit.amount == s.debit.amount
+	return s.debit != nil && s.credit != nil && s.credit.amount == s.debit.amount && !s.debit.amount.IsZero()
 }
 
 // compareAmount logs that the bank has booked another amount than was handed over.

@@ -264,6 +264,39 @@ func TestOlderMessage(t *testing.T) {
 	f.want(f.inquire(), payment.VerdictCharged)
 }
 
+// In version .02, the payments of a batch have their amounts in details.
+func TestOlderBatch(t *testing.T) {
+	f := open(t)
+	f.want(f.submit(), payment.VerdictPending)
+	id := strings.TrimSuffix(fileName, ".xml")
+	detail := func(reference, amount string) string {
+		return `<TxDtls><Refs><EndToEndId>` + reference + `</EndToEndId></Refs><AmtDtls><TxAmt><Amt Ccy="EUR">` + amount + `</Amt></TxAmt></AmtDtls></TxDtls>`
+	}
+	batch := func(indicator, amount string) string {
+		return camt("BkToCstmrDbtCdtNtfctn", "Ntfctn", debtorIBAN, `<Ntry><Amt Ccy="EUR">20.00</Amt><CdtDbtInd>`+indicator+`</CdtDbtInd><Sts>BOOK</Sts><NtryDtls>`+
+			detail("another", "7.66")+detail(id, amount)+`</NtryDtls></Ntry>`)
+	}
+	f.receive("a.xml", batch("DBIT", "12.34"))
+	f.want(f.inquire(), payment.VerdictCharged)
+	if strings.Contains(f.log.String(), "another amount") {
+		t.Errorf("the amount was not read\n%s", f.log.String())
+	}
+	f.receive("b.xml", batch("CRDT", "12.34"))
+	f.want(f.inquire(), payment.VerdictFailed)
+}
+
+// Credits and debits whose amounts can't be read are not equal.
+func TestUnreadableAmountsAreNoReturn(t *testing.T) {
+	f := open(t)
+	f.want(f.submit(), payment.VerdictPending)
+	f.receive("a.xml", strings.Replace(f.booked("DBIT"), "12.34", "x", 1))
+	f.receive("b.xml", strings.Replace(f.booked("CRDT"), "12.34", "x", 1))
+	f.want(f.inquire(), payment.VerdictCharged)
+	if found := f.poll(time.Time{}); len(found) != 1 || found[0].Kind != actors.LateSettlement {
+		t.Errorf("reported %+v", found)
+	}
+}
+
 func TestReturnedPayoutHasFailed(t *testing.T) {
 	f := open(t)
 	f.want(f.submit(), payment.VerdictPending)
@@ -320,11 +353,13 @@ func TestCreditOfAnotherAmountIsNoReturn(t *testing.T) {
 	}
 }
 
-// A credit of which the debit was not read, because its file was moved elsewhere, is at least in the log.
+// A credit of which the debit was not read, because its file was moved elsewhere or because an operator has written the credit for a
+// rejected payout, ends the payout. It is at least in the log.
 func TestCreditWithoutItsDebitIsLogged(t *testing.T) {
 	f := open(t)
 	f.want(f.submit(), payment.VerdictPending)
 	f.receive("b.xml", f.booked("CRDT"))
+	f.want(f.inquire(), payment.VerdictFailed)
 	if found := f.poll(time.Time{}); len(found) != 0 || !strings.Contains(f.log.String(), "credited money with the reference of a payout") {
 		t.Errorf("reported %+v\n%s", found, f.log.String())
 	}

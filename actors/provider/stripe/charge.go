@@ -220,7 +220,7 @@ func (p *Provider) abandon(ctx context.Context, s *subject, cancelled actors.Out
 	case stripe.PaymentIntentStatusCanceled:
 		return cancelled
 	case stripe.PaymentIntentStatusRequiresPaymentMethod:
-		if s.hasElements { // the payer may still give a card; the next inquiry abandons the intent again
+		if s.hasElements { // the payer may still give a card, so the outcome is unknown until an inquiry or the end of the payer's time
 			return actors.Outcome{Verdict: payment.VerdictUnknown}
 		}
 	case stripe.PaymentIntentStatusRequiresConfirmation, stripe.PaymentIntentStatusRequiresAction:

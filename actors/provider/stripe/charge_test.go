@@ -10,6 +10,7 @@ import (
 	paymentactor "mizan/actors/payment"
 	"mizan/ledger"
 	"mizan/ledger/directory"
+	"mizan/ledger/money"
 	"mizan/ledger/payment"
 )
 
@@ -284,6 +285,18 @@ func TestAnotherTerminalIsTriedAfterARefusal(t *testing.T) {
 		t.Errorf("charged at %s", r.Terminal)
 	}
 	f.wantAgreement()
+}
+
+// A payout can't be held at Stripe, so a terminal that holds first pays nothing.
+func TestPayoutIsNotHeldFirst(t *testing.T) {
+	f := open(t, nil)
+	o := f.submit(&actors.Call{
+		Org: org, Reference: newID(), Operation: actors.PayOut, Hold: true, Terminal: f.addTerminal(directory.PayoutTerminal, nil), Amount: money.FromUint64(1000), Asset: usd,
+		Method: "bank_account",
+	})
+	if o.Verdict != payment.VerdictRefused || len(f.sent()) != 0 {
+		t.Errorf("%+v after %q", o, f.requests(0))
+	}
 }
 
 func TestPayoutGoesToTheAccountsBank(t *testing.T) {

@@ -19,7 +19,8 @@
 //     read from the intent or from the whole list of refunds or payouts, never from Stripe's search, which is late.
 //  3. Each request that changes something has an idempotency key that is derived from stored ids. A refund or payout whose key may
 //     be older than 23 hours is not sent; the keys of all other requests are at most an hour old.
-//  4. A request is repeated within a call only after 429, which says that nothing was executed.
+//  4. A request is repeated within a call, with the same key, only after 429, which says that nothing was executed, and by net/http
+//     if a kept connection breaks before an answer.
 //  5. An answer is used only if it is about the requested charge: its metadata has our reference.
 //  6. No card is sent to Stripe unless raw_cards allows it. The card is only in the body of one request, which is overwritten after
 //     it is sent. No error, verdict or log line contains a key, a card or a text of Stripe.

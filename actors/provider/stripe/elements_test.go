@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"mizan/internal/stripestub"
 )
 
 const publishableKey = "pk_test_elements"
@@ -143,6 +145,25 @@ func TestPayerGivesTheCardToStripe(t *testing.T) {
 		f.wantMember(id, "status", "created") // the payer may try again
 		if _, answer := e.confirm(goodCard); answer["error"] == nil {
 			t.Errorf("the intent of an attempt that is over can be confirmed: %v", answer)
+		}
+	})
+	t.Run("refused authentication, and Stripe cancels nothing", func(t *testing.T) {
+		id, e := f.openElements(browser, "not cancelled")
+		e.confirm(challengeCard)
+		target, err := f.stub.Authenticate(e.intent, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fault := f.stub.Plan(stripestub.Fault{Method: "POST", Path: "/v1/payment_intents/*/cancel", Times: 5, Effect: stripestub.Fail, Status: 409})
+		f.page(browser.Get(target))
+		if fault.Hits() != 1 {
+			t.Errorf("%d attempts to cancel without a wait", fault.Hits())
+		}
+		f.wantMember(id, "status", "charging") // the outcome is unknown
+		f.advance(2 * time.Hour)
+		f.wantMember(id, "status", "rejected")
+		if _, answer := e.confirm(goodCard); answer["error"] == nil || total(f.stub.Movements(id).Charged) != 0 {
+			t.Errorf("an intent can be confirmed after the payer's time: %v", answer)
 		}
 	})
 	t.Run("too late", func(t *testing.T) {

@@ -2,6 +2,7 @@ package stripe
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -74,14 +75,11 @@ func (p *Provider) Lines(ctx context.Context, terminal *directory.Terminal, afte
 	}
 }
 
-// keepsAccount tells whether a terminal is the first of its organization's terminals with the same account; those for payments come
-// first.
+// keepsAccount tells whether a terminal is the oldest of its organization's terminals with the same key. A terminal that is added later
+// must not become the one, because its first report begins with the account's first line.
 func (p *Provider) keepsAccount(terminal *directory.Terminal) bool {
 	order := func(a, b *directory.Terminal) int {
-		if aPays, bPays := a.Type == directory.PaymentTerminal, b.Type == directory.PaymentTerminal; aPays != bPays {
-			return map[bool]int{true: -1, false: 1}[aPays]
-		}
-		return bytes.Compare(a.ID[:], b.ID[:])
+		return cmp.Or(cmp.Compare(a.CreatedAt, b.CreatedAt), bytes.Compare(a.ID[:], b.ID[:]))
 	}
 	key := accountOf(connectionOf(terminal))
 	return !slices.ContainsFunc(p.terminals(), func(t *directory.Terminal) bool {
